@@ -1,0 +1,122 @@
+"""What is wrong with a set of models: one finding a broken rule, all of them collected.
+
+It decides nothing itself; the parser reports here and raises once at the end.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from twinframe.errors import ErrorDetail
+
+MAX_FINDINGS = 1000
+"""Findings kept of one upload; what comes after them is only counted."""
+
+type Path = tuple[Path, str | int] | None
+"""Place in a document as a linked list towards its root: cheap to extend, rendered on demand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an element or value stands: document index from 0, and the path inside it."""
+
+    document: int
+    path: Path = None
+
+    def at(self, step: str | int) -> Place:
+        """Return the place one step further down."""
+        return Place(self.document, (self.path, step))
+
+    @property
+    def pointer(self) -> str:
+        """The path as an RFC 6901 JSON pointer; the empty string is the whole document."""
+        steps: list[str] = []
+        path = self.path
+        while path is not None:
+            path, step = path
+            steps.append(str(step).replace("~", "~0").replace("/", "~1"))
+        return "".join(f"/{step}" for step in reversed(steps))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFinding(ErrorDetail):
+    """One rule of the language broken in one place.
+
+    `code` is the rule, in the vocabulary of the public .NET parser (`invalidId`, `badType`, ...);
+    `element` is the DTMI of the offending element, or empty where it has none yet; `value` is the
+    offending value shortened to its JSON text; `pointer` is an RFC 6901 JSON pointer.
+    """
+
+    element: str = ""
+    property: str = ""
+    value: str = ""
+    document: int = 0
+    pointer: str = ""
+
+
+def render_value(value: object, limit: int = 80) -> str:
+    """Return `value` as JSON text of at most `limit` characters."""
+    if isinstance(value, (list, dict)) and len(value) > 20:
+        return f"{'an array' if isinstance(value, list) else 'an object'} of {len(value)} entries"
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = type(value).__name__
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def render_nearest(name: object, known: Iterable[str]) -> str:
+    """Return ` Did you mean 'x'?` for the known name nearest to `name`, or nothing."""
+    if not isinstance(name, str) or not name or len(name) > 200:
+        return ""
+    candidates = list(known)
+    lowered = {candidate.lower(): candidate for candidate in candidates}
+    if (same := lowered.get(name.lower())) is not None:
+        return f" Did you mean '{same}'?"
+    near = difflib.get_close_matches(name, candidates, n=1, cutoff=0.7)
+    return f" Did you mean '{near[0]}'?" if near else ""
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collects findings; `muted` drops them, for documents that were validated before."""
+
+    muted: bool = False
+    items: list[ModelFinding] = field(default_factory=list)
+    dropped: int = 0
+
+    def add(
+        self,
+        rule: str,
+        text: str,
+        place: Place,
+        *,
+        element: str = "",
+        property: str = "",
+        value: object = ...,
+    ) -> None:
+        """Record that `rule` is broken at `place`; `text` says what is wrong and what is right."""
+        if self.muted:
+            return
+        if len(self.items) >= MAX_FINDINGS:
+            self.dropped += 1
+            return
+        subject = element or "A model element"
+        if property:
+            subject += f", property '{property}'"
+        pointer = place.pointer
+        where = f"document {place.document}, at {pointer or 'its root'}"
+        self.items.append(
+            ModelFinding(
+                code=rule,
+                message=f"{subject}: {text} ({where})",
+                element=element,
+                property=property,
+                value="" if value is ... else render_value(value),
+                document=place.document,
+                pointer=pointer,
+            )
+        )

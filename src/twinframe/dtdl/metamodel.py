@@ -1,0 +1,131 @@
+"""The form in which the rules of the language are written down: classes, properties, extensions.
+
+It holds no rule itself; those are the tables in `twinframe.dtdl.rules`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Kind(Enum):
+    """What the values of a property are."""
+
+    STRING = "string"
+    LANG_STRING = "localizable string"
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    NUMBER = "number"
+    LITERAL = "string or integer"
+    IDENTIFIER = "DTMI"
+    ELEMENT = "element"
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyRule:
+    """One property of a class or adjunct type.
+
+    `classes` are the classes an ELEMENT value may have; `terms` maps the names (and DTMIs) of
+    predefined values to a canonical name; `infer` is the class of a value without `@type`;
+    `unique` are nested properties whose values differ among the values of this property.
+    Counts are of values, lengths are in characters.
+    """
+
+    name: str
+    kind: Kind
+    required: bool = False
+    classes: frozenset[str] = frozenset()
+    terms: Mapping[str, str] = field(default_factory=dict)
+    infer: str | None = None
+    plural: bool = False
+    min_count: int = 0
+    max_count: int | None = None
+    max_length: int | None = None
+    pattern: re.Pattern[str] | None = None
+    pattern_text: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+    exact: int | None = None
+    unique: tuple[str, ...] = ()
+    id_required: bool = False
+    by_name: bool = False
+    requires_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRule:
+    """One class an element can have. `max_id_length` is in characters."""
+
+    name: str
+    properties: Mapping[str, PropertyRule]
+    max_id_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class AdjunctRule:
+    """A type that stands beside an element's class and adds properties to it.
+
+    `on` are the classes it may stand beside; `schemas` are the schema terms or classes its element
+    must have (empty: any); `group` names types of which an element takes at most one; `needs` are
+    adjunct types that must stand beside it; `sibling_of` names the property that names a sibling.
+    """
+
+    name: str
+    on: frozenset[str]
+    properties: Mapping[str, PropertyRule] = field(default_factory=dict)
+    schemas: frozenset[str] = frozenset()
+    group: str | None = None
+    needs: frozenset[str] = frozenset()
+    abstract: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Names a context brings: adjunct types and every term with the DTMI it stands for.
+
+    `terms` maps a term to its DTMI; `names` is the reverse, DTMI to term.
+    """
+
+    context: str
+    adjuncts: Mapping[str, AdjunctRule]
+    terms: Mapping[str, str]
+    names: Mapping[str, str]
+    versions: frozenset[int] = frozenset({2, 3})
+
+
+@dataclass(frozen=True, slots=True)
+class ChainRule:
+    """A bound on how far elements may be chained along `steps`, and that they form no cycle.
+
+    `steps` are property names followed from element to element; only steps over `counts` count.
+    """
+
+    steps: frozenset[str]
+    counts: frozenset[str]
+    max_depth: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageRules:
+    """Everything one version of the language says, as data."""
+
+    version: int
+    core: Vocabulary
+    classes: Mapping[str, ClassRule]
+    id_pattern: re.Pattern[str]
+    id_text: str
+    strict_keywords: bool
+    undefined_types_tolerated: bool
+    local_contexts: bool
+    affiliates_first: bool
+    extends_chain: ChainRule
+    schema_chain: ChainRule
+    array_free_properties: bool
+    geospatial_arrays: bool
+    hierarchy_extends_max: int | None = None
+    hierarchy_contents_max: int | None = None
+    schema_cycles: bool = False

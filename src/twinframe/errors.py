@@ -1,0 +1,322 @@
+"""Every error twinframe raises on purpose: a stable code and typed fields.
+
+It knows no transport: `web.errors` alone maps this tree to HTTP and `mcp.errors` alone to MCP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class TwinframeError(Exception):
+    """Root of the tree. `code` is stable and part of the public contract; `message` is for people.
+
+    `details` are further errors of the same request, in order of discovery.
+    """
+
+    code: ClassVar[str] = "InternalError"
+
+    def __init__(self, message: str, *, details: tuple[ErrorDetail, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorDetail:
+    """One finding inside an error: what was wrong, where, and what would be right."""
+
+    code: str
+    message: str
+
+
+# --- start-up -------------------------------------------------------------------------------
+
+
+class ConfigurationError(TwinframeError):
+    """The installation or its settings are wrong; the service does not start."""
+
+    code = "ConfigurationError"
+
+
+class SettingsError(ConfigurationError):
+    """A setting is unknown or has a bad value; `details` holds one entry a setting."""
+
+    code = "SettingsError"
+
+
+class PluginError(ConfigurationError):
+    """A plugin is missing, doubled, fails to import or breaks its seam's contract."""
+
+    code = "PluginError"
+
+
+# --- the caller's input ---------------------------------------------------------------------
+
+
+class InputError(TwinframeError):
+    """The request itself is wrong; repeating it unchanged cannot succeed."""
+
+    code = "InvalidArgument"
+
+
+class InvalidArgument(InputError):
+    """An id, header, parameter or body has a form that is not accepted."""
+
+    code = "InvalidArgument"
+
+
+class EmptyBody(InputError):
+    """A body is required and none was sent."""
+
+    code = "BadRequest"
+
+
+class MissingArgument(InputError):
+    """A required argument is absent."""
+
+    code = "MissingArgument"
+
+
+class LimitExceeded(InputError):
+    """A limit of the service (a setting) was passed; the message names limit and figure."""
+
+    code = "LimitExceeded"
+
+
+class InvalidContinuationToken(InputError):
+    """A continuation token is damaged, expired, or belongs to another query or instance."""
+
+    code = "InvalidContinuationToken"
+
+
+class JsonPatchInvalid(InputError):
+    """A JSON Patch is malformed or cannot be applied to the document it names."""
+
+    code = "JsonPatchInvalid"
+
+
+class PatchNotObjects(JsonPatchInvalid):
+    """Elements of a JSON Patch are not objects: the vendor answers this with problem+json.
+
+    `positions` are the zero-based indexes of the offending elements.
+    """
+
+    def __init__(self, message: str, *, positions: tuple[int, ...]) -> None:
+        super().__init__(message)
+        self.positions = positions
+
+
+class ValidationFailed(InputError):
+    """A document does not conform to its model; `details` holds one entry a violation."""
+
+    code = "ValidationFailed"
+
+
+class ModelParsingFailed(InputError):
+    """DTDL documents break the language's rules; `details` holds one entry a rule broken."""
+
+    code = "DTDLParserError"
+
+
+class ModelVersionNotSupported(InputError):
+    """A DTDL document asks for a language version that is not supported."""
+
+    code = "ModelVersionNotSupported"
+
+
+class ModelDecommissioned(InputError):
+    """A new twin names a decommissioned model."""
+
+    code = "ModelDecommissioned"
+
+
+class InvalidRelationship(InputError):
+    """A relationship does not align with the model of its source twin."""
+
+    code = "InvalidRelationship"
+
+
+class OperationNotAllowed(InputError):
+    """The operation is well formed but never allowed, such as a twin related to itself."""
+
+    code = "OperationNotAllowed"
+
+
+class RelationshipsNotDeleted(InputError):
+    """A twin cannot be deleted while relationships start or end at it."""
+
+    code = "RelationshipsNotDeleted"
+
+
+class QueryInvalid(InputError):
+    """A query text is refused before it runs (or fails by its own values while running).
+
+    `kind` and `detail` are the openCypher error kind (`SyntaxError`, `TypeError`, ...) and detail
+    (`UndefinedVariable`, ...); `phase` is `compile time` or `runtime`; `line` and `column` count
+    from 1 and are 0 where there is no position; `excerpt` is the source line with a caret below it.
+    """
+
+    code = "SqlQueryError"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str = "SyntaxError",
+        detail: str = "UnexpectedSyntax",
+        phase: str = "compile time",
+        line: int = 0,
+        column: int = 0,
+        excerpt: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.detail = detail
+        self.phase = phase
+        self.line = line
+        self.column = column
+        self.excerpt = excerpt
+
+
+class QueryTimeout(InputError):
+    """A query passed its deadline and was interrupted; nothing is left running."""
+
+    code = "TimeoutError"
+
+
+# --- things that are not there ----------------------------------------------------------------
+
+
+class NotFound(TwinframeError):
+    """What the request names does not exist."""
+
+    code = "NotFound"
+
+
+class TwinNotFound(NotFound):
+    """No twin has this id."""
+
+    code = "DigitalTwinNotFound"
+
+    def __init__(self, twin_id: str) -> None:
+        super().__init__(f"There is no digital twin instance that exists with the ID {twin_id}.")
+        self.twin_id = twin_id
+
+
+class TargetTwinNotFound(NotFound):
+    """The target twin of a relationship to be written does not exist."""
+
+    code = "TargetDigitalTwinNotFound"
+
+    def __init__(self, twin_id: str) -> None:
+        super().__init__(
+            f"There is no digital twin instance that exists with the ID {twin_id}. "
+            "The target of a relationship must exist before the relationship."
+        )
+        self.twin_id = twin_id
+
+
+class RelationshipNotFound(NotFound):
+    """The source twin has no relationship of this id."""
+
+    code = "RelationshipNotFound"
+
+    def __init__(self, twin_id: str, relationship_id: str) -> None:
+        super().__init__(f"Relationship {relationship_id} not found on twin {twin_id}.")
+        self.twin_id = twin_id
+        self.relationship_id = relationship_id
+
+
+class ComponentNotFound(NotFound):
+    """The twin has no component of this name."""
+
+    code = "ComponentNotFound"
+
+    def __init__(self, twin_id: str, component: str) -> None:
+        super().__init__(f"{twin_id} does not have component {component}.")
+        self.twin_id = twin_id
+        self.component = component
+
+
+class ModelNotFound(NotFound):
+    """No stored model has this id."""
+
+    code = "ModelNotFound"
+
+    def __init__(self, *model_ids: str) -> None:
+        super().__init__(
+            "There is no Model(s) available that matches the provided id(s) "
+            f"{', '.join(model_ids)}."
+        )
+        self.model_ids = model_ids
+
+
+# --- conflicts with the present state -----------------------------------------------------------
+
+
+class Conflict(TwinframeError):
+    """The request is well formed but the present state does not allow it."""
+
+    code = "Conflict"
+
+
+class ModelAlreadyExists(Conflict):
+    """One or more of the uploaded model ids are taken; nothing of the upload was stored."""
+
+    code = "ModelIdAlreadyExists"
+
+    def __init__(self, *model_ids: str) -> None:
+        super().__init__(
+            f"Some of the model ids already exist: {', '.join(model_ids)}. "
+            "A stored model cannot be changed; upload it under a new version."
+        )
+        self.model_ids = model_ids
+
+
+class ModelReferenced(Conflict):
+    """The model is extended or used as a component by other stored models."""
+
+    code = "ModelReferencesNotDeleted"
+
+    def __init__(self, model_id: str, referrers: tuple[str, ...]) -> None:
+        super().__init__(
+            f"The model {model_id} is currently being referenced by {', '.join(referrers)}. "
+            "Delete the referring models first."
+        )
+        self.model_id = model_id
+        self.referrers = referrers
+
+
+class PreconditionFailed(TwinframeError):
+    """`If-Match` or `If-None-Match` does not hold for the stored document; nothing was changed."""
+
+    code = "PreconditionFailed"
+
+
+# --- the store ------------------------------------------------------------------------------------
+
+
+class StorageError(TwinframeError):
+    """The store could not do its work. Drivers translate engine errors into these."""
+
+    code = "StorageError"
+
+
+class StorageBusy(StorageError):
+    """The store did not come free within the bounded wait; nothing was done; try again."""
+
+    code = "StorageBusy"
+
+
+class StorageFull(StorageError):
+    """No space is left for the write; nothing was changed; reads go on."""
+
+    code = "InsufficientStorage"
+
+
+class StorageDamaged(StorageError):
+    """The stored data fails its own checks; no further writes are taken until it is restored."""
+
+    code = "StorageDamaged"

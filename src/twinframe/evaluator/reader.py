@@ -1,0 +1,55 @@
+"""The narrow port through which the evaluator reads a graph. Storage drivers implement it.
+
+It never writes. Every method is batched, so that a remote store answers a whole frontier at once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from twinframe.cypher.algebra import Direction, LabelExpression
+from twinframe.model.values import Node, Relationship
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One relationship crossed from the node `origin` to the node `reached` (both ids)."""
+
+    origin: str
+    relationship: Relationship
+    reached: str
+
+
+class GraphReader(ABC):
+    """A consistent view of one graph for the time of one query."""
+
+    @abstractmethod
+    def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
+        """Every twin that satisfies `labels` (None: every twin); models when `Model` is asked."""
+
+    @abstractmethod
+    def read_nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
+        """The twins of these ids; ids without a twin are left out."""
+
+    @abstractmethod
+    def scan_relationships(self, types: Sequence[str]) -> Iterator[Relationship]:
+        """Every relationship of these types (empty: of any type)."""
+
+    @abstractmethod
+    def read_hops(
+        self, origins: Iterable[str], direction: Direction, types: Sequence[str]
+    ) -> Iterator[Hop]:
+        """Every relationship at each of `origins`, crossed in `direction` (BOTH: a loop once)."""
+
+    @abstractmethod
+    def read_descendants(self, model_id: str) -> frozenset[str]:
+        """The DTMIs of all stored or once stored interfaces that extend `model_id`, itself included.
+
+        Empty when it is unknown.
+        """
+
+    @abstractmethod
+    def read_model_ids(self) -> frozenset[str]:
+        """The DTMIs of all interfaces, decommissioned ones and those that only twins still name included."""

@@ -1,0 +1,42 @@
+"""Every hook of twinframe, typed: the map of its seams. It implements none of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from twinframe.permissions.base import PermissionProvider
+    from twinframe.resourcetypes.base import ResourceType
+    from twinframe.settings import Section
+    from twinframe.storage.base import GraphStore, QueryEngine
+
+hookspec = pluggy.HookspecMarker("twinframe")
+
+
+@hookspec(firstresult=True)
+def twinframe_settings() -> type[Section] | None:
+    """The plugin's own settings section; keys stand under its seam and name (`Storage__Sqlite__...`)."""
+
+
+@hookspec(firstresult=True)
+def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
+    """The store of the graph named `graph`, not yet opened. `settings` is the plugin's own section."""
+
+
+@hookspec(firstresult=True)
+def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
+    """The engine that runs (parts of) queries inside this store; None leaves all to the evaluator."""
+
+
+@hookspec(firstresult=True)
+def twinframe_permission_provider(settings: Section) -> PermissionProvider | None:
+    """The provider that says which permissions a caller has."""
+
+
+@hookspec
+def twinframe_resource_types() -> Sequence[ResourceType]:
+    """Resource types that the control plane can provision."""

@@ -1,0 +1,46 @@
+"""Values of the query languages: one place for all engines. No I/O, no parsing of query text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A twin (or a model, label `Model`) as a value; identity is `id`.
+
+    `document` is the whole JSON document with its system members; `labels` are `Twin`, and for the
+    interface and each of its ancestors the DTMI and the DTMI's last name segment.
+    """
+
+    id: str
+    document: Mapping[str, JsonValue] = field(compare=False)
+    labels: frozenset[str] = field(compare=False, default=frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """A relationship as a value; identity is (source, id), since ids are unique per source twin."""
+
+    source: str
+    id: str
+    target: str = field(compare=False)
+    type: str = field(compare=False)
+    document: Mapping[str, JsonValue] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Alternating nodes and relationships: one more node than relationships."""
+
+    nodes: tuple[Node, ...]
+    relationships: tuple[Relationship, ...]
+
+
+Value: TypeAlias = (
+    "None | bool | int | float | str | list[Value] | dict[str, Value] | Node | Relationship | Path"
+)

@@ -1,0 +1,334 @@
+"""The storage seam: what every graph store promises. It holds no engine and no thread.
+
+Promise of a write: when `GraphStore.write` returns an outcome without error, the change is on stable
+storage (as far as the operator's durability setting asks), atomic with its indexes, and every read
+that starts later, in any process, sees it.
+"""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from twinframe.cypher.algebra import Query
+from twinframe.errors import TwinframeError
+from twinframe.evaluator.reader import GraphReader
+from twinframe.model.values import Value
+
+T = TypeVar("T")
+
+
+# --- what is stored -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A twin or relationship as it goes to the wire: `body` is its JSON text in UTF-8."""
+
+    etag: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TwinRecord:
+    """A twin to be stored: `body` is the whole document, `$dtId`, `$etag` and `$metadata` included."""
+
+    twin_id: str
+    model_id: str
+    etag: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipRecord:
+    """A relationship to be stored; `body` is the whole document with its system members."""
+
+    source_id: str
+    relationship_id: str
+    name: str
+    target_id: str
+    etag: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """A model as stored.
+
+    `document` is the uploaded JSON unchanged in meaning; `display_name` and `description` are JSON
+    objects language -> text; `extends` and `components` are direct references (DTMIs);
+    `upload_time` is in the wire's form; `position` orders models by upload and is given by the store.
+    """
+
+    model_id: str
+    document: bytes
+    display_name: bytes
+    description: bytes
+    extends: tuple[str, ...]
+    components: tuple[str, ...]
+    upload_time: str
+    decommissioned: bool = False
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingRelationship:
+    """One row of the incoming list: which relationship of which source ends here."""
+
+    source_id: str
+    relationship_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[T]):
+    """One item of a key-ordered listing and the `key` after which the next page starts."""
+
+    key: str
+    item: T
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """Identity of one stored graph: `secret` (32 bytes) signs continuation tokens in all processes."""
+
+    id: str
+    secret: bytes
+
+
+# --- capabilities ---------------------------------------------------------------------------------
+
+
+class Placement(enum.Enum):
+    """Where the service should run a kind of work of this store."""
+
+    INLINE = "inline"  # microseconds, on the event loop
+    POOL = "pool"  # may wait or scan, in a worker thread
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTraits:
+    """What the service must know of a store to place its work.
+
+    `point_reads`: where reads by id run. `largest_batch`: most writes of one `write` call that gain
+    from being committed together.
+    """
+
+    point_reads: Placement
+    largest_batch: int = 128
+
+
+# --- reading ----------------------------------------------------------------------------------------
+
+
+class GraphSession(GraphReader):
+    """A view of one graph for use by one thread. Each call sees all writes acknowledged before it."""
+
+    @abstractmethod
+    def snapshot(self, deadline: float | None = None) -> AbstractContextManager[None]:
+        """All reads inside see one state of the graph.
+
+        `deadline` is a `time.monotonic()` moment after which a running statement is interrupted and
+        `QueryTimeout` is raised.
+        """
+
+    @abstractmethod
+    def read_instance(self) -> Instance:
+        """Identity and signing secret of this graph."""
+
+    @abstractmethod
+    def read_schema_version(self) -> int:
+        """A number that changes with every change of the set of models. Cheap: read it per write."""
+
+    @abstractmethod
+    def read_twin(self, twin_id: str) -> StoredDocument | None:
+        """The twin's document, or None."""
+
+    @abstractmethod
+    def has_twin(self, twin_id: str) -> bool:
+        """Whether the twin exists."""
+
+    @abstractmethod
+    def read_twin_model(self, twin_id: str) -> str | None:
+        """The model id of the twin, or None if there is no twin."""
+
+    @abstractmethod
+    def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
+        """The relationship's document, or None."""
+
+    @abstractmethod
+    def read_relationships(
+        self, source_id: str, *, name: str | None, after: str | None, limit: int
+    ) -> Sequence[Listed[StoredDocument]]:
+        """Outgoing relationships in a stable key order, at most `limit`, starting behind `after`."""
+
+    @abstractmethod
+    def read_incoming(
+        self, target_id: str, *, after: str | None, limit: int
+    ) -> Sequence[Listed[IncomingRelationship]]:
+        """Incoming relationships in a stable key order, at most `limit`, starting behind `after`."""
+
+    @abstractmethod
+    def read_model(self, model_id: str) -> ModelRecord | None:
+        """The model, or None."""
+
+    @abstractmethod
+    def read_models(self, *, after: int, limit: int) -> Sequence[ModelRecord]:
+        """Models by upload order with `position` > `after`, at most `limit`."""
+
+    @abstractmethod
+    def read_model_referrers(self, model_id: str) -> Sequence[str]:
+        """Ids of the stored models that extend it or use it as a component, itself excluded."""
+
+    def close(self) -> None:  # noqa: B027  (most sessions hold nothing)
+        """Give back what the session holds."""
+
+
+# --- writing ----------------------------------------------------------------------------------------
+
+
+class GraphTransaction(GraphSession):
+    """The write view handed to a `Work`. All its changes are kept, or none."""
+
+    @abstractmethod
+    def put_twin(self, record: TwinRecord) -> None:
+        """Create or replace a twin; its relationships stay. The model need not be stored any more."""
+
+    @abstractmethod
+    def delete_twin(self, twin_id: str) -> None:
+        """Delete a twin that has no relationships (`RelationshipsNotDeleted`); absent: `TwinNotFound`."""
+
+    @abstractmethod
+    def has_relationships(self, twin_id: str) -> bool:
+        """Whether any relationship starts or ends at the twin."""
+
+    @abstractmethod
+    def put_relationship(self, record: RelationshipRecord) -> None:
+        """Create or replace by (source, id). `TwinNotFound` / `TargetTwinNotFound` for missing ends."""
+
+    @abstractmethod
+    def delete_relationship(self, source_id: str, relationship_id: str) -> None:
+        """Delete a relationship; absent: `RelationshipNotFound`."""
+
+    @abstractmethod
+    def put_models(self, records: Sequence[ModelRecord]) -> None:
+        """Store new models, in order, closure included. A taken id is `ModelAlreadyExists`."""
+
+    @abstractmethod
+    def set_decommissioned(self, model_id: str, decommissioned: bool) -> None:
+        """Set the flag; absent: `ModelNotFound`."""
+
+    @abstractmethod
+    def delete_models(self, model_ids: Sequence[str]) -> None:
+        """Delete these models together. Absent: `ModelNotFound`; referred to by others that stay:
+        `ModelReferenced`. Twins of a deleted model stay, and stay findable by its labels.
+        """
+
+
+Work = Callable[[GraphTransaction], T]
+"""A unit of writing. It may be run more than once and must have no effect but through its argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """What became of one `Work`: exactly one of `result` (error None) and `error` counts."""
+
+    result: T | None = None
+    error: BaseException | None = None
+
+
+# --- queries ------------------------------------------------------------------------------------------
+
+
+class CannotRun(TwinframeError):
+    """An engine declines a plan (never an error of the caller): the evaluator runs that part."""
+
+    code = "CannotRun"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRow:
+    """One result row as JSON text. `key` resumes a plain scan behind this row, else None."""
+
+    body: bytes
+    key: int | str | None = None
+
+
+class CompiledQuery(ABC):
+    """A plan compiled by an engine: immutable, shared by threads, run with a session of the caller.
+
+    `text` is what the engine runs (SQL, SPARQL), shown by EXPLAIN. `resumable` says that the rows
+    come in the order of a unique key, so that a page can start behind the key of the last row.
+    """
+
+    text: str
+    resumable: bool
+
+    @abstractmethod
+    def run_json(
+        self,
+        session: GraphSession,
+        parameters: Mapping[str, Value],
+        *,
+        after: int | str | None = None,
+        skip: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[JsonRow]:
+        """Result rows in the query's shape, ready for the wire, leaving out the first `skip`."""
+
+    @abstractmethod
+    def run_rows(
+        self, session: GraphSession, parameters: Mapping[str, Value]
+    ) -> Iterator[tuple[Value, ...]]:
+        """Rows as values in the order of the query's columns, for the evaluator."""
+
+
+class QueryEngine(ABC):
+    """The part of query execution that a store does itself."""
+
+    name: str
+
+    @abstractmethod
+    def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
+        """Compile a whole query, or raise `CannotRun` naming the first operator it cannot run.
+
+        Of `parameters` only names and types may be used: the compiled query is run again with other
+        values of the same types (`parameter_signature`).
+        """
+
+
+# --- the store ------------------------------------------------------------------------------------------
+
+
+class GraphStore(ABC):
+    """One stored graph. Drivers give it neither `__len__` nor `__bool__`. Calls may block."""
+
+    traits: StoreTraits
+
+    @abstractmethod
+    def open(self) -> None:
+        """Open or create, migrate, verify identity. Call in the process that will use it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish and give everything back. No session may be in use."""
+
+    @abstractmethod
+    def session(self) -> GraphSession:
+        """A session for the calling thread; close it in the same thread."""
+
+    @abstractmethod
+    def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+        """Run each work atomically and commit all that succeeded together; one thread at a time.
+
+        A work that raises leaves nothing behind and does not disturb its neighbours. If the commit
+        itself fails, every outcome carries that error.
+        """
+
+    @abstractmethod
+    def verify(self) -> Sequence[str]:
+        """Check the stored data in depth; what was found wrong, empty when sound."""
