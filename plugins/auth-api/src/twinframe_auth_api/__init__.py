@@ -1,0 +1,1 @@
+"""Permissions from an HTTP service for twinframe."""

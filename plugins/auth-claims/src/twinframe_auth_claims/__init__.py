@@ -1,0 +1,1 @@
+"""Permissions from token claims for twinframe."""

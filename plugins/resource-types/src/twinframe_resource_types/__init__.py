@@ -1,0 +1,1 @@
+"""The Graph, Flow, Assembler and Compass resource types of twinframe."""

@@ -1,0 +1,1 @@
+"""RDF storage for twinframe."""

@@ -1,0 +1,1 @@
+"""SQLite storage for twinframe: one durable file a graph, Cypher compiled to SQL."""
