@@ -1,0 +1,67 @@
+# The two commands: `make demo` and `make test`. Each sets up what it needs first.
+# Everything lives in .venv and var/ of this folder; `make clean` removes both.
+
+PYTHON ?= python3
+VENV   ?= .venv
+ARGS   ?=
+BIN     = $(VENV)/bin
+READY   = $(VENV)/.ready
+PLUGINS = storage-sqlite storage-rdf auth-claims auth-api resource-types
+EDITABLE = $(foreach plugin,$(PLUGINS),-e plugins/$(plugin))
+PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
+WORKERS ?= 2
+
+.PHONY: help setup demo test check format lint types contracts docs bench clean
+
+help:
+	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
+	@echo 'make test    set up and run every test'
+	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
+	@echo 'make bench   comparisons against floors, as ratios (ARGS=--quick: fewer rounds)'
+	@echo 'make docs    write the generated reference pages anew'
+	@echo 'make format  format the code'
+	@echo 'make clean   remove .venv and var'
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "twinframe needs Python 3.11 or later; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12")'
+	@echo 'Setting up $(VENV) (a minute or two, once) ...'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=24'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt -e '.[dev]' $(EDITABLE)
+	@touch $@
+
+demo: setup
+	@$(BIN)/twinframe demo $(ARGS)
+
+test: setup
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q $(ARGS)
+
+check: setup
+	@$(MAKE) --no-print-directory lint types contracts
+	@$(BIN)/python -m tests.house.generated --check
+	@$(MAKE) --no-print-directory test
+
+lint: setup
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+
+types: setup
+	@$(BIN)/mypy $(PACKAGES)
+
+contracts: setup
+	@$(BIN)/lint-imports --no-cache
+
+docs: setup
+	@$(BIN)/python -m tests.house.generated --write
+
+bench: setup
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+format: setup
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) var
