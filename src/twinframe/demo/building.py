@@ -1,0 +1,189 @@
+"""The sample building: about 2,000 twins generated the same way every time. It calls no service."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from importlib.resources import files
+
+PREFIX = "dtmi:com:example:building:"
+BUILDINGS = ("North Wing", "South Wing", "Laboratory", "Library")
+LEVELS = 6
+ROOMS = 17
+MAKERS = ("Aerotec", "Borealis", "Klimaworks", "Sensora")
+
+Document = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A relationship to be created: `document` is the body of its PUT."""
+
+    source: str
+    id: str
+    document: Document
+
+
+@dataclass(slots=True)
+class Building:
+    """The sample as the bodies of its requests: twins by id, then relationships."""
+
+    twins: dict[str, Document] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+
+    def add(self, twin_id: str, interface: str, **contents: object) -> str:
+        """Add a twin of `interface` (last name segment) and give back its id."""
+        self.twins[twin_id] = {"$metadata": {"$model": f"{PREFIX}{interface};1"}, **contents}
+        return twin_id
+
+    def relate(self, source: str, name: str, target: str, **properties: object) -> None:
+        """Relate two twins; the relationship's id names both ends."""
+        document = {"$relationshipName": name, "$targetId": target, **properties}
+        self.edges.append(Edge(source, f"{name}-{target}", document))
+
+
+def load_ontology() -> list[Document]:
+    """The sample's DTDL interfaces, ready for POST /models."""
+    text = files("twinframe.demo").joinpath("ontology.json").read_text(encoding="utf-8")
+    ontology: list[Document] = json.loads(text)
+    return ontology
+
+
+def build_campus(seed: int = 2026) -> Building:
+    """The whole campus. Equal seeds give equal campuses."""
+    campus = Building()
+    dice = random.Random(seed)  # noqa: S311  (sample data, not a secret)
+    site = campus.add(
+        "site", "Site", name="Harbour Campus", area=48000.0, owner="Example University",
+        tags={"region": "coast"}, address=_address("Harbour Road 1"),
+    )  # fmt: skip
+    for number, name in enumerate(BUILDINGS, start=1):
+        building = _add_building(campus, dice, number, name)
+        campus.relate(site, "contains", building, since="2012-05-01")
+    return campus
+
+
+def _address(street: str) -> Document:
+    return {
+        "street": street,
+        "city": "Exampleton",
+        "postalCode": "01234",
+        "country": "Examplia",
+        "position": {"latitude": 53.5412, "longitude": 9.9841},
+    }
+
+
+def _equipment(dice: random.Random, serial: str, **contents: object) -> Document:
+    installed = date(2012, 5, 1) + timedelta(days=dice.randrange(3600))
+    service = installed + timedelta(days=dice.randrange(1200))
+    return {
+        "manufacturer": dice.choice(MAKERS),
+        "serialNumber": serial,
+        "installed": installed.isoformat(),
+        "status": dice.choices(("ok", "warning", "fault"), (90, 8, 2))[0],
+        "maintenance": {
+            "lastService": service.isoformat(),
+            "interval": dice.choice(("P6M", "P1Y", "P2Y")),
+            "hoursRun": dice.randrange(60_000),
+        },
+        **contents,
+    }
+
+
+def _add_building(campus: Building, dice: random.Random, number: int, name: str) -> str:
+    key = f"b{number}"
+    building = campus.add(
+        key, "Building", name=name, area=round(dice.uniform(4000, 9000), 1),
+        yearBuilt=dice.randrange(1965, 2020), accessible=number != 3,
+        address=_address(f"Harbour Road {number * 2}"),
+    )  # fmt: skip
+    chiller = campus.add(
+        f"{key}-chiller", "Chiller", name=f"Chiller {number}",
+        **_equipment(dice, f"CH-{number:04}", ratedPower=round(dice.uniform(200, 450), 1)),
+    )  # fmt: skip
+    campus.relate(building, "suppliedBy", chiller)
+    campus.relate(chiller, "locatedIn", building)
+    for level_number in range(LEVELS):
+        level = _add_level(campus, dice, key, level_number, chiller)
+        campus.relate(building, "contains", level)
+    return building
+
+
+def _add_level(
+    campus: Building, dice: random.Random, building: str, number: int, chiller: str
+) -> str:
+    key = f"{building}-l{number}"
+    level = campus.add(
+        key, "Level", name=f"Level {number}", levelNumber=number,
+        area=round(dice.uniform(600, 1400), 1),
+    )  # fmt: skip
+    unit = campus.add(
+        f"{key}-ahu", "AirHandlingUnit", name=f"Air handling unit {number}",
+        **_equipment(
+            dice, f"AH-{building}-{number}", fanSpeed=round(dice.uniform(30, 95), 1),
+            filterChanged="2026-03-14T08:00:00Z",
+        ),
+    )  # fmt: skip
+    campus.relate(unit, "locatedIn", level)
+    campus.relate(chiller, "feeds", unit, capacityShare=round(1 / LEVELS, 3))
+    previous = None
+    for room_number in range(1, ROOMS + 1):
+        room = _add_room(campus, dice, key, room_number, unit)
+        campus.relate(level, "contains", room)
+        if previous is not None:
+            campus.relate(previous, "adjacentTo", room)
+        previous = room
+    return level
+
+
+def _add_room(campus: Building, dice: random.Random, level: str, number: int, unit: str) -> str:
+    key = f"{level}-r{number:02}"
+    kind = "Corridor" if number == 1 else "MeetingRoom" if number % 5 == 0 else "Office"
+    by_kind: dict[str, Document] = {
+        "Corridor": {"emergencyExit": dice.random() < 0.5},
+        "MeetingRoom": {
+            "bookable": True,
+            "features": dice.sample(["screen", "camera", "whiteboard", "phone"], 2),
+        },
+        "Office": {"desks": dice.randrange(1, 7)},
+    }
+    temperature = round(dice.gauss(21.5, 1.6), 1)
+    room = campus.add(
+        key, kind, name=f"{kind} {level[-1]}.{number:02}", area=round(dice.uniform(9, 60), 1),
+        capacity=dice.randrange(2, 24), occupied=dice.random() < 0.4,
+        climate={
+            "temperature": temperature, "humidity": round(dice.uniform(30, 60), 1),
+            "setpoint": 21.0, "mode": "cooling" if temperature > 23 else "auto",
+        },
+        **by_kind[kind],
+    )  # fmt: skip
+    terminal = campus.add(
+        f"{key}-vav", "AirTerminal", name=f"Air terminal {number}",
+        **_equipment(dice, f"AT-{key}", damper=round(dice.uniform(0, 100), 1)),
+    )  # fmt: skip
+    campus.relate(unit, "feeds", terminal, capacityShare=round(1 / ROOMS, 3))
+    campus.relate(terminal, "feeds", room)
+    _add_sensors(campus, dice, room, temperature)
+    return room
+
+
+def _add_sensors(campus: Building, dice: random.Random, room: str, temperature: float) -> None:
+    common = {"lastSeen": "2026-11-20T12:00:00Z", "samplingSeconds": 60}
+    sensors = [
+        ("TemperatureSensor", "t", {"lastValue": temperature, "offset": 0.0}),
+        ("PresenceSensor", "p", {"lastValue": 0.0, "detections": dice.randrange(100_000)}),
+        (
+            "CarbonDioxideSensor",
+            "c",
+            {"lastValue": float(dice.randrange(400, 1400)), "alarmLevel": 1200},
+        ),
+    ]
+    for interface, letter, contents in sensors[: 3 if dice.random() < 0.7 else 2]:
+        sensor = campus.add(
+            f"{room}-{letter}", interface, name=f"{interface} {room}",
+            **_equipment(dice, f"SN-{room}-{letter}", **common, **contents),
+        )  # fmt: skip
+        campus.relate(sensor, "observes", room)
+        campus.relate(sensor, "locatedIn", room)
