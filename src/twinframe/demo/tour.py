@@ -94,7 +94,7 @@ def load_sample(client: DigitalTwinsClient, console: Console) -> bool:
     ontology = load_ontology()
     with Progress(console=console) as progress:
         models = progress.add_task("Models", total=len(ontology))
-        _create_once(lambda: client.create_models(ontology))
+        _create_once(lambda: client.create_models([*ontology]))
         progress.advance(models, len(ontology))
         twins = progress.add_task("Twins", total=len(campus.twins))
         _run_all(
