@@ -1,0 +1,91 @@
+"""The vendor's SDK, sync and async, behind one face, so that each flow is written once."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from azure.core.async_paging import AsyncItemPaged
+from azure.core.credentials import AccessToken
+from azure.core.paging import ItemPaged
+from azure.digitaltwins.core import DigitalTwinsClient
+from azure.digitaltwins.core.aio import DigitalTwinsClient as AsyncDigitalTwinsClient
+
+
+class FixedCredential:
+    """A credential that always gives the same token."""
+
+    def get_token(self, *_scopes: str, **_options: object) -> AccessToken:
+        """The token, good for an hour."""
+        return AccessToken("a-token", int((datetime.now(UTC) + timedelta(hours=1)).timestamp()))
+
+
+class FixedAsyncCredential(FixedCredential):
+    """The same for the async client."""
+
+    async def get_token(self, *_scopes: str, **_options: object) -> AccessToken:  # type: ignore[override]
+        """The token, good for an hour."""
+        return FixedCredential().get_token()
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+class SyncClient:
+    """The sync SDK client; lists come as lists."""
+
+    def __init__(self, url: str, authority: str) -> None:
+        self._client = DigitalTwinsClient(url, FixedCredential(), connection_verify=authority)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._client, name)
+
+        def call(*args: object, **kwargs: object) -> object:
+            result = method(*args, **kwargs)
+            return list(result) if isinstance(result, ItemPaged) else result
+
+        return call
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._client._client.close()
+
+
+class AsyncClient:
+    """The async SDK client run on a loop of its own; lists come as lists."""
+
+    def __init__(self, url: str, authority: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._client = self._run(self._open(url, authority))
+
+    async def _open(self, url: str, authority: str) -> AsyncDigitalTwinsClient:
+        return AsyncDigitalTwinsClient(url, FixedAsyncCredential(), connection_verify=authority)
+
+    def _run(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._client, name)
+
+        async def call(*args: object, **kwargs: object) -> object:
+            result = method(*args, **kwargs)
+            if inspect.isawaitable(result):
+                result = await result
+            if isinstance(result, AsyncItemPaged):
+                return [item async for item in result]
+            return result
+
+        return lambda *args, **kwargs: self._run(call(*args, **kwargs))
+
+    def close(self) -> None:
+        """Close its connections and its loop."""
+        self._run(self._client.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()

@@ -1,0 +1,47 @@
+"""One real server over TLS for a test session, and the vendor's clients for it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.e2e.clients import AsyncClient, SyncClient
+from tests.e2e.server import Certificates, Server, make_certificates
+
+Client = SyncClient | AsyncClient
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """A certificate authority for this run."""
+    return make_certificates(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="session")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, certificates: Certificates
+) -> Iterator[Server]:
+    """`twinframe serve` with two workers over TLS; its log must hold no unhandled exception."""
+    running = Server(tmp_path_factory.mktemp("server"), certificates, workers=2)
+    with running:
+        yield running
+    log = running.log.read_text(encoding="utf-8")
+    assert "Traceback" not in log, log[-4000:]
+
+
+@pytest.fixture(scope="session", params=["sync", "async"])
+def client(request: pytest.FixtureRequest, server: Server) -> Iterator[Client]:
+    """The vendor's SDK client, once sync and once async."""
+    assert server.certificates is not None
+    kind = SyncClient if request.param == "sync" else AsyncClient
+    made = kind(server.url, str(server.certificates.authority))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def unique() -> Callable[[str], str]:
+    """Makes ids that no other test uses: letters and digits after the given stem."""
+    return lambda stem: f"{stem}{uuid.uuid4().hex[:12]}"

@@ -1,0 +1,60 @@
+"""The documents: links lead somewhere, every page is reachable, nothing of one machine is named."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "plugins").glob("*/README.md")),
+]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ +(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", text).strip().lower().replace(" ", "-") for text in headings}
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    broken = []
+    for page in PAGES:
+        for target in LINK.findall(page.read_text(encoding="utf-8")):
+            if target.startswith(("http://", "https://", "mailto:")):
+                continue
+            name, _, anchor = target.partition("#")
+            goal = (page.parent / name).resolve() if name else page
+            if not goal.exists() or (
+                anchor and goal.suffix == ".md" and anchor not in _anchors(goal)
+            ):
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    assert broken == []
+
+
+def test_every_page_of_the_docs_is_reachable_from_the_readme() -> None:
+    seen: set[Path] = set()
+    todo = [ROOT / "README.md"]
+    while todo:
+        page = todo.pop()
+        if page in seen or page.suffix != ".md" or not page.exists():
+            continue
+        seen.add(page)
+        todo += [
+            (page.parent / target.partition("#")[0]).resolve()
+            for target in LINK.findall(page.read_text(encoding="utf-8"))
+            if "://" not in target
+        ]
+    missing = [
+        str(p.relative_to(ROOT)) for p in PAGES if p.parts[-2] != "decisions" and p not in seen
+    ]
+    assert missing == []
+
+
+def test_every_hook_setting_and_error_has_its_place_in_the_reference() -> None:
+    reference = ROOT / "docs/reference"
+    assert {"settings.md", "hooks.md", "routes.md", "errors.md", "cypher.md"} <= {
+        page.name for page in reference.glob("*.md")
+    }
