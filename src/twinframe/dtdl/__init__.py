@@ -1,0 +1,72 @@
+"""The Digital Twins Definition Language: models parsed and checked, instances validated.
+
+It knows no twin graph, store or transport, and can be used alone.
+"""
+
+from __future__ import annotations
+
+from twinframe.dtdl.dtmi import is_dtmi, parse_name, parse_version, parse_versionless
+from twinframe.dtdl.findings import ModelFinding
+from twinframe.dtdl.hierarchy import Hierarchy, build_hierarchy
+from twinframe.dtdl.interfaces import (
+    Command,
+    CommandPayload,
+    Component,
+    Content,
+    Interface,
+    ModelSet,
+    Property,
+    Relationship,
+    Telemetry,
+)
+from twinframe.dtdl.limits import SERVICE, SPECIFICATION, ParserLimits
+from twinframe.dtdl.parser import Resolver, parse_models
+from twinframe.dtdl.schemas import (
+    ArraySchema,
+    EnumSchema,
+    GeospatialSchema,
+    MapSchema,
+    ObjectSchema,
+    OpenSchema,
+    PrimitiveSchema,
+    Schema,
+)
+from twinframe.dtdl.validation import TwinValidator, compile_validator
+from twinframe.dtdl.values import Mismatch, compile_test, list_mismatches
+
+__all__ = [
+    "SERVICE",
+    "SPECIFICATION",
+    "ArraySchema",
+    "Command",
+    "CommandPayload",
+    "Component",
+    "Content",
+    "EnumSchema",
+    "GeospatialSchema",
+    "Hierarchy",
+    "Interface",
+    "MapSchema",
+    "Mismatch",
+    "ModelFinding",
+    "ModelSet",
+    "ObjectSchema",
+    "OpenSchema",
+    "ParserLimits",
+    "PrimitiveSchema",
+    "Property",
+    "Relationship",
+    "Resolver",
+    "Schema",
+    "Telemetry",
+    "TwinValidator",
+    "build_hierarchy",
+    "compile_test",
+    "compile_validator",
+    "is_dtmi",
+    "list_mismatches",
+    "parse_models",
+    "parse_name",
+    "parse_version",
+    "parse_versionless",
+]

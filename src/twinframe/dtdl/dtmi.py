@@ -11,16 +11,16 @@ _SEGMENT = r"_?[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?"
 _USER_SEGMENT = r"[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?"
 _PATH = rf"dtmi:{_USER_SEGMENT}(?::{_USER_SEGMENT})*"
 _MAJOR = r"[1-9][0-9]{0,8}"
-_MINOR = r"0|[1-9][0-9]{0,5}"
+_MINOR = r"[1-9][0-9]{0,5}"
 
 # SPEC: DTDL v2 "Digital Twin Model Identifier": one mandatory scalar version.
 SCALAR_VERSION = re.compile(rf"{_PATH};{_MAJOR}")
 # SPEC: DTDL v3 "Digital Twin Model Identifier": version optional, `major` or `major.minor`.
-DOTTED_VERSION = re.compile(rf"{_PATH}(?:;{_MAJOR}(?:\.(?:{_MINOR}))?)?")
+DOTTED_VERSION = re.compile(rf"{_PATH}(?:;{_MAJOR}(?:\.{_MINOR})?)?")
 # Any well-formed identifier, reserved segments (leading underscore) and fragments included.
 ANY = re.compile(
     rf"dtmi:(?P<path>{_SEGMENT}(?::{_SEGMENT})*)"
-    rf"(?:;(?P<version>{_MAJOR}(?:\.(?:{_MINOR}))?))?"
+    rf"(?:;(?P<version>{_MAJOR}(?:\.{_MINOR})?))?"
     rf"(?P<fragment>#{_SEGMENT})?"
 )
 

@@ -9,13 +9,14 @@ import difflib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from twinframe.errors import ErrorDetail
 
 MAX_FINDINGS = 1000
 """Findings kept of one upload; what comes after them is only counted."""
 
-type Path = tuple[Path, str | int] | None
+Path: TypeAlias = "tuple[Path, str | int] | None"
 """Place in a document as a linked list towards its root: cheap to extend, rendered on demand."""
 
 
@@ -95,7 +96,7 @@ class Findings:
         place: Place,
         *,
         element: str = "",
-        property: str = "",
+        prop: str = "",
         value: object = ...,
     ) -> None:
         """Record that `rule` is broken at `place`; `text` says what is wrong and what is right."""
@@ -105,8 +106,8 @@ class Findings:
             self.dropped += 1
             return
         subject = element or "A model element"
-        if property:
-            subject += f", property '{property}'"
+        if prop:
+            subject += f", property '{prop}'"
         pointer = place.pointer
         where = f"document {place.document}, at {pointer or 'its root'}"
         self.items.append(
@@ -114,7 +115,7 @@ class Findings:
                 code=rule,
                 message=f"{subject}: {text} ({where})",
                 element=element,
-                property=property,
+                property=prop,
                 value="" if value is ... else render_value(value),
                 document=place.document,
                 pointer=pointer,

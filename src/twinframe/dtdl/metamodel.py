@@ -30,7 +30,9 @@ class PropertyRule:
 
     `classes` are the classes an ELEMENT value may have; `terms` maps the names (and DTMIs) of
     predefined values to a canonical name; `infer` is the class of a value without `@type`;
-    `unique` are nested properties whose values differ among the values of this property.
+    `by_name`: a value without DTMI gets one made of its name; `same_version`: a value is of the
+    language version of the element around it; `unique` are nested properties whose values differ
+    among the values of this property; `value_type` is the type of the predefined values.
     Counts are of values, lengths are in characters.
     """
 
@@ -52,7 +54,8 @@ class PropertyRule:
     unique: tuple[str, ...] = ()
     id_required: bool = False
     by_name: bool = False
-    requires_type: str | None = None
+    same_version: bool = False
+    value_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,10 @@ class AdjunctRule:
 
     `on` are the classes it may stand beside; `schemas` are the schema terms or classes its element
     must have (empty: any); `group` names types of which an element takes at most one; `needs` are
-    adjunct types that must stand beside it; `sibling_of` names the property that names a sibling.
+    adjunct types that must stand beside it; `sibling` is the property that names a sibling content,
+    which must be of `sibling_classes` and must not have this type itself; `overrides` is the
+    property that names the sibling's adjunct property this one takes the place of;
+    `versions` are the language versions whose elements may have it.
     """
 
     name: str
@@ -79,33 +85,41 @@ class AdjunctRule:
     schemas: frozenset[str] = frozenset()
     group: str | None = None
     needs: frozenset[str] = frozenset()
-    abstract: bool = False
+    sibling: str | None = None
+    sibling_classes: frozenset[str] = frozenset()
+    overrides: str | None = None
+    versions: frozenset[int] = frozenset({2, 3})
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
     """Names a context brings: adjunct types and every term with the DTMI it stands for.
 
-    `terms` maps a term to its DTMI; `names` is the reverse, DTMI to term.
+    `terms` maps a term to its DTMI; `names` is the reverse, DTMI to term. `schemas` maps every
+    spelling of a predefined schema it adds to the term; `enums` gives the values of those that are
+    enums. `reserved_prefix` starts DTMIs that models must not define.
     """
 
     context: str
     adjuncts: Mapping[str, AdjunctRule]
     terms: Mapping[str, str]
     names: Mapping[str, str]
-    versions: frozenset[int] = frozenset({2, 3})
+    schemas: Mapping[str, str] = field(default_factory=dict)
+    enums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reserved_prefix: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ChainRule:
     """A bound on how far elements may be chained along `steps`, and that they form no cycle.
 
-    `steps` are property names followed from element to element; only steps over `counts` count.
+    `steps` are property names followed from element to element; only elements of a class in
+    `counts` count towards `max_length`.
     """
 
     steps: frozenset[str]
     counts: frozenset[str]
-    max_depth: int
+    max_length: int
     text: str
 
 

@@ -1,0 +1,273 @@
+"""Checked elements to interfaces: schemas resolved, contents inherited, ancestors listed.
+
+It expects a graph without findings and judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from twinframe.dtdl import dtmi
+from twinframe.dtdl.graph import Element, ElementGraph, Predefined
+from twinframe.dtdl.interfaces import (
+    Command,
+    CommandPayload,
+    Component,
+    Content,
+    Interface,
+    Property,
+    Relationship,
+    Telemetry,
+)
+from twinframe.dtdl.rules.core import GEOSPATIAL, PRIMITIVES
+from twinframe.dtdl.schemas import (
+    ArraySchema,
+    EnumSchema,
+    GeospatialSchema,
+    MapSchema,
+    ObjectSchema,
+    OpenSchema,
+    PrimitiveSchema,
+    Schema,
+)
+
+_PREDEFINED: dict[str, Schema] = {name: PrimitiveSchema(name) for name in PRIMITIVES}
+_PREDEFINED |= {name: GeospatialSchema(name) for name in GEOSPATIAL}
+
+
+@dataclass(slots=True)
+class Builder:
+    """Builds interfaces out of a graph, each element once."""
+
+    graph: ElementGraph
+    contents: dict[str, Content] = field(default_factory=dict)
+    schemas: dict[str, Schema] = field(default_factory=dict)
+
+    def build_interfaces(
+        self, order: Iterable[str], effective: Mapping[str, Mapping[str, Element]]
+    ) -> dict[str, Interface]:
+        """Return interfaces by DTMI; `order` puts bases first, `effective` are their contents."""
+        interfaces: dict[str, Interface] = {}
+        for identifier in order:
+            element = self.graph.elements[identifier]
+            own = effective.get(identifier, {})
+            contents = {name: self._content(content) for name, content in own.items()}
+            interfaces[identifier] = self._interface(element, contents, interfaces)
+        return interfaces
+
+    def _interface(
+        self, element: Element, contents: dict[str, Content], known: Mapping[str, Interface]
+    ) -> Interface:
+        extends = tuple(v for v in element.values.get("extends", ()) if isinstance(v, str))
+        own = {c.name for c in contents.values() if c.declared_by == element.id}
+        parts = [c.schema for c in contents.values() if isinstance(c, Component) and c.name in own]
+        return Interface(
+            id=element.id,
+            name=dtmi.parse_name(element.id),
+            language_version=element.context.rules.version,
+            display_name=_texts(element, "displayName"),
+            description=_texts(element, "description"),
+            extends=extends,
+            ancestors=build_ancestors(extends, lambda id_: known[id_].extends),
+            contents=MappingProxyType(contents),
+            dependencies=tuple(dict.fromkeys((*extends, *parts))),
+            schemas=MappingProxyType(
+                {
+                    value: self._schema(value)
+                    for value in element.values.get("schemas", ())
+                    if isinstance(value, str)
+                }
+            ),
+        )
+
+    # --- contents -------------------------------------------------------------------------------
+
+    def _content(self, element: Element) -> Content:
+        built = self.contents.get(element.id)
+        if built is None:
+            built = self.contents[element.id] = _BUILDERS[element.cls](self, element)
+        return built
+
+    def _property(self, element: Element) -> Property:
+        return Property(
+            name=element.name,
+            schema=self._schema_of(element, "schema"),
+            writable=element.literals.get("writable") is True,
+            declared_by=element.partition,
+            id=element.id,
+            display_name=_texts(element, "displayName"),
+            description=_texts(element, "description"),
+            types=_types(element),
+            unit=_unit(element),
+        )
+
+    def _telemetry(self, element: Element) -> Telemetry:
+        return Telemetry(
+            name=element.name,
+            schema=self._schema_of(element, "schema"),
+            declared_by=element.partition,
+            id=element.id,
+            display_name=_texts(element, "displayName"),
+            description=_texts(element, "description"),
+            types=_types(element),
+            unit=_unit(element),
+        )
+
+    def _relationship(self, element: Element) -> Relationship:
+        target = element.literals.get("target")
+        least = element.literals.get("minMultiplicity")
+        most = element.literals.get("maxMultiplicity")
+        properties = [
+            self._property(self.graph.elements[value])
+            for value in element.values.get("properties", ())
+            if isinstance(value, str)
+        ]
+        return Relationship(
+            name=element.name,
+            target=target if isinstance(target, str) else None,
+            properties=MappingProxyType({prop.name: prop for prop in properties}),
+            min_multiplicity=least if isinstance(least, int) else 0,
+            max_multiplicity=most if isinstance(most, int) else None,
+            writable=element.literals.get("writable") is True,
+            declared_by=element.partition,
+            id=element.id,
+            display_name=_texts(element, "displayName"),
+            description=_texts(element, "description"),
+            types=_types(element),
+        )
+
+    def _component(self, element: Element) -> Component:
+        schema = element.one("schema")
+        return Component(
+            name=element.name,
+            schema=schema if isinstance(schema, str) else "",
+            declared_by=element.partition,
+            id=element.id,
+            display_name=_texts(element, "displayName"),
+            description=_texts(element, "description"),
+            types=_types(element),
+        )
+
+    def _command(self, element: Element) -> Command:
+        return Command(
+            name=element.name,
+            request=self._payload(element, "request"),
+            response=self._payload(element, "response"),
+            declared_by=element.partition,
+            id=element.id,
+            display_name=_texts(element, "displayName"),
+            description=_texts(element, "description"),
+            types=_types(element),
+        )
+
+    def _payload(self, element: Element, name: str) -> CommandPayload | None:
+        value = element.one(name)
+        if not isinstance(value, str):
+            return None
+        payload = self.graph.elements[value]
+        return CommandPayload(payload.name, self._schema_of(payload, "schema"))
+
+    # --- schemas --------------------------------------------------------------------------------
+
+    def _schema_of(self, element: Element, name: str) -> Schema:
+        value = element.one(name)
+        if isinstance(value, Predefined):
+            return _PREDEFINED.get(value.name) or _predefined(element, value.name)
+        return self._schema(value) if value is not None else OpenSchema()
+
+    def _schema(self, identifier: str) -> Schema:
+        schema = self.schemas.get(identifier)
+        if schema is None:
+            element = self.graph.elements[identifier]
+            schema = self.schemas[identifier] = _SCHEMA_BUILDERS[element.cls](self, element)
+        return schema
+
+    def _array(self, element: Element) -> Schema:
+        return ArraySchema(element.id, self._schema_of(element, "elementSchema"))
+
+    def _enum(self, element: Element) -> Schema:
+        values: dict[str | int, str] = {}
+        for item in element.values.get("enumValues", ()):
+            child = self.graph.elements[item] if isinstance(item, str) else element
+            value = child.literals.get("enumValue")
+            if isinstance(value, (str, int)):
+                values[value] = child.name
+        kind = element.one("valueSchema")
+        name = kind.name if isinstance(kind, Predefined) else "string"
+        return EnumSchema(element.id, name, MappingProxyType(values))
+
+    def _map(self, element: Element) -> Schema:
+        key, value = (self._named(element, name) for name in ("mapKey", "mapValue"))
+        return MapSchema(element.id, key.name, value.name, self._schema_of(value, "schema"))
+
+    def _object(self, element: Element) -> Schema:
+        fields = [
+            self.graph.elements[value]
+            for value in element.values.get("fields", ())
+            if isinstance(value, str)
+        ]
+        return ObjectSchema(
+            element.id,
+            MappingProxyType({f.name: self._schema_of(f, "schema") for f in fields}),
+        )
+
+    def _named(self, element: Element, name: str) -> Element:
+        value = element.one(name)
+        return self.graph.elements[value] if isinstance(value, str) else element
+
+
+_BUILDERS: dict[str, Callable[[Builder, Element], Content]] = {
+    "Property": Builder._property,
+    "Telemetry": Builder._telemetry,
+    "Relationship": Builder._relationship,
+    "Component": Builder._component,
+    "Command": Builder._command,
+}
+_SCHEMA_BUILDERS: dict[str, Callable[[Builder, Element], Schema]] = {
+    "Array": Builder._array,
+    "Enum": Builder._enum,
+    "Map": Builder._map,
+    "Object": Builder._object,
+}
+
+
+def build_ancestors(
+    extends: tuple[str, ...], extends_of: Callable[[str], tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Return all bases above `extends`, nearest first (by level, then in declared order)."""
+    found = dict.fromkeys(extends)
+    level = list(found)
+    while level:
+        following = []
+        for base in level:
+            for identifier in extends_of(base):
+                if identifier not in found:
+                    found[identifier] = None
+                    following.append(identifier)
+        level = following
+    return tuple(found)
+
+
+def _predefined(element: Element, name: str) -> Schema:
+    context = element.context
+    for vocabulary in (context.rules.core, *context.vocabularies):
+        if (values := vocabulary.enums.get(name)) is not None:
+            spelled: dict[str | int, str] = {value: value for value in values}
+            return EnumSchema(vocabulary.terms[name], "string", MappingProxyType(spelled))
+    return OpenSchema(name)
+
+
+def _texts(element: Element, name: str) -> Mapping[str, str]:
+    texts = element.literals.get(name)
+    return MappingProxyType(texts) if isinstance(texts, dict) else MappingProxyType({})
+
+
+def _types(element: Element) -> tuple[str, ...]:
+    return tuple(adjunct.name for adjunct in element.adjuncts)
+
+
+def _unit(element: Element) -> str | None:
+    unit = element.one("unit")
+    return unit.name if isinstance(unit, Predefined) else None

@@ -1,0 +1,88 @@
+"""Depth and cycles of a directed graph, iteratively and in linear time.
+
+It knows nothing of models; `twinframe.dtdl.structure` says what the nodes and steps are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+Node = TypeVar("Node")
+
+
+@dataclass(slots=True)
+class Depths:
+    """What was measured: longest chain from a node on, nodes on or above a cycle, and an order.
+
+    In `order` every node comes after the nodes it leads to, cycles aside.
+    """
+
+    depth: dict[str, int] = field(default_factory=dict)
+    cyclic: set[str] = field(default_factory=set)
+    order: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Frame(Generic[Node]):
+    node: Node
+    steps: Iterator[Node]
+    below: int = 0
+    cyclic: bool = False
+
+
+def measure_depths(
+    starts: Iterable[Node],
+    steps: Callable[[Node], Iterable[Node]],
+    weight: Callable[[Node], int],
+    key: Callable[[Node], str],
+) -> Depths:
+    """Measure every node that `starts` lead to.
+
+    `steps` gives the next nodes, `weight` what a node adds to a chain, `key` identifies it.
+    """
+    result = Depths()
+    open_keys: set[str] = set()
+    for start in starts:
+        if key(start) in result.depth:
+            continue
+        stack = [_Frame(start, iter(steps(start)))]
+        open_keys.add(key(start))
+        while stack:
+            frame = stack[-1]
+            following = next(frame.steps, None)
+            if following is None:
+                stack.pop()
+                _close(frame, stack, open_keys, result, key(frame.node), weight(frame.node))
+                continue
+            node = following
+            name = key(node)
+            if name in open_keys:
+                frame.cyclic = True
+            elif name in result.depth:
+                frame.below = max(frame.below, result.depth[name])
+                frame.cyclic = frame.cyclic or name in result.cyclic
+            else:
+                open_keys.add(name)
+                stack.append(_Frame(node, iter(steps(node))))
+    return result
+
+
+def _close(
+    frame: _Frame[Node],
+    stack: list[_Frame[Node]],
+    open_keys: set[str],
+    result: Depths,
+    name: str,
+    weight: int,
+) -> None:
+    open_keys.discard(name)
+    result.depth[name] = depth = weight + frame.below
+    result.order.append(name)
+    if frame.cyclic:
+        result.cyclic.add(name)
+    if stack:
+        above = stack[-1]
+        above.below = max(above.below, depth)
+        above.cyclic = above.cyclic or frame.cyclic

@@ -1,0 +1,215 @@
+"""`@context` of a document or element: language version, extensions, and the names they bring.
+
+It resolves names only; which of them an element may use is decided in `twinframe.dtdl.elements`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from twinframe.dtdl import dtmi
+from twinframe.dtdl.findings import Findings, Place, render_nearest, render_value
+from twinframe.dtdl.limits import ParserLimits
+from twinframe.dtdl.metamodel import AdjunctRule, LanguageRules, Vocabulary
+from twinframe.dtdl.rules import EXTENSIONS, LANGUAGES
+
+_RESERVED = ("dtmi:dtdl:", "dtmi:standard:")
+_LANGUAGE = re.compile(r"dtmi:dtdl:context;([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """The names in force for an element.
+
+    `incomplete` is true where a context nobody here knows is in force, so that an unknown name may
+    be its. `reserved` are prefixes of DTMIs that models must not define. `types`, `properties` and
+    `schemas` map every spelling, term or DTMI, to its meaning.
+    """
+
+    rules: LanguageRules
+    vocabularies: tuple[Vocabulary, ...] = ()
+    incomplete: bool = False
+    types: Mapping[str, str | AdjunctRule] = field(init=False)
+    properties: Mapping[str, str] = field(init=False)
+    schemas: Mapping[str, str] = field(init=False)
+    known: frozenset[str] = field(init=False)
+    reserved: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        types: dict[str, str | AdjunctRule] = {}
+        properties: dict[str, str] = {}
+        schemas: dict[str, str] = {}
+        known: set[str] = set()
+        for vocabulary in (self.rules.core, *self.vocabularies):
+            known.update(vocabulary.terms, vocabulary.names)
+            schemas |= vocabulary.schemas
+            for name, adjunct in vocabulary.adjuncts.items():
+                types[name] = types[vocabulary.terms[name]] = adjunct
+                for prop in adjunct.properties:
+                    properties[prop] = properties[vocabulary.terms[prop]] = prop
+        for name, rule in self.rules.classes.items():
+            types[name] = types[self.rules.core.terms[name]] = name
+            for prop in rule.properties:
+                properties[prop] = properties[self.rules.core.terms[prop]] = prop
+        for name, value in (
+            ("types", types),
+            ("properties", properties),
+            ("schemas", schemas),
+            ("known", frozenset(known)),
+            (
+                "reserved",
+                _RESERVED
+                + tuple(v.reserved_prefix for v in self.vocabularies if v.reserved_prefix),
+            ),
+        ):
+            object.__setattr__(self, name, value)
+
+
+@dataclass(slots=True)
+class ContextReader:
+    """Reads `@context` values, each distinct one once."""
+
+    findings: Findings
+    limits: ParserLimits
+    cache: dict[tuple[Context | None, tuple[str, ...]], Context] = field(default_factory=dict)
+    unsupported: bool = False
+
+    def parse_context(self, value: object, parent: Context | None, place: Place) -> Context | None:
+        """Return the context in force under `value`; `parent` is None at the top of a document.
+
+        None is returned where nothing below can be judged; a finding says why.
+        """
+        specifiers = self._parse_specifiers(value, place)
+        if specifiers is None:
+            return parent
+        if parent is None and not specifiers:
+            self.findings.add(
+                "emptyContext",
+                "'@context' is empty; its first value must be a DTDL context "
+                "such as 'dtmi:dtdl:context;3'",
+                place,
+            )
+            return None
+        key = (parent, tuple(specifiers))
+        if (cached := self.cache.get(key)) is not None:
+            return cached
+        before = len(self.findings.items) + self.findings.dropped
+        context = self._build(specifiers, parent, place)
+        if context is not None and len(self.findings.items) + self.findings.dropped == before:
+            self.cache[key] = context
+        return context
+
+    def _parse_specifiers(self, value: object, place: Place) -> list[str] | None:
+        if isinstance(value, str):
+            return [value]
+        if not isinstance(value, list):
+            self.findings.add(
+                "invalidContext",
+                f"'@context' is {render_value(value)}; it must be a string or an array of strings",
+                place,
+                value=value,
+            )
+            return None
+        specifiers: list[str] = []
+        for position, item in enumerate(value):
+            if isinstance(item, str):
+                specifiers.append(item)
+            elif isinstance(item, dict):
+                self.findings.add(
+                    "disallowedLocalContext",
+                    "'@context' defines terms of its own; only context identifiers are allowed",
+                    place.at(position),
+                    value=item,
+                )
+            else:
+                self.findings.add(
+                    "invalidContext",
+                    f"'@context' has the value {render_value(item)}; every value must be a string",
+                    place.at(position),
+                    value=item,
+                )
+        return specifiers
+
+    def _build(self, specifiers: list[str], parent: Context | None, place: Place) -> Context | None:
+        rules = parent.rules if parent else None
+        vocabularies = list(parent.vocabularies) if parent else []
+        incomplete = parent.incomplete if parent else False
+        leading: list[str] = []
+        for position, specifier in enumerate(specifiers):
+            at = place.at(position)
+            if (match := _LANGUAGE.fullmatch(specifier)) is not None:
+                if (found := self._language(int(match[1]), specifier, at)) is None:
+                    return None
+                if leading and (rules or not found.affiliates_first or not _all_known(leading)):
+                    self.findings.add(
+                        "dtdlContextFollowsAffiliate" if rules else "missingDtdlContext",
+                        f"'@context' has '{specifier}' after '{leading[-1]}'; "
+                        "the DTDL context must come first",
+                        at,
+                        value=specifier,
+                    )
+                    return Context(found)
+                rules = found
+                continue
+            leading.append(specifier)
+        if rules is None:
+            self.findings.add(
+                "missingDtdlContext",
+                "'@context' has no DTDL context; "
+                "its first value must be one, such as 'dtmi:dtdl:context;3'",
+                place,
+                value=specifiers,
+            )
+            return None
+        for position, specifier in enumerate(specifiers):
+            if _LANGUAGE.fullmatch(specifier) is not None:
+                continue
+            vocabulary = self._affiliate(specifier, rules, place.at(position))
+            if vocabulary is None:
+                incomplete = incomplete or self.limits.allow_undefined_extensions
+            elif vocabulary not in vocabularies:
+                vocabularies.append(vocabulary)
+        return Context(rules, tuple(vocabularies), incomplete)
+
+    def _language(self, version: int, specifier: str, place: Place) -> LanguageRules | None:
+        rules = LANGUAGES.get(version)
+        if rules is not None and version <= self.limits.max_language_version:
+            return rules
+        supported = [v for v in sorted(LANGUAGES) if v <= self.limits.max_language_version]
+        self.unsupported = True
+        self.findings.add(
+            "unrecognizedContextVersion" if rules is None else "disallowedContextVersion",
+            f"'@context' asks for DTDL version {version}; "
+            f"supported are {' and '.join(str(v) for v in supported)}",
+            place,
+            value=specifier,
+        )
+        return None
+
+    def _affiliate(self, specifier: str, rules: LanguageRules, place: Place) -> Vocabulary | None:
+        if (vocabulary := EXTENSIONS.get(specifier)) is not None:
+            return vocabulary
+        rule, text = "", ""
+        if not specifier.startswith("dtmi:"):
+            rule, text = "nonDtmiContextSpecifier", "is not a DTMI"
+        elif not dtmi.is_dtmi(specifier) or "#" in specifier:
+            rule, text = "invalidContextSpecifier", "is not a well-formed context DTMI"
+        elif not dtmi.parse_version(specifier):
+            rule, text = "missingContextVersion", "has no version"
+        elif rules.id_pattern.fullmatch(specifier) is None:
+            rule = "invalidContextSpecifierForVersion"
+            text = f"does not fit DTDL version {rules.version}, which wants {rules.id_text}"
+        elif not self.limits.allow_undefined_extensions:
+            rule, text = "unresolvableContextSpecifier", "is not known here"
+        if rule:
+            near = render_nearest(specifier, EXTENSIONS)
+            self.findings.add(
+                rule, f"'@context' value '{specifier}' {text}.{near}", place, value=specifier
+            )
+        return None
+
+
+def _all_known(specifiers: list[str]) -> bool:
+    return all(specifier in EXTENSIONS for specifier in specifiers)

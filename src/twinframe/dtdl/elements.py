@@ -1,0 +1,461 @@
+"""The generic element reader: one routine for every class, driven by the tables of the language.
+
+It reads one document at a time; what spans elements is checked in `twinframe.dtdl.structure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from twinframe.dtdl import dtmi
+from twinframe.dtdl.context import Context, ContextReader
+from twinframe.dtdl.cotypes import Types, judge_undefined_property, parse_types, render_types
+from twinframe.dtdl.findings import Findings, Place, render_nearest, render_value
+from twinframe.dtdl.graph import Element, ElementGraph, Predefined, Reference, Value
+from twinframe.dtdl.limits import ParserLimits
+from twinframe.dtdl.literals import LiteralReader, Subject
+from twinframe.dtdl.metamodel import Kind, PropertyRule
+
+_READ_KEYWORDS = frozenset({"@context", "@id", "@type"})
+_ROOT = PropertyRule("", Kind.ELEMENT, classes=frozenset({"Interface"}), id_required=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where an element stands: the element and property around it, and how deep it is nested."""
+
+    parent: Element | None
+    rule: PropertyRule
+    context: Context
+    place: Place
+    depth: int
+
+
+@dataclass(slots=True)
+class ElementReader:
+    """Reads elements out of decoded JSON into a graph."""
+
+    graph: ElementGraph
+    findings: Findings
+    limits: ParserLimits
+    contexts: ContextReader
+    resolving: bool = False
+
+    def parse_root(self, document: Mapping[str, object], place: Place) -> Element | None:
+        """Read one top-level object, which must be an Interface."""
+        if "@graph" in document and "@context" in document:
+            self.findings.add(
+                "topLevelGraphDisallowed",
+                "'@graph' is not allowed; give the models as an array",
+                place,
+            )
+            return None
+        if "@context" not in document:
+            self.findings.add(
+                "missingContext",
+                "'@context' is missing; it must name the DTDL version, "
+                "such as 'dtmi:dtdl:context;3'",
+                place,
+            )
+            return None
+        context = self.contexts.parse_context(document["@context"], None, place.at("@context"))
+        if context is None:
+            return None
+        return self._parse_object(document, Spot(None, _ROOT, context, place, 0))
+
+    # --- one element ----------------------------------------------------------------------------
+
+    def _parse_object(self, source: Mapping[str, object], spot: Spot) -> Element | None:
+        if spot.depth > self.limits.max_nesting:
+            self.findings.add(
+                "excessiveNesting",
+                f"elements are nested more than {self.limits.max_nesting} deep",
+                spot.place,
+            )
+            return None
+        context = self._parse_own_context(source, spot)
+        if context is None:
+            return None
+        if not self._check_keywords(source, spot, context):
+            return None
+        types = self._parse_element_types(source, spot, context)
+        if types is None:
+            return None
+        cls = types.classes[0]
+        identifier, generated = self._parse_id(source, spot, context, cls)
+        if identifier is None:
+            return None
+        element = Element(
+            id=identifier,
+            cls=cls,
+            context=context,
+            place=spot.place,
+            partition=spot.parent.partition if spot.parent and cls != "Interface" else identifier,
+            parent=spot.parent,
+            rule=spot.rule,
+            generated_id=generated,
+            resolved=self.resolving and self.limits.trust_resolved,
+            adjuncts=tuple(types.adjuncts),
+            undefined_types=types.undefined,
+        )
+        self._register(element)
+        self._parse_properties(source, element, spot.depth)
+        return element
+
+    def _parse_own_context(self, source: Mapping[str, object], spot: Spot) -> Context | None:
+        if spot.parent is None or "@context" not in source:
+            return spot.context
+        place = spot.place.at("@context")
+        return self.contexts.parse_context(source["@context"], spot.context, place)
+
+    def _register(self, element: Element) -> None:
+        known = self.graph.elements.get(element.id)
+        if known is None:
+            self.graph.elements[element.id] = element
+            return
+        if element.generated_id:
+            # NOTE: equal generated ids mean equal names; that is reported as such, and the
+            # element is kept under an id of its own so that the rest of it is still checked.
+            number = 2
+            while (candidate := f"{element.id}#{number}") in self.graph.elements:
+                number += 1
+            element.id = candidate
+            self.graph.elements[candidate] = element
+            return
+        self.findings.add(
+            "duplicateDefinition",
+            "is defined more than once; first at "
+            f"document {known.place.document}, {known.place.pointer or 'its root'}",
+            element.place,
+            element=element.id,
+            value=element.id,
+        )
+
+    def _check_keywords(self, source: Mapping[str, object], spot: Spot, context: Context) -> bool:
+        top = spot.parent is None
+        for key in source:
+            if not key.startswith("@") or key in _READ_KEYWORDS:
+                continue
+            if key != "@graph" and not context.rules.strict_keywords:
+                continue
+            rule = "graphDisallowed" if key == "@graph" else "keywordDisallowed"
+            self.findings.add(
+                f"topLevel{rule[0].upper()}{rule[1:]}" if top else rule,
+                f"'{key}' is not allowed here; only '@context', '@id' and '@type' are",
+                spot.place.at(key),
+                element=spot.parent.id if spot.parent else "",
+                prop=spot.rule.name,
+                value=key,
+            )
+            return False
+        return True
+
+    # --- @type ----------------------------------------------------------------------------------
+
+    def _parse_element_types(
+        self, source: Mapping[str, object], spot: Spot, context: Context
+    ) -> Types | None:
+        claimed = source.get("@id")
+        label = claimed if isinstance(claimed, str) else spot.parent.id if spot.parent else ""
+        if "@type" not in source:
+            return self._infer_type(source, spot, label)
+        types = parse_types(source["@type"], context, self.findings, spot.place.at("@type"), label)
+        allowed = spot.rule.classes
+        if len(types.classes) > 1:
+            self._bad_type(
+                "multipleMaterialTypes",
+                spot,
+                label,
+                f"has the types {render_types(types.classes)}; it takes one of them",
+                types.classes,
+            )
+            return None
+        if not types.classes:
+            if not types.broken:
+                self._bad_type(
+                    "badType",
+                    spot,
+                    label,
+                    f"'@type' names no class; it must be one of {render_types(allowed) or 'none'}",
+                    source["@type"],
+                )
+            return None
+        if types.classes[0] not in allowed:
+            rule = "badType" if spot.parent else "typeNotRootable"
+            self._bad_type(
+                rule,
+                spot,
+                label,
+                f"a value has the type {types.classes[0]}; allowed here: "
+                f"{render_types(allowed) or 'no element'}",
+                types.classes[0],
+            )
+            return None
+        return types
+
+    def _infer_type(self, source: Mapping[str, object], spot: Spot, label: str) -> Types | None:
+        if spot.rule.infer is not None:
+            return Types(classes=[spot.rule.infer])
+        if set(source) <= {"@id", "@context"} and "@id" in source:
+            self._bad_type(
+                "idReference",
+                spot,
+                label,
+                "an element is given as an object with nothing but '@id'; write the "
+                "DTMI as a string",
+                source["@id"],
+            )
+            return None
+        self._bad_type(
+            "badType",
+            spot,
+            label,
+            f"'@type' is missing; it must be one of {render_types(spot.rule.classes) or 'none'}",
+            ...,
+        )
+        return None
+
+    def _bad_type(self, rule: str, spot: Spot, label: str, text: str, value: object) -> None:
+        self.findings.add(
+            rule,
+            text,
+            spot.place,
+            element=spot.parent.id if spot.parent else label,
+            prop=spot.rule.name,
+            value=value,
+        )
+
+    # --- @id ------------------------------------------------------------------------------------
+
+    def _parse_id(
+        self, source: Mapping[str, object], spot: Spot, context: Context, cls: str
+    ) -> tuple[str | None, bool]:
+        place = spot.place.at("@id")
+        if "@id" not in source:
+            return self._generate_id(source, spot)
+        value = source["@id"]
+        if not isinstance(value, str) or context.rules.id_pattern.fullmatch(value) is None:
+            self.findings.add(
+                "invalidId",
+                f"'@id' is {render_value(value)}; in DTDL version {context.rules.version} it must "
+                f"be {context.rules.id_text}",
+                place,
+                value=value,
+            )
+            return None, False
+        if value.startswith(context.reserved):
+            self.findings.add(
+                "reservedId",
+                f"'@id' is '{value}'; reserved are {', '.join(context.reserved)}",
+                place,
+                value=value,
+            )
+            return None, False
+        bound = context.rules.classes[cls].max_id_length
+        if len(value) > bound:
+            rule = "idTooLong" if len(value) > dtmi.MAX_LENGTH else "idTooLongForType"
+            self.findings.add(
+                rule,
+                f"'@id' is {len(value)} characters long; for {cls} at most {bound} are allowed",
+                place,
+                element=value if len(value) < 200 else "",
+                value=value,
+            )
+        return value, False
+
+    def _generate_id(self, source: Mapping[str, object], spot: Spot) -> tuple[str | None, bool]:
+        if spot.parent is None:
+            self.findings.add(
+                "missingTopLevelId", "'@id' is missing; an Interface needs a DTMI", spot.place
+            )
+            return None, False
+        if spot.rule.id_required:
+            self.findings.add(
+                "missingRequiredId",
+                "a value has no '@id'; here every value needs a DTMI of its own",
+                spot.place,
+                element=spot.parent.id,
+                prop=spot.rule.name,
+            )
+            return None, False
+        name = source.get("name")
+        by_name = name if spot.rule.by_name and isinstance(name, str) else None
+        return dtmi.build_child(spot.parent.id, spot.rule.name, by_name), True
+
+    # --- properties -----------------------------------------------------------------------------
+
+    def _parse_properties(self, source: Mapping[str, object], element: Element, depth: int) -> None:
+        context = element.context
+        rules = context.rules.classes[element.cls].properties
+        seen: set[str] = set()
+        for key, value in source.items():
+            if key.startswith("@"):
+                continue
+            name = context.properties.get(key, "")
+            rule = rules.get(name) or _adjunct_rule(element, name)
+            if rule is None:
+                self._undefined_property(key, element, rules)
+            elif name in seen:
+                self.findings.add(
+                    "duplicatePropertyName",
+                    "is given twice, as a term and as a DTMI",
+                    element.place.at(key),
+                    element=element.id,
+                    prop=name,
+                )
+            else:
+                seen.add(name)
+                self._parse_property(value, element, rule, element.place.at(key), depth)
+        self._check_missing(element, rules, seen)
+
+    def _parse_property(
+        self, value: object, element: Element, rule: PropertyRule, place: Place, depth: int
+    ) -> None:
+        if rule.kind is not Kind.ELEMENT:
+            subject = Subject(element.id, rule, place, element.context)
+            literal = LiteralReader(self.findings).parse_literal(value, subject)
+            if literal is not None:
+                element.literals[rule.name] = literal
+            return
+        element.values[rule.name] = self._parse_values(value, element, rule, place, depth)
+
+    def _check_missing(
+        self, element: Element, rules: Mapping[str, PropertyRule], seen: set[str]
+    ) -> None:
+        wanted = [rule for rule in rules.values() if rule.required and rule.name not in seen]
+        for adjunct in element.adjuncts:
+            wanted += [r for r in adjunct.properties.values() if r.required and r.name not in seen]
+        for rule in wanted:
+            kind = "Object" if rule.kind is Kind.ELEMENT else "Literal"
+            supplemental = "" if rule.name in rules else "Supplemental"
+            self.findings.add(
+                f"missing{supplemental}{kind}Property",
+                f"is missing; a {element.cls} needs it",
+                element.place,
+                element=element.id,
+                prop=rule.name,
+            )
+
+    def _undefined_property(
+        self, key: str, element: Element, rules: Mapping[str, PropertyRule]
+    ) -> None:
+        wrong = judge_undefined_property(
+            key, element.context, undefined_type=element.undefined_types
+        )
+        if wrong is None:
+            return
+        rule, text = wrong
+        self.findings.add(
+            rule if element.undefined_types else "noTypeThatAllows",
+            f"{text}; a {element.cls} has {', '.join(sorted(rules))}.{render_nearest(key, rules)}",
+            element.place.at(key),
+            element=element.id,
+            prop=key,
+        )
+
+    # --- values that are elements ---------------------------------------------------------------
+
+    def _parse_values(
+        self, value: object, element: Element, rule: PropertyRule, place: Place, depth: int
+    ) -> list[Value]:
+        items = value if isinstance(value, list) else [value]
+        found: list[Value] = []
+        for position, item in enumerate(items):
+            at = place.at(position) if isinstance(value, list) else place
+            parsed = self._parse_value(item, element, rule, at, depth)
+            if parsed is not None:
+                found.append(parsed)
+        self._check_count(len(items), element, rule, place)
+        return found
+
+    def _check_count(self, count: int, element: Element, rule: PropertyRule, place: Place) -> None:
+        least = max(rule.min_count, 1 if rule.required else 0)
+        if count < least:
+            broken, text = "objectCountBelowMin", f"has no value; it needs at least {least}"
+        elif not rule.plural and count > 1:
+            broken, text = "objectMultipleValues", f"has {count} values; it takes one"
+        elif rule.max_count is not None and count > rule.max_count:
+            broken = "objectCountAboveMax"
+            text = f"has {count} values; at most {rule.max_count} are allowed"
+        else:
+            return
+        self.findings.add(broken, text, place, element=element.id, prop=rule.name, value=count)
+
+    def _parse_value(
+        self, item: object, element: Element, rule: PropertyRule, place: Place, depth: int
+    ) -> Value | None:
+        if isinstance(item, str):
+            return self._parse_reference(item, element, rule, place)
+        if isinstance(item, dict):
+            return self._parse_inline(item, element, rule, place, depth)
+        self.findings.add(
+            "refNotStringOrObject",
+            f"has the value {render_value(item)}; it must be {_render_choice(rule)}",
+            place,
+            element=element.id,
+            prop=rule.name,
+            value=item,
+        )
+        return None
+
+    def _parse_inline(
+        self,
+        item: dict[str, object],
+        element: Element,
+        rule: PropertyRule,
+        place: Place,
+        depth: int,
+    ) -> Value | None:
+        child = self._parse_object(item, Spot(element, rule, element.context, place, depth + 1))
+        if child is None:
+            return None
+        if child.cls == "Interface" and not self.limits.allow_inline_interfaces:
+            self.findings.add(
+                "inlineInterface",
+                f"defines the Interface {child.id} in place; "
+                "give it as a document of its own and write its DTMI here",
+                place,
+                element=element.id,
+                prop=rule.name,
+                value=child.id,
+            )
+        return child.id
+
+    def _parse_reference(
+        self, text: str, element: Element, rule: PropertyRule, place: Place
+    ) -> Value | None:
+        context = element.context
+        if (name := rule.terms.get(text)) is not None:
+            return Predefined(name)
+        if rule.terms and rule.classes and (name := context.schemas.get(text)) is not None:
+            return Predefined(name)
+        reserved = text.startswith(context.reserved)
+        if rule.classes and not reserved and context.rules.id_pattern.fullmatch(text):
+            self.graph.references.append(Reference(element, rule, text, place))
+            return text
+        self.findings.add(
+            "badDtmiOrTerm",
+            f"has the value {render_value(text)}; it must be {_render_choice(rule)}."
+            f"{render_nearest(text, (t for t in rule.terms if not t.startswith('dtmi:')))}",
+            place,
+            element=element.id,
+            prop=rule.name,
+            value=text,
+        )
+        return None
+
+
+def _adjunct_rule(element: Element, name: str) -> PropertyRule | None:
+    for adjunct in element.adjuncts:
+        if (rule := adjunct.properties.get(name)) is not None:
+            return rule
+    return None
+
+
+def _render_choice(rule: PropertyRule) -> str:
+    terms = sorted({f"'{term}'" for term in rule.terms if not term.startswith("dtmi:")})
+    choices = [*terms[:24], *(["..."] if len(terms) > 24 else [])]
+    if rule.classes:
+        choices.append(f"the DTMI of or an inline {' or '.join(sorted(rule.classes))}")
+    return "one of " + ", ".join(choices) if len(choices) > 1 else "".join(choices)

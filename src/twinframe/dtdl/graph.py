@@ -1,0 +1,78 @@
+"""The parsed form of model documents before it is checked as a whole: elements and references.
+
+It holds what was read and judges nothing; see `twinframe.dtdl.structure`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from twinframe.dtdl.context import Context
+from twinframe.dtdl.findings import Place
+from twinframe.dtdl.literals import Literal
+from twinframe.dtdl.metamodel import AdjunctRule, PropertyRule
+
+
+@dataclass(frozen=True, slots=True)
+class Predefined:
+    """A value the language itself defines, such as the schema `double` or the unit `metre`."""
+
+    name: str
+
+
+Value: TypeAlias = str | Predefined
+"""A value of an ELEMENT property: the DTMI of an element, or a predefined value."""
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """One element of a model: its class, its literals and the elements it points to.
+
+    `partition` is the DTMI of the interface it stands in; `parent` is the element
+    around it and `rule` the property of that it is a value of.
+    """
+
+    id: str
+    cls: str
+    context: Context
+    place: Place
+    partition: str
+    parent: Element | None
+    rule: PropertyRule
+    generated_id: bool
+    resolved: bool
+    adjuncts: tuple[AdjunctRule, ...] = ()
+    undefined_types: bool = False
+    literals: dict[str, Literal] = field(default_factory=dict)
+    values: dict[str, list[Value]] = field(default_factory=dict)
+
+    def one(self, name: str) -> Value | None:
+        """Return the single value of an ELEMENT property, or None where it is absent."""
+        values = self.values.get(name)
+        return values[0] if values else None
+
+    @property
+    def name(self) -> str:
+        """The `name` of a named element, else an empty string."""
+        name = self.literals.get("name")
+        return name if isinstance(name, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A mention of an element by its DTMI, to be checked once everything is read."""
+
+    owner: Element
+    rule: PropertyRule
+    target: str
+    place: Place
+
+
+@dataclass(slots=True)
+class ElementGraph:
+    """Every element read so far, by DTMI, and every reference between them."""
+
+    elements: dict[str, Element] = field(default_factory=dict)
+    references: list[Reference] = field(default_factory=list)
+    uploaded: list[str] = field(default_factory=list)

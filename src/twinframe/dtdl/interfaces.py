@@ -1,0 +1,148 @@
+"""Interfaces as the rest of the service uses them: contents with inheritance, ready to look up.
+
+It is the result of parsing and holds no rule of the language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias, TypeVar
+
+from twinframe.dtdl.schemas import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A value a twin (or relationship) keeps. `declared_by` is the DTMI of its interface."""
+
+    name: str
+    schema: Schema
+    writable: bool
+    declared_by: str
+    id: str
+    display_name: Mapping[str, str] = field(default_factory=dict)
+    description: Mapping[str, str] = field(default_factory=dict)
+    types: tuple[str, ...] = ()
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """A value a twin emits and does not keep."""
+
+    name: str
+    schema: Schema
+    declared_by: str
+    id: str
+    display_name: Mapping[str, str] = field(default_factory=dict)
+    description: Mapping[str, str] = field(default_factory=dict)
+    types: tuple[str, ...] = ()
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """A link to other twins; `target` is the DTMI of their interface, None for any.
+
+    `max_multiplicity` None is no bound. `properties` are what one such link keeps, by name.
+    """
+
+    name: str
+    target: str | None
+    properties: Mapping[str, Property]
+    min_multiplicity: int
+    max_multiplicity: int | None
+    writable: bool
+    declared_by: str
+    id: str
+    display_name: Mapping[str, str] = field(default_factory=dict)
+    description: Mapping[str, str] = field(default_factory=dict)
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A part of a twin; `schema` is the DTMI of the interface that describes it."""
+
+    name: str
+    schema: str
+    declared_by: str
+    id: str
+    display_name: Mapping[str, str] = field(default_factory=dict)
+    description: Mapping[str, str] = field(default_factory=dict)
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPayload:
+    """What a command takes or returns."""
+
+    name: str
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """An operation a twin offers."""
+
+    name: str
+    request: CommandPayload | None
+    response: CommandPayload | None
+    declared_by: str
+    id: str
+    display_name: Mapping[str, str] = field(default_factory=dict)
+    description: Mapping[str, str] = field(default_factory=dict)
+    types: tuple[str, ...] = ()
+
+
+Content: TypeAlias = Property | Telemetry | Relationship | Component | Command
+_C = TypeVar("_C", Property, Telemetry, Relationship, Component, Command)
+
+
+def _select(contents: Mapping[str, Content], kind: type[_C]) -> Mapping[str, _C]:
+    return MappingProxyType({n: c for n, c in contents.items() if isinstance(c, kind)})
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """One interface with everything it inherits.
+
+    `name` is the last path segment of `id`. `extends` are the direct bases; `ancestors` all of
+    them, nearest first, without itself. `contents` are its own and the inherited ones by name;
+    the views by kind hold the same objects. `dependencies` are the direct bases and the interfaces
+    of its own components, in order, each once.
+    """
+
+    id: str
+    name: str
+    language_version: int
+    display_name: Mapping[str, str]
+    description: Mapping[str, str]
+    extends: tuple[str, ...]
+    ancestors: tuple[str, ...]
+    contents: Mapping[str, Content]
+    dependencies: tuple[str, ...]
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+    properties: Mapping[str, Property] = field(init=False)
+    telemetries: Mapping[str, Telemetry] = field(init=False)
+    relationships: Mapping[str, Relationship] = field(init=False)
+    components: Mapping[str, Component] = field(init=False)
+    commands: Mapping[str, Command] = field(init=False)
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "properties", _select(self.contents, Property))
+        set_(self, "telemetries", _select(self.contents, Telemetry))
+        set_(self, "relationships", _select(self.contents, Relationship))
+        set_(self, "components", _select(self.contents, Component))
+        set_(self, "commands", _select(self.contents, Command))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSet:
+    """The outcome of parsing: all interfaces by DTMI, and which of them were uploaded."""
+
+    interfaces: Mapping[str, Interface]
+    uploaded: tuple[str, ...]

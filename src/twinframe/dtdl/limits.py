@@ -1,0 +1,35 @@
+"""What a user of the parser may choose: bounds and profiles beside the rules of the language.
+
+It holds no rule of the language itself; those are in `twinframe.dtdl.rules`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ParserLimits:
+    """Options of `parse_models`; the defaults are the DTDL specification, nothing less or more.
+
+    `max_nesting` bounds how deep elements may stand inside each other in one document.
+    `allow_undefined_extensions` accepts contexts nobody here knows, and what they may define.
+    `max_language_version` refuses later language versions. The rest are choices of one vendor's
+    service: no Command, no Interface defined inside another, every item an Interface object.
+    `trust_resolved` parses resolved documents without reporting on them.
+    """
+
+    max_nesting: int = 64
+    allow_undefined_extensions: bool = False
+    max_language_version: int = 3
+    allow_commands: bool = True
+    allow_inline_interfaces: bool = True
+    allow_document_arrays: bool = True
+    trust_resolved: bool = True
+
+
+SPECIFICATION = ParserLimits()
+"""The language as specified."""
+
+SERVICE = ParserLimits(allow_inline_interfaces=False, allow_document_arrays=False)
+"""The graph service: as the vendor's, but generous: commands are accepted and stored."""

@@ -1,0 +1,323 @@
+"""Literal property values of models: strings, booleans, integers, localizable strings, DTMIs.
+
+It reads single values and reports; which property wants which kind is `twinframe.dtdl.metamodel`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from twinframe.dtdl.context import Context
+from twinframe.dtdl.findings import Findings, Place, render_nearest, render_value
+from twinframe.dtdl.metamodel import Kind, PropertyRule
+
+LANGUAGE_CODE = re.compile(r"[a-z]{2,4}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|[0-9]{3}))?")
+DEFAULT_LANGUAGE = "en"
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+
+Literal: TypeAlias = str | bool | int | float | dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The property a literal belongs to, for findings: its element's DTMI, rule and place."""
+
+    element: str
+    rule: PropertyRule
+    place: Place
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One literal type: how findings call it, its XSD name, and the Python test."""
+
+    word: str
+    xsd: str
+    accepts: Callable[[object], bool]
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_STRING = Form("string", "string", lambda value: isinstance(value, str))
+_BOOLEAN = Form("boolean", "boolean", lambda value: isinstance(value, bool))
+_INTEGER = Form("integer", "integer", _is_integer)
+FORMS: Mapping[Kind, tuple[Form, ...]] = {
+    Kind.STRING: (_STRING,),
+    Kind.BOOLEAN: (_BOOLEAN,),
+    Kind.INTEGER: (_INTEGER,),
+    Kind.LITERAL: (_STRING, _INTEGER),
+    Kind.IDENTIFIER: (_STRING,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralReader:
+    """Reads literal values and reports what is wrong with them."""
+
+    findings: Findings
+
+    def parse_literal(self, value: object, subject: Subject) -> Literal | None:
+        """Return the value of a literal property, or None where it is absent or wrong."""
+        if subject.rule.kind is Kind.LANG_STRING:
+            return self._parse_lang_string(value, subject)
+        forms = FORMS[subject.rule.kind]
+        if isinstance(value, list):
+            if not value:
+                self._report_absent(subject)
+                return None
+            if len(value) > 1:
+                self._add(
+                    subject,
+                    f"{forms[0].word}MultipleValues",
+                    f"has {len(value)} values; it takes one",
+                    value,
+                )
+                return None
+            value = value[0]
+        if isinstance(value, dict) and subject.rule.kind is not Kind.IDENTIFIER:
+            value = self._parse_value_object(value, forms, subject)
+            if value is None:
+                return None
+        if not any(form.accepts(value) for form in forms):
+            self._add(
+                subject,
+                f"{forms[0].word}Not{forms[0].word.capitalize()}",
+                f"has the value {render_value(value)}; "
+                f"it must be {' or '.join(f'a {f.word}' for f in forms)}",
+                value,
+            )
+            return None
+        return self._check(value, subject)
+
+    def _report_absent(self, subject: Subject) -> None:
+        if subject.rule.required:
+            word = FORMS[subject.rule.kind][0].word
+            self._add(subject, f"{word}CountBelowMin", "has no value; it needs one", [])
+
+    def _parse_value_object(
+        self, value: dict[str, object], forms: tuple[Form, ...], subject: Subject
+    ) -> object | None:
+        if not self._check_value_keys(value, subject):
+            return None
+        if "@value" not in value:
+            self._add(
+                subject, f"{forms[0].word}ObjectNoValue", "is an object without '@value'", value
+            )
+            return None
+        if "@type" in value:
+            declared = value["@type"]
+            if isinstance(declared, list) and len(declared) == 1:
+                declared = declared[0]
+            matching = [f for f in forms if declared in (f"xsd:{f.xsd}", _XSD + f.xsd)]
+            if not matching:
+                self._add(
+                    subject,
+                    f"{forms[0].word}TypeNot{forms[0].word.capitalize()}",
+                    f"has '@type' {render_value(declared)}; it must be 'xsd:{forms[0].xsd}'",
+                    declared,
+                )
+                return None
+            forms = tuple(matching)
+        inner = value["@value"]
+        if not any(form.accepts(inner) for form in forms):
+            self._add(
+                subject,
+                f"{forms[0].word}ValueNot{forms[0].word.capitalize()}",
+                f"has '@value' {render_value(inner)}; it must be a {forms[0].word}",
+                inner,
+            )
+            return None
+        return inner
+
+    def _check_value_keys(self, value: dict[str, object], subject: Subject) -> bool:
+        strict = subject.context.rules.strict_keywords
+        for key in value:
+            if key in ("@value", "@type") or (key == "@language" and not strict):
+                continue
+            if key.startswith("@") and not strict and key not in ("@id", "@context", "@graph"):
+                continue
+            special = {
+                "@id": "Id",
+                "@context": "Context",
+                "@graph": "Graph",
+                "@language": "Language",
+            }
+            word = special.get(key, "Keyword" if key.startswith("@") else "InvalidProp")
+            self._add(
+                subject,
+                f"valueObject{word}",
+                f"is an object with '{key}'; only '@value' and '@type' are allowed",
+                key,
+            )
+            return False
+        return True
+
+    def _check(self, value: object, subject: Subject) -> Literal | None:
+        rule = subject.rule
+        if isinstance(value, str):
+            if rule.kind is Kind.IDENTIFIER:
+                return self._check_identifier(value, subject)
+            if rule.max_length is not None and len(value) > rule.max_length:
+                self._add(
+                    subject,
+                    "stringTooLong",
+                    f"is {len(value)} characters long; at most {rule.max_length} are allowed",
+                    value,
+                )
+                return None
+            if rule.pattern is not None and rule.pattern.fullmatch(value) is None:
+                self._add(
+                    subject,
+                    "stringInvalid",
+                    f"has the value {render_value(value)}; it must be {rule.pattern_text}",
+                    value,
+                )
+                return None
+            return value
+        if isinstance(value, (bool, int, float)):
+            return self._check_number(value, subject)
+        return None
+
+    def _check_number(self, value: bool | float, subject: Subject) -> Literal | None:
+        rule = subject.rule
+        wrong = text = ""
+        if rule.exact is not None and value != rule.exact:
+            wrong, text = "valueNotExact", f"it must be {rule.exact}"
+        elif rule.minimum is not None and value < rule.minimum:
+            wrong, text = "valueBelowRange", f"it must be at least {rule.minimum}"
+        elif rule.maximum is not None and value > rule.maximum:
+            wrong, text = "valueAboveRange", f"it must be at most {rule.maximum}"
+        if wrong:
+            self._add(subject, wrong, f"has the value {render_value(value)}; {text}", value)
+            return None
+        return value
+
+    def _check_identifier(self, value: str, subject: Subject) -> str | None:
+        rules = subject.context.rules
+        if rules.id_pattern.fullmatch(value) is None:
+            self._add(
+                subject,
+                "identifierNotDtmi",
+                f"has the value {render_value(value)}; it must be a DTMI of DTDL version "
+                f"{rules.version}: {rules.id_text}",
+                value,
+            )
+            return None
+        return value
+
+    # --- localizable strings --------------------------------------------------------------------
+
+    def _parse_lang_string(self, value: object, subject: Subject) -> dict[str, str] | None:
+        texts: dict[str, str] = {}
+        items = value if isinstance(value, list) else [value]
+        for item in items:
+            for language, text in self._parse_lang_item(item, isinstance(value, list), subject):
+                if not isinstance(text, str):
+                    self._add(
+                        subject,
+                        "langStringValueNotString",
+                        f"has the value {render_value(text)}; it must be a string",
+                        text,
+                    )
+                elif LANGUAGE_CODE.fullmatch(language) is None:
+                    self._add(
+                        subject,
+                        "langStringInvalidCode",
+                        f"has the language code {render_value(language)}; it must be one "
+                        "such as 'en', 'en-US' or 'zh-Hant'",
+                        language,
+                    )
+                elif language in texts:
+                    self._add(
+                        subject,
+                        "langStringElementCodeNotUnique",
+                        f"has more than one value for language '{language}'",
+                        language,
+                    )
+                else:
+                    texts[language] = text
+        self._check_lengths(texts, subject)
+        return texts
+
+    def _check_lengths(self, texts: Mapping[str, str], subject: Subject) -> None:
+        bound = subject.rule.max_length
+        for language, text in texts.items():
+            if bound is not None and len(text) > bound:
+                self._add(
+                    subject,
+                    "langStringValueTooLong",
+                    f"is {len(text)} characters long in language '{language}'; at most "
+                    f"{bound} are allowed",
+                    text,
+                )
+
+    def _parse_lang_item(
+        self, item: object, in_array: bool, subject: Subject
+    ) -> list[tuple[str, object]]:
+        if isinstance(item, str):
+            return [(DEFAULT_LANGUAGE, item)]
+        if not isinstance(item, dict):
+            rule = "langStringElementNotStringOrObject" if in_array else "langStringNotLangString"
+            self._add(
+                subject,
+                rule,
+                f"has the value {render_value(item)}; it must be a string or an object "
+                "from language codes to strings",
+                item,
+            )
+            return []
+        if in_array:
+            return self._parse_lang_value(item, subject)
+        for key in item:
+            if not isinstance(key, str) or key.startswith("@"):
+                self._add(
+                    subject,
+                    "langMapObjKeyword",
+                    f"has the key '{key}'; it must be a language code",
+                    key,
+                )
+                return []
+        return list(item.items())
+
+    def _parse_lang_value(
+        self, item: dict[str, object], subject: Subject
+    ) -> list[tuple[str, object]]:
+        if "@value" not in item:
+            self._add(subject, "langStringElementNoValue", "has an object without '@value'", item)
+            return []
+        strict = subject.context.rules.strict_keywords
+        for key in item:
+            if key in ("@value", "@language"):
+                continue
+            if key.startswith("@") and not strict and key not in ("@id", "@context", "@graph"):
+                continue
+            self._add(
+                subject,
+                "langStringElementInvalidProp",
+                f"has an object with '{key}'; only '@value' and '@language' are allowed",
+                key,
+            )
+            return []
+        language = item.get("@language", DEFAULT_LANGUAGE)
+        return [(language if isinstance(language, str) else "", item["@value"])]
+
+    def _add(self, subject: Subject, rule: str, text: str, value: object) -> None:
+        self.findings.add(
+            rule,
+            text,
+            subject.place,
+            element=subject.element,
+            prop=subject.rule.name,
+            value=value,
+        )
+
+
+def render_known(name: str, known: Mapping[str, object]) -> str:
+    """Return the nearest known term to `name` for a message; DTMIs are not offered."""
+    return render_nearest(name, (term for term in known if not term.startswith("dtmi:")))

@@ -1,0 +1,33 @@
+"""The language as tables: one `LanguageRules` a version, one `Vocabulary` a known context."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from twinframe.dtdl.metamodel import LanguageRules, Vocabulary
+from twinframe.dtdl.rules.core import V2, V3, build_language
+from twinframe.dtdl.rules.extensions import EXTENSIONS, STANDARD_V2
+
+
+def _with_standard(rules: LanguageRules, standard: Vocabulary) -> LanguageRules:
+    core = rules.core
+    return replace(
+        rules,
+        core=replace(
+            core,
+            adjuncts=standard.adjuncts,
+            schemas=standard.schemas,
+            enums=standard.enums,
+            terms=core.terms | dict(standard.terms),  # type: ignore[operator]  # both are dicts
+            names=core.names | dict(standard.names),  # type: ignore[operator]  # both are dicts
+        ),
+    )
+
+
+LANGUAGES: dict[int, LanguageRules] = {
+    2: _with_standard(build_language(V2, strict=False), STANDARD_V2),
+    3: build_language(V3, strict=True),
+}
+"""Rules by language version."""
+
+__all__ = ["EXTENSIONS", "LANGUAGES"]

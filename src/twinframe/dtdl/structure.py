@@ -1,0 +1,329 @@
+"""Rules that span elements: references, uniqueness, inheritance, depth, counts.
+
+It judges a graph that was read whole; single elements are judged in `twinframe.dtdl.elements`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from twinframe.dtdl.adjuncts import check_adjuncts
+from twinframe.dtdl.chains import Depths, measure_depths
+from twinframe.dtdl.findings import Findings, render_nearest, render_value
+from twinframe.dtdl.graph import Element, ElementGraph, Predefined, Reference
+from twinframe.dtdl.limits import ParserLimits
+from twinframe.dtdl.metamodel import ChainRule, PropertyRule
+from twinframe.dtdl.rules.extensions import GEOSPATIAL_TERMS
+
+
+@dataclass(slots=True)
+class Structure:
+    """Checks one graph; `contents` keeps the effective contents of each interface by name."""
+
+    graph: ElementGraph
+    findings: Findings
+    limits: ParserLimits
+    contents: dict[str, dict[str, Element]] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Report every rule between elements that the uploaded documents break."""
+        self._check_references()
+        fresh = [element for element in self.graph.elements.values() if not element.resolved]
+        for element in fresh:
+            self._check_version(element)
+            self._check_unique(element)
+            if element.cls == "Enum":
+                self._check_enum_values(element)
+            if element.cls == "Command" and not self.limits.allow_commands:
+                self._add("disallowedCommand", "commands are not accepted here", element)
+        extends = self._check_chains(fresh, lambda e: e.context.rules.extends_chain, {"Interface"})
+        schema_roots = {"Array", "Map", "Object", "Field", "MapValue"}
+        self._check_chains(fresh, lambda e: e.context.rules.schema_chain, schema_roots)
+        self._collect_contents(extends)
+        for element in fresh:
+            if element.cls == "Interface" and element.id not in extends.cyclic:
+                self._check_hierarchy(element)
+            elif element.cls == "Component":
+                self._check_component(element)
+            elif element.cls == "Property" and element.context.rules.array_free_properties:
+                self._check_array_free(element)
+            if element.adjuncts:
+                siblings = self.contents.get(element.partition, {})
+                check_adjuncts(element, siblings, self.graph, self.findings)
+
+    # --- references -----------------------------------------------------------------------------
+
+    def _check_references(self) -> None:
+        missing: dict[str, list[Reference]] = {}
+        for reference in self.graph.references:
+            if reference.owner.resolved:
+                continue
+            target = self.graph.elements.get(reference.target)
+            if target is None:
+                missing.setdefault(reference.target, []).append(reference)
+            else:
+                self._check_reference(reference, target)
+        interfaces = [e.id for e in self.graph.elements.values() if e.cls == "Interface"]
+        for target_id, references in missing.items():
+            first = references[0]
+            count = len(references)
+            self.findings.add(
+                "unresolvedReference",
+                f"failed to resolve requisite references to {target_id} "
+                f"(referenced in {count} place{'' if count == 1 else 's'}); upload it first or in "
+                f"the same request.{render_nearest(target_id, interfaces)}",
+                first.place,
+                element=first.owner.id,
+                prop=first.rule.name,
+                value=target_id,
+            )
+
+    def _check_reference(self, reference: Reference, target: Element) -> None:
+        rule, text = "", ""
+        owner = reference.owner
+        if target.cls not in reference.rule.classes:
+            rule = "badType"
+            text = (
+                f"refers to {target.id}, which is a {target.cls}; allowed here: "
+                f"{', '.join(sorted(reference.rule.classes))}"
+            )
+        elif target.cls != "Interface" and target.partition != owner.partition:
+            rule = "crossPartitionReference"
+            text = (
+                f"refers to {target.id}, which is defined inside {target.partition}; "
+                "only whole interfaces can be referred to from another interface"
+            )
+        elif target.context.rules.version > owner.context.rules.version:
+            rule = "disallowedVersionReference"
+            text = (
+                f"refers to {target.id}, which is DTDL version {target.context.rules.version}; "
+                f"an element of version {owner.context.rules.version} must not"
+            )
+        if rule:
+            self.findings.add(
+                rule,
+                text,
+                reference.place,
+                element=owner.id,
+                prop=reference.rule.name,
+                value=reference.target,
+            )
+
+    def _check_version(self, element: Element) -> None:
+        parent = element.parent
+        if parent is None:
+            return
+        own, outer = element.context.rules.version, parent.context.rules.version
+        if own > outer or (own != outer and element.rule.same_version):
+            self._add(
+                "disallowedVersionDefinition",
+                f"is DTDL version {own} inside {parent.id} of version {outer}; "
+                f"it must {'be the same' if element.rule.same_version else 'not be later'}",
+                element,
+            )
+
+    # --- uniqueness and enum values -------------------------------------------------------------
+
+    def _check_unique(self, element: Element) -> None:
+        for rule in element.context.rules.classes[element.cls].properties.values():
+            if not rule.unique or len(element.values.get(rule.name, ())) < 2:
+                continue
+            children = list(self._children(element, rule.name))
+            for name in rule.unique:
+                self._check_unique_literal(element, rule, name, children)
+
+    def _check_unique_literal(
+        self, element: Element, rule: PropertyRule, name: str, children: list[Element]
+    ) -> None:
+        seen: dict[tuple[type, object], Element] = {}
+        for child in children:
+            value = child.literals.get(name)
+            if value is None or isinstance(value, dict):
+                continue
+            first = seen.setdefault((type(value), value), child)
+            if first is not child:
+                self.findings.add(
+                    "nonUniquePropertyValue",
+                    f"more than one value has '{name}' {render_value(value)}; first at "
+                    f"{first.place.pointer}; each must differ",
+                    child.place,
+                    element=element.id,
+                    prop=rule.name,
+                    value=value,
+                )
+
+    def _check_enum_values(self, element: Element) -> None:
+        schema = element.one("valueSchema")
+        if not isinstance(schema, Predefined):
+            return
+        wanted = str if schema.name == "string" else int
+        for child in self._children(element, "enumValues"):
+            value = child.literals.get("enumValue")
+            if value is not None and not isinstance(value, wanted):
+                self.findings.add(
+                    "nonConformantDatatype",
+                    f"has the value {render_value(value)}; the enum's 'valueSchema' is "
+                    f"'{schema.name}'",
+                    child.place.at("enumValue"),
+                    element=child.id,
+                    prop="enumValue",
+                    value=value,
+                )
+
+    def _children(self, element: Element, name: str) -> Iterable[Element]:
+        for value in element.values.get(name, ()):
+            if isinstance(value, str) and (child := self.graph.elements.get(value)) is not None:
+                yield child
+
+    # --- chains ---------------------------------------------------------------------------------
+
+    def _check_chains(
+        self, fresh: list[Element], chain_of: Callable[[Element], ChainRule], roots: set[str]
+    ) -> Depths:
+        def steps(element: Element) -> Iterable[Element]:
+            for name in chain_of(element).steps:
+                for child in self._children(element, name):
+                    if child.cls != "Interface" or name == "extends":
+                        yield child
+
+        def weight(element: Element) -> int:
+            return int(element.cls in chain_of(element).counts)
+
+        starts = [e for e in self.graph.elements.values() if e.cls in roots]
+        depths = measure_depths(starts, steps, weight, key=lambda e: e.id)
+        for element in fresh:
+            if element.cls not in roots:
+                continue
+            chain = chain_of(element)
+            length = depths.depth.get(element.id, 0)
+            if element.id in depths.cyclic:
+                if "extends" in chain.steps or not element.context.rules.schema_cycles:
+                    text = f"its chain of {chain.text} leads back to itself"
+                    self._add("recursiveStructure", text, element)
+            elif length > chain.max_length:
+                text = f"its chain of {chain.text} is {length} elements long; "
+                text += f"at most {chain.max_length} are allowed"
+                self._add("excessiveDepth", text, element)
+        return depths
+
+    # --- interfaces -----------------------------------------------------------------------------
+
+    def _collect_contents(self, extends: Depths) -> None:
+        for identifier in extends.order:
+            element = self.graph.elements[identifier]
+            effective: dict[str, Element] = {}
+            if identifier not in extends.cyclic:
+                for base in self._children(element, "extends"):
+                    for name, content in self.contents.get(base.id, {}).items():
+                        effective.setdefault(name, content)
+            for content in self._children(element, "contents"):
+                effective.setdefault(content.name, content)
+            self.contents[identifier] = effective
+
+    def _check_hierarchy(self, element: Element) -> None:
+        bases = list(self._children(element, "extends"))
+        if bases:
+            self._check_inherited_names(element, bases)
+        rules = element.context.rules
+        count = len(self.contents.get(element.id, ()))
+        bound = rules.hierarchy_contents_max
+        if bound is not None and count > bound:
+            self._add(
+                "excessiveCount",
+                f"has {count} contents with the inherited ones; at most {bound} are allowed",
+                element,
+                "contents",
+            )
+        if rules.hierarchy_extends_max is not None and bases:
+            ancestors = self._count_ancestors(element, rules.hierarchy_extends_max)
+            if ancestors > rules.hierarchy_extends_max:
+                self._add(
+                    "excessiveCount",
+                    f"extends more than {rules.hierarchy_extends_max} interfaces in its hierarchy",
+                    element,
+                    "extends",
+                )
+
+    def _count_ancestors(self, element: Element, bound: int) -> int:
+        seen: set[str] = set()
+        waiting = [element]
+        while waiting and len(seen) <= bound:
+            for base in self._children(waiting.pop(), "extends"):
+                if base.id not in seen:
+                    seen.add(base.id)
+                    waiting.append(base)
+        return len(seen)
+
+    def _check_inherited_names(self, element: Element, bases: list[Element]) -> None:
+        seen: dict[str, Element] = {c.name: c for c in self._children(element, "contents")}
+        for base in bases:
+            for name, content in self.contents.get(base.id, {}).items():
+                first = seen.setdefault(name, content)
+                if first is not content:
+                    self.findings.add(
+                        "nonUniqueImportedPropertyValue",
+                        f"the name '{name}' is declared by {first.partition} and by "
+                        f"{content.partition}; contents and inherited contents must have "
+                        "different names",
+                        element.place if first.partition != element.id else first.place,
+                        element=element.id,
+                        prop="contents",
+                        value=name,
+                    )
+
+    def _check_component(self, element: Element) -> None:
+        target = element.one("schema")
+        if not isinstance(target, str):
+            return
+        for content in self.contents.get(target, {}).values():
+            if content.cls == "Component":
+                self.findings.add(
+                    "excludedType",
+                    f"its interface {target} has the component '{content.name}' itself; "
+                    "a component must not contain components",
+                    element.place.at("schema"),
+                    element=element.id,
+                    prop="schema",
+                    value=target,
+                )
+                return
+
+    def _check_array_free(self, element: Element) -> None:
+        if self._reaches_array(element):
+            self.findings.add(
+                "excludedType",
+                "its schema contains an array; in DTDL version 2 the schema of a Property must not",
+                element.place.at("schema"),
+                element=element.id,
+                prop="schema",
+            )
+
+    def _reaches_array(self, start: Element) -> bool:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            element = waiting.pop()
+            if element.cls == "Array":
+                return True
+            if element.id in seen:
+                continue
+            seen.add(element.id)
+            for name in element.context.rules.schema_chain.steps:
+                for value in element.values.get(name, ()):
+                    if isinstance(value, Predefined) and value.name in GEOSPATIAL_TERMS:
+                        return True
+                waiting += self._children(element, name)
+        return False
+
+    def _add(self, rule: str, text: str, element: Element, prop: str = "") -> None:
+        self.findings.add(rule, text, element.place, element=element.id, prop=prop)
+
+
+def list_missing(graph: ElementGraph) -> frozenset[str]:
+    """Return the DTMIs of interfaces that are referred to but not yet read."""
+    return frozenset(
+        reference.target
+        for reference in graph.references
+        if "Interface" in reference.rule.classes and reference.target not in graph.elements
+    )

@@ -1,0 +1,227 @@
+"""Twins, components, relationships and telemetry against their interface.
+
+It checks decoded JSON and stores nothing; which interface a twin has is the caller's to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from twinframe.dtdl.findings import render_nearest, render_value
+from twinframe.dtdl.interfaces import Interface, Property, Relationship
+from twinframe.dtdl.values import Mismatch, Test, compile_test, list_mismatches, render_type
+from twinframe.errors import ErrorDetail, ValidationFailed
+
+_TWIN = "Twin"
+_ROOT_NAMES = frozenset({"$dtId", "$etag", "$metadata"})
+_PART_NAMES = frozenset({"$metadata"})
+_MAX_MISMATCHES = 20
+
+
+def _detail(message: str) -> ErrorDetail:
+    return ErrorDetail(ValidationFailed.code, message)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PropertySet:
+    """Compiled properties of one owner: a twin, one of its components, or a relationship.
+
+    `owner` is what error texts call it; `others` are contents that are no property, name to kind;
+    `ignored` are `$`-names that may stand beside the properties.
+    """
+
+    owner: str
+    properties: Mapping[str, Property]
+    tests: Mapping[str, Test]
+    others: Mapping[str, str]
+    ignored: frozenset[str]
+
+    def validate_all(self, values: Mapping[str, object]) -> list[ErrorDetail]:
+        """Return every violation among `values`."""
+        tests = self.tests
+        details: list[ErrorDetail] = []
+        for name, value in values.items():
+            test = tests.get(name)
+            if test is None:
+                if name not in self.ignored:
+                    details.append(self.explain_name(name))
+            elif not test(value):
+                details += self.explain_value(name, value)
+        return details
+
+    def validate_one(self, name: str, value: object) -> list[ErrorDetail]:
+        """Return every violation of one property."""
+        test = self.tests.get(name)
+        if test is None:
+            return [self.explain_name(name)]
+        return [] if test(value) else self.explain_value(name, value)
+
+    def explain_name(self, name: str) -> ErrorDetail:
+        """Return the violation of using `name` as a property."""
+        kind = self.others.get(name)
+        if kind is not None:
+            return _detail(f"{name} is not a property - it is a {kind}.")
+        if name.startswith("$"):
+            allowed = ", ".join(sorted(self.ignored)) or "none"
+            return _detail(
+                f"{name} does not appear on the DTDL for {self.owner}. "
+                f"Names with '$' are reserved; allowed here: {allowed}."
+            )
+        near = render_nearest(name, self.properties)
+        return _detail(f"{name} does not appear on the DTDL for {self.owner}.{near}")
+
+    def explain_value(self, name: str, value: object) -> list[ErrorDetail]:
+        """Return the violations of a value that its test refused."""
+        schema = self.properties[name].schema
+        details: list[ErrorDetail] = []
+        for mismatch in list_mismatches(schema, value):
+            if len(details) == _MAX_MISMATCHES:
+                break
+            stem = f"Expected value of type {render_type(schema)} for {name} on {self.owner}."
+            details.append(_detail(f"{stem} {_render_mismatch(mismatch)}"))
+        return details
+
+
+def _render_mismatch(mismatch: Mismatch) -> str:
+    where = f"At {mismatch.path}: " if mismatch.path else ""
+    text = f"{where}{render_value(mismatch.value)} is not {mismatch.right}"
+    return text if text.endswith(("?", ".")) else f"{text}."
+
+
+def _compile_properties(
+    owner: str, interface: Interface, ignored: frozenset[str], *, components: bool
+) -> PropertySet:
+    others = dict.fromkeys(interface.telemetries, "Telemetry")
+    others |= dict.fromkeys(interface.relationships, "Relationship")
+    others |= dict.fromkeys(interface.commands, "Command")
+    if components:
+        others |= dict.fromkeys(interface.components, "Component")
+    return PropertySet(
+        owner,
+        interface.properties,
+        {name: compile_test(prop.schema) for name, prop in interface.properties.items()},
+        others,
+        ignored,
+    )
+
+
+def _compile_relationship(relationship: Relationship) -> PropertySet:
+    return PropertySet(
+        relationship.name,
+        relationship.properties,
+        {name: compile_test(prop.schema) for name, prop in relationship.properties.items()},
+        {},
+        frozenset(),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TwinValidator:
+    """Validates instances of one interface; made by `compile_validator`, safe to share.
+
+    Every method returns the violations in order of discovery, each with the code
+    `ValidationFailed`, and an empty list where there are none.
+    """
+
+    interface: Interface
+    root: PropertySet
+    components: Mapping[str, PropertySet]
+    relationships: Mapping[str, PropertySet]
+
+    def validate_twin(self, document: Mapping[str, object]) -> list[ErrorDetail]:
+        """Validate a whole twin: all properties optional, all components present as objects.
+
+        `$dtId`, `$etag` and `$metadata` are ignored, any other `$`-name is a violation.
+        """
+        details: list[ErrorDetail] = []
+        root = self.root
+        tests = root.tests
+        components = self.components
+        for name, value in document.items():
+            test = tests.get(name)
+            if test is not None:
+                if not test(value):
+                    details += root.explain_value(name, value)
+            elif name in components:
+                details += self._validate_part(name, value)
+            elif name not in _ROOT_NAMES:
+                details.append(root.explain_name(name))
+        for name in components:
+            if name not in document:
+                details.append(self._missing(name))
+        return details
+
+    def validate_content(self, name: str, value: object) -> list[ErrorDetail]:
+        """Validate one root property or one whole component, as a patch sets it."""
+        if name in self.components:
+            return self._validate_part(name, value)
+        return self.root.validate_one(name, value)
+
+    def validate_component(self, name: str, value: Mapping[str, object]) -> list[ErrorDetail]:
+        """Validate the content of one component; `$metadata` in it is ignored."""
+        part = self.components.get(name)
+        if part is None:
+            near = render_nearest(name, self.components)
+            return [_detail(f"{name} is not a component of {self.interface.id}.{near}")]
+        return part.validate_all(value)
+
+    def validate_relationship(
+        self, name: str, properties: Mapping[str, object]
+    ) -> list[ErrorDetail]:
+        """Validate the custom properties of a relationship called `name`."""
+        part = self.relationships.get(name)
+        if part is None:
+            kind = self.root.others.get(name)
+            if kind is None and name in self.root.properties:
+                kind = "Property"
+            if kind is not None:
+                return [_detail(f"{name} is not a relationship - it is a {kind}.")]
+            near = render_nearest(name, self.relationships)
+            return [_detail(f"{name} is not a relationship of {self.interface.id}.{near}")]
+        return part.validate_all(properties)
+
+    def validate_telemetry(
+        self, payload: object, component: str | None = None
+    ) -> list[ErrorDetail]:
+        """Accept any JSON object, as the vendor's service does; the model is not consulted."""
+        if component is not None and component not in self.components:
+            near = render_nearest(component, self.components)
+            return [_detail(f"{component} is not a component of {self.interface.id}.{near}")]
+        if isinstance(payload, Mapping):
+            return []
+        return [_detail(f"Telemetry must be a JSON object; it is {render_value(payload)}.")]
+
+    def _validate_part(self, name: str, value: object) -> list[ErrorDetail]:
+        if not isinstance(value, Mapping):
+            return [
+                _detail(
+                    f"Expected value of type component for {name} on {_TWIN}. "
+                    f"{render_value(value)} is not an object."
+                )
+            ]
+        return self.components[name].validate_all(value)
+
+    def _missing(self, name: str) -> ErrorDetail:
+        schema = self.interface.components[name].schema
+        return _detail(
+            f"{_TWIN} is missing component {name} of {schema}; every component of the model must "
+            "be present, at least as an empty object."
+        )
+
+
+def compile_validator(interface: Interface, lookup: Callable[[str], Interface]) -> TwinValidator:
+    """Compile the validator of an interface; `lookup` returns the interfaces of components.
+
+    An interface is immutable under its DTMI, so that the result can be kept as long as it.
+    Whatever `lookup` raises for an unknown DTMI passes through.
+    """
+    return TwinValidator(
+        interface,
+        _compile_properties(_TWIN, interface, _ROOT_NAMES, components=True),
+        {
+            name: _compile_properties(name, lookup(component.schema), _PART_NAMES, components=True)
+            for name, component in interface.components.items()
+        },
+        {name: _compile_relationship(r) for name, r in interface.relationships.items()},
+    )
