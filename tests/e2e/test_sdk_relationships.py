@@ -228,7 +228,8 @@ def test_query_results_page_through_everything_once(
     for name in names:
         client.upsert_digital_twin(name, world.building_twin(TemperatureUnit=stem))
     rows = client.query_twins(
-        f"SELECT * FROM DIGITALTWINS WHERE TemperatureUnit = '{stem}'", results_per_page=10
+        f"SELECT * FROM DIGITALTWINS WHERE TemperatureUnit = '{stem}'",
+        headers={"max-items-per-page": "10"},
     )
     assert sorted(row["$dtId"] for row in rows) == sorted(names)
 
