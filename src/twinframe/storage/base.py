@@ -1,8 +1,8 @@
 """The storage seam: what every graph store promises. It holds no engine and no thread.
 
-Promise of a write: when `GraphStore.write` returns an outcome without error, the change is on stable
-storage (as far as the operator's durability setting asks), atomic with its indexes, and every read
-that starts later, in any process, sees it.
+Promise of a write: when `GraphStore.write` returns an outcome without error, the change is on
+stable storage (as far as the operator's durability setting asks), atomic with its indexes, and
+every read that starts later, in any process, sees it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class TwinRecord:
-    """A twin to be stored: `body` is the whole document, `$dtId`, `$etag` and `$metadata` included."""
+    """A twin to be stored: `body` is the whole document with its system members."""
 
     twin_id: str
     model_id: str
@@ -61,7 +61,7 @@ class ModelRecord:
 
     `document` is the uploaded JSON unchanged in meaning; `display_name` and `description` are JSON
     objects language -> text; `extends` and `components` are direct references (DTMIs);
-    `upload_time` is in the wire's form; `position` orders models by upload and is given by the store.
+    `upload_time` is in the wire's form; `position` orders models by upload, given by the store.
     """
 
     model_id: str
@@ -94,7 +94,7 @@ class Listed(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """Identity of one stored graph: `secret` (32 bytes) signs continuation tokens in all processes."""
+    """Identity of a stored graph: `secret` (32 bytes) signs continuation tokens everywhere."""
 
     id: str
     secret: bytes
@@ -122,18 +122,18 @@ class StoreTraits:
     largest_batch: int = 128
 
 
-# --- reading ----------------------------------------------------------------------------------------
+# --- reading ---------------------------------------------------------------------------------
 
 
 class GraphSession(GraphReader):
-    """A view of one graph for use by one thread. Each call sees all writes acknowledged before it."""
+    """A view of one graph for one thread. Each call sees all writes acknowledged before it."""
 
     @abstractmethod
     def snapshot(self, deadline: float | None = None) -> AbstractContextManager[None]:
         """All reads inside see one state of the graph.
 
         `deadline` is a `time.monotonic()` moment after which a running statement is interrupted and
-        `QueryTimeout` is raised.
+        `QueryTimeout` is raised. In a transaction its own writes are seen all the same.
         """
 
     @abstractmethod
@@ -142,7 +142,10 @@ class GraphSession(GraphReader):
 
     @abstractmethod
     def read_schema_version(self) -> int:
-        """A number that changes with every change of the set of models. Cheap: read it per write."""
+        """A number never seen before after every change of a model: upload, deletion, decommission.
+
+        Cheap: it is read with each write.
+        """
 
     @abstractmethod
     def read_twin(self, twin_id: str) -> StoredDocument | None:
@@ -164,13 +167,13 @@ class GraphSession(GraphReader):
     def read_relationships(
         self, source_id: str, *, name: str | None, after: str | None, limit: int
     ) -> Sequence[Listed[StoredDocument]]:
-        """Outgoing relationships in a stable key order, at most `limit`, starting behind `after`."""
+        """Outgoing relationships in a stable key order, at most `limit`, behind `after`."""
 
     @abstractmethod
     def read_incoming(
         self, target_id: str, *, after: str | None, limit: int
     ) -> Sequence[Listed[IncomingRelationship]]:
-        """Incoming relationships in a stable key order, at most `limit`, starting behind `after`."""
+        """Incoming relationships in a stable key order, at most `limit`, behind `after`."""
 
     @abstractmethod
     def read_model(self, model_id: str) -> ModelRecord | None:
@@ -184,11 +187,11 @@ class GraphSession(GraphReader):
     def read_model_referrers(self, model_id: str) -> Sequence[str]:
         """Ids of the stored models that extend it or use it as a component, itself excluded."""
 
-    def close(self) -> None:  # noqa: B027  (most sessions hold nothing)
+    def close(self) -> None:
         """Give back what the session holds."""
 
 
-# --- writing ----------------------------------------------------------------------------------------
+# --- writing ---------------------------------------------------------------------------------
 
 
 class GraphTransaction(GraphSession):
@@ -196,11 +199,11 @@ class GraphTransaction(GraphSession):
 
     @abstractmethod
     def put_twin(self, record: TwinRecord) -> None:
-        """Create or replace a twin; its relationships stay. The model need not be stored any more."""
+        """Create or replace a twin; its relationships stay. Its model need not be stored."""
 
     @abstractmethod
     def delete_twin(self, twin_id: str) -> None:
-        """Delete a twin that has no relationships (`RelationshipsNotDeleted`); absent: `TwinNotFound`."""
+        """Delete a twin; absent: `TwinNotFound`; with relationships: `RelationshipsNotDeleted`."""
 
     @abstractmethod
     def has_relationships(self, twin_id: str) -> bool:
@@ -208,7 +211,7 @@ class GraphTransaction(GraphSession):
 
     @abstractmethod
     def put_relationship(self, record: RelationshipRecord) -> None:
-        """Create or replace by (source, id). `TwinNotFound` / `TargetTwinNotFound` for missing ends."""
+        """Create or replace by (source, id); missing ends: `TwinNotFound`, `TargetTwinNotFound`."""
 
     @abstractmethod
     def delete_relationship(self, source_id: str, relationship_id: str) -> None:
@@ -230,7 +233,7 @@ class GraphTransaction(GraphSession):
 
 
 Work = Callable[[GraphTransaction], T]
-"""A unit of writing. It may be run more than once and must have no effect but through its argument."""
+"""A unit of writing. It may run more than once; it has no effect but through its argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +244,10 @@ class Outcome(Generic[T]):
     error: BaseException | None = None
 
 
-# --- queries ------------------------------------------------------------------------------------------
+# --- queries ---------------------------------------------------------------------------------
 
 
-class CannotRun(TwinframeError):
+class CannotRun(TwinframeError):  # noqa: N818  (the tree of errors names what happened)
     """An engine declines a plan (never an error of the caller): the evaluator runs that part."""
 
     code = "CannotRun"
@@ -301,7 +304,7 @@ class QueryEngine(ABC):
         """
 
 
-# --- the store ------------------------------------------------------------------------------------------
+# --- the store -------------------------------------------------------------------------------
 
 
 class GraphStore(ABC):

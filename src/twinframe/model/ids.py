@@ -1,0 +1,95 @@
+"""Identifiers of twins, relationships, components and models: what is accepted, and what they name.
+
+It does not say whether anything of that id exists, and does not parse DTDL documents.
+
+SPEC: the vendor does not publish its rule for twin and relationship ids. Here they are 1 to 1,024
+code points without control characters, compared by code point: no case folding, no normalisation.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from twinframe.errors import InvalidArgument
+
+MAX_ID_LENGTH: Final = 1024
+MAX_MODEL_ID_LENGTH: Final = 2048
+MAX_NAME_LENGTH: Final = 512
+
+# C0 and C1 controls, line and paragraph separator, lone surrogates, U+FFFE and U+FFFF.
+_REFUSED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_MODEL_ID: Final = re.compile(
+    r"dtmi:[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?(?::[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?)*"
+    r"(?:;[1-9][0-9]{0,8}(?:\.[1-9][0-9]{0,5})?)?"
+)
+_NAME: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?")
+
+TWIN_LABEL: Final = "Twin"
+MODEL_LABEL: Final = "Model"
+
+
+def parse_twin_id(text: str) -> str:
+    """The id as it is; `InvalidArgument` when empty, too long or with a control character."""
+    return _parse_id("digital twin", text)
+
+
+def parse_relationship_id(text: str) -> str:
+    """The id as it is; the same grammar as twin ids."""
+    return _parse_id("relationship", text)
+
+
+def parse_model_id(text: str) -> str:
+    """A DTMI as it is; `InvalidArgument` when it does not follow the grammar of DTDL v2 or v3."""
+    if len(text) > MAX_MODEL_ID_LENGTH or not _MODEL_ID.fullmatch(text):
+        raise InvalidArgument(
+            f"The format of the Model ID {_shown(text)} provided is not supported. "
+            "A model id looks like dtmi:com:example:Room;1."
+        )
+    return text
+
+
+def parse_component_name(text: str) -> str:
+    """A DTDL name; `InvalidArgument` when no component can have this name."""
+    if len(text) > MAX_NAME_LENGTH or not _NAME.fullmatch(text):
+        raise InvalidArgument(
+            f"The component name {_shown(text)} is not a DTDL name: a letter, then letters, digits "
+            f"or underscores, not ending in one, at most {MAX_NAME_LENGTH} characters."
+        )
+    return text
+
+
+def build_model_name(model_id: str) -> str:
+    """The last name segment of a DTMI: `Room` of `dtmi:com:example:Room;1`."""
+    return model_id.partition(";")[0].rpartition(":")[2]
+
+
+def build_family(model_id: str) -> str:
+    """The DTMI without its version: the same for all versions of a model."""
+    return model_id.partition(";")[0]
+
+
+def build_labels(ancestors: frozenset[str]) -> frozenset[str]:
+    """The labels of a twin whose interface and its ancestors have these DTMIs."""
+    names = {build_model_name(model_id) for model_id in ancestors}
+    return frozenset({TWIN_LABEL} | ancestors | names)
+
+
+def _parse_id(kind: str, text: str) -> str:
+    if not text:
+        raise InvalidArgument(f"A {kind} id must not be empty.")
+    if len(text) > MAX_ID_LENGTH:
+        raise InvalidArgument(
+            f"A {kind} id has at most {MAX_ID_LENGTH} characters, this one has {len(text)}."
+        )
+    refused = _REFUSED.search(text)
+    if refused:
+        raise InvalidArgument(
+            f"A {kind} id must not contain U+{ord(refused[0]):04X} "
+            f"(at position {refused.start()} of {_shown(text)})."
+        )
+    return text
+
+
+def _shown(text: str) -> str:
+    return ascii(text if len(text) <= 100 else f"{text[:100]}...")

@@ -1,0 +1,84 @@
+"""The reference graph store: a graph in this process's memory. It keeps nothing on disk.
+
+It is the measure of what the seam means and a store for tests and trials. Each worker process has
+its own graph, so serve it with one worker.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import uuid
+from collections.abc import Sequence
+
+from twinframe import hookimpl
+from twinframe.settings import Section
+from twinframe.storage.base import (
+    GraphSession,
+    GraphStore,
+    Instance,
+    Outcome,
+    Placement,
+    StoreTraits,
+    Work,
+)
+from twinframe.storage.memory_session import MemorySession, MemoryTransaction
+from twinframe.storage.memory_state import GraphState, find_faults
+
+
+class MemoryGraph:
+    """The data of one graph; stores opened on the same object share it, as on one file."""
+
+    def __init__(self) -> None:
+        self.instance = Instance(id=str(uuid.uuid4()), secret=secrets.token_bytes(32))
+        self.state = GraphState()
+        self.turn = threading.Lock()
+
+
+class MemoryStore(GraphStore):
+    """A store over a `MemoryGraph`, a new one unless given; the data lives as long as it."""
+
+    traits = StoreTraits(point_reads=Placement.INLINE)
+
+    def __init__(self, graph: MemoryGraph | None = None) -> None:
+        self._graph = graph or MemoryGraph()
+
+    def open(self) -> None:
+        """Nothing is to be opened."""
+
+    def close(self) -> None:
+        """Nothing is held; the graph stays, and opening the store again finds it."""
+
+    def session(self) -> GraphSession:
+        """A session that sees the newest state at each call."""
+        graph = self._graph
+        return MemorySession(graph.instance, lambda: graph.state)
+
+    def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+        """Run the works one after the other on the newest state, then publish what they left."""
+        graph = self._graph
+        outcomes: list[Outcome[object]] = []
+        with graph.turn:
+            state = graph.state
+            for work in works:
+                transaction = MemoryTransaction(graph.instance, state)
+                try:
+                    result = work(transaction)
+                except Exception as error:  # noqa: BLE001  (the seam: each work gets its own error)
+                    outcomes.append(Outcome(error=error))
+                else:
+                    outcomes.append(Outcome(result=result))
+                    state = transaction.state
+            graph.state = state
+        return outcomes
+
+    def verify(self) -> Sequence[str]:
+        """Compare records and indexes."""
+        return list(find_faults(self._graph.state))
+
+
+@hookimpl
+def twinframe_graph_store(settings: Section, graph: str) -> GraphStore:
+    """A new empty graph; neither its settings nor its name change anything."""
+    del settings, graph
+    return MemoryStore()

@@ -1,0 +1,311 @@
+"""Reading and changing a graph in memory through the storage seam. It publishes nothing itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeVar, assert_never, cast
+
+import orjson
+
+from twinframe.cypher.algebra import (
+    Direction,
+    LabelAnd,
+    LabelExpression,
+    LabelName,
+    LabelNot,
+    LabelOr,
+)
+from twinframe.errors import QueryTimeout
+from twinframe.evaluator.reader import Hop
+from twinframe.model.ids import MODEL_LABEL, build_labels
+from twinframe.model.values import JsonValue, Node, Relationship
+from twinframe.storage.base import (
+    GraphSession,
+    GraphTransaction,
+    IncomingRelationship,
+    Instance,
+    Listed,
+    ModelRecord,
+    RelationshipRecord,
+    StoredDocument,
+    TwinRecord,
+)
+from twinframe.storage.memory_state import GraphState, RelationshipKey
+
+T = TypeVar("T")
+
+
+class MemorySession(GraphSession):
+    """Reads the state that `newest` gives, or inside `snapshot` the one it gave at its begin."""
+
+    def __init__(self, instance: Instance, newest: Callable[[], GraphState]) -> None:
+        self._instance = instance
+        self._newest = newest
+        self._pinned: GraphState | None = None
+        self._deadline: float | None = None
+
+    @property
+    def state(self) -> GraphState:
+        """The state that a read sees now."""
+        return self._pinned or self._newest()
+
+    @contextmanager
+    def snapshot(self, deadline: float | None = None) -> Iterator[None]:
+        """Hold the present state; a snapshot inside another shows what the outer one holds."""
+        before = self._pinned, self._deadline
+        self._pinned, self._deadline = self.state, deadline
+        try:
+            yield
+        finally:
+            self._pinned, self._deadline = before
+
+    # --- the graph itself -------------------------------------------------------------------
+
+    def read_instance(self) -> Instance:
+        """Identity and secret, made with the graph."""
+        return self._instance
+
+    def read_schema_version(self) -> int:
+        """Counts the changes of models."""
+        return self.state.schema_version
+
+    # --- twins and relationships --------------------------------------------------------------
+
+    def read_twin(self, twin_id: str) -> StoredDocument | None:
+        """The twin's document."""
+        twin = self.state.twins.get(twin_id)
+        return None if twin is None else StoredDocument(twin.etag, twin.body)
+
+    def has_twin(self, twin_id: str) -> bool:
+        """Whether the twin exists."""
+        return twin_id in self.state.twins
+
+    def read_twin_model(self, twin_id: str) -> str | None:
+        """The twin's model id."""
+        twin = self.state.twins.get(twin_id)
+        return None if twin is None else twin.model_id
+
+    def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
+        """The relationship's document."""
+        record = self.state.relationships.get((source_id, relationship_id))
+        return None if record is None else StoredDocument(record.etag, record.body)
+
+    def read_relationships(
+        self, source_id: str, *, name: str | None, after: str | None, limit: int
+    ) -> Sequence[Listed[StoredDocument]]:
+        """Outgoing relationships by id; the key is the id."""
+        state = self.state
+        found = (state.relationships[key] for key in state.outgoing.get(source_id, ()))
+        wanted = [
+            record
+            for record in found
+            if (name is None or record.name == name)
+            and (after is None or record.relationship_id > after)
+        ]
+        wanted.sort(key=lambda record: record.relationship_id)
+        return [
+            Listed(record.relationship_id, StoredDocument(record.etag, record.body))
+            for record in wanted[:limit]
+        ]
+
+    def read_incoming(
+        self, target_id: str, *, after: str | None, limit: int
+    ) -> Sequence[Listed[IncomingRelationship]]:
+        """Incoming relationships by source and id; the key is both as a JSON array."""
+        state = self.state
+        start = after and _parse_key(after)
+        keys = sorted(k for k in state.incoming.get(target_id, ()) if not start or k > start)
+        return [
+            Listed(
+                orjson.dumps(key).decode(),
+                IncomingRelationship(*key, name=state.relationships[key].name),
+            )
+            for key in keys[:limit]
+        ]
+
+    # --- models ---------------------------------------------------------------------------------
+
+    def read_model(self, model_id: str) -> ModelRecord | None:
+        """The model."""
+        return self.state.models.get(model_id)
+
+    def read_models(self, *, after: int, limit: int) -> Sequence[ModelRecord]:
+        """Models by position."""
+        found = [record for record in self.state.models.values() if record.position > after]
+        return sorted(found, key=lambda record: record.position)[:limit]
+
+    def read_model_referrers(self, model_id: str) -> Sequence[str]:
+        """Ids of the stored models that name it."""
+        return self.state.build_referrers(model_id)
+
+    # --- the evaluator's port -------------------------------------------------------------------
+
+    def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
+        """Twins by model, so that labels are decided once a model; then models, when asked for."""
+        state = self.state
+        for model_id, twin_ids in state.twins_of.items():
+            own = build_labels(state.ancestors[model_id])
+            if labels is None or has_labels(labels, own):
+                yield from self._in_time(_build_node(state.twins[x], own) for x in twin_ids)
+        if labels is not None and _names_models(labels):
+            own = frozenset({MODEL_LABEL})
+            if has_labels(labels, own):
+                yield from self._in_time(_build_model_node(m, own) for m in state.models.values())
+
+    def read_nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
+        """The twins of these ids."""
+        state = self.state
+        found = (state.twins[twin_id] for twin_id in ids if twin_id in state.twins)
+        return {
+            twin.twin_id: _build_node(twin, build_labels(state.ancestors[twin.model_id]))
+            for twin in self._in_time(found)
+        }
+
+    def scan_relationships(self, types: Sequence[str]) -> Iterator[Relationship]:
+        """Every relationship of these types."""
+        wanted = frozenset(types)
+        for record in self._in_time(self.state.relationships.values()):
+            if not wanted or record.name in wanted:
+                yield _build_relationship(record)
+
+    def read_hops(
+        self, origins: Iterable[str], direction: Direction, types: Sequence[str]
+    ) -> Iterator[Hop]:
+        """The relationships at each origin; with BOTH a loop counts as outgoing only."""
+        state, wanted = self.state, frozenset(types)
+        for origin in self._in_time(origins):
+            for key, reached in _hop_keys(state, origin, direction):
+                record = state.relationships[key]
+                if not wanted or record.name in wanted:
+                    yield Hop(origin, _build_relationship(record), reached)
+
+    def read_descendants(self, model_id: str) -> frozenset[str]:
+        """Every interface ever seen that has it among its ancestors."""
+        return frozenset(x for x, above in self.state.ancestors.items() if model_id in above)
+
+    def read_model_ids(self) -> frozenset[str]:
+        """Stored models and those that twins name."""
+        return frozenset(self.state.models) | frozenset(self.state.twins_of)
+
+    def _in_time(self, items: Iterable[T]) -> Iterator[T]:
+        for item in items:
+            if self._deadline is not None and time.monotonic() >= self._deadline:
+                raise QueryTimeout("The query passed its deadline and was stopped.")
+            yield item
+
+
+class MemoryTransaction(MemorySession, GraphTransaction):
+    """Changes a state of its own; the store publishes it when the work ends well."""
+
+    def __init__(self, instance: Instance, state: GraphState) -> None:
+        super().__init__(instance, lambda: self._own)
+        self._own = state
+
+    @contextmanager
+    def snapshot(self, deadline: float | None = None) -> Iterator[None]:
+        """The work's own state is its snapshot: reads inside still see its own writes."""
+        del deadline
+        yield
+
+    def put_twin(self, record: TwinRecord) -> None:
+        """Create or replace a twin."""
+        self._own = self._own.put_twin(record)
+
+    def delete_twin(self, twin_id: str) -> None:
+        """Delete a twin without relationships."""
+        self._own = self._own.delete_twin(twin_id)
+
+    def has_relationships(self, twin_id: str) -> bool:
+        """Whether any relationship starts or ends at the twin."""
+        return twin_id in self.state.outgoing or twin_id in self.state.incoming
+
+    def put_relationship(self, record: RelationshipRecord) -> None:
+        """Create or replace a relationship."""
+        self._own = self._own.put_relationship(record)
+
+    def delete_relationship(self, source_id: str, relationship_id: str) -> None:
+        """Delete a relationship."""
+        self._own = self._own.delete_relationship(source_id, relationship_id)
+
+    def put_models(self, records: Sequence[ModelRecord]) -> None:
+        """Store new models."""
+        self._own = self._own.put_models(records)
+
+    def set_decommissioned(self, model_id: str, decommissioned: bool) -> None:
+        """Set the flag."""
+        self._own = self._own.set_decommissioned(model_id, decommissioned)
+
+    def delete_models(self, model_ids: Sequence[str]) -> None:
+        """Delete models together."""
+        self._own = self._own.delete_models(model_ids)
+
+
+def has_labels(wanted: LabelExpression, labels: frozenset[str]) -> bool:
+    """Whether a node with these labels satisfies the expression."""
+    match wanted:
+        case LabelName(name=name):
+            return name in labels
+        case LabelNot(operand=operand):
+            return not has_labels(operand, labels)
+        case LabelAnd(left=left, right=right):
+            return has_labels(left, labels) and has_labels(right, labels)
+        case LabelOr(left=left, right=right):
+            return has_labels(left, labels) or has_labels(right, labels)
+        case _:
+            assert_never(wanted)
+
+
+def _names_models(labels: LabelExpression) -> bool:
+    match labels:
+        case LabelName(name=name):
+            return name == MODEL_LABEL
+        case LabelNot(operand=operand):
+            return _names_models(operand)
+        case LabelAnd(left=left, right=right) | LabelOr(left=left, right=right):
+            return _names_models(left) or _names_models(right)
+        case _:
+            assert_never(labels)
+
+
+def _hop_keys(
+    state: GraphState, origin: str, direction: Direction
+) -> Iterator[tuple[RelationshipKey, str]]:
+    if direction is not Direction.INCOMING:
+        for key in state.outgoing.get(origin, ()):
+            yield key, state.relationships[key].target_id
+    if direction is not Direction.OUTGOING:
+        for key in state.incoming.get(origin, ()):
+            if direction is Direction.INCOMING or key[0] != origin:
+                yield key, key[0]
+
+
+def _build_node(twin: TwinRecord, labels: frozenset[str]) -> Node:
+    return Node(twin.twin_id, orjson.loads(twin.body), labels)
+
+
+def _build_model_node(model: ModelRecord, labels: frozenset[str]) -> Node:
+    document: dict[str, JsonValue] = {
+        "id": model.model_id,
+        "displayName": orjson.loads(model.display_name),
+        "description": orjson.loads(model.description),
+        "decommissioned": model.decommissioned,
+        "uploadTime": model.upload_time,
+        "model": orjson.loads(model.document),
+    }
+    return Node(model.model_id, document, labels)
+
+
+def _build_relationship(record: RelationshipRecord) -> Relationship:
+    return Relationship(
+        source=record.source_id,
+        id=record.relationship_id,
+        target=record.target_id,
+        type=record.name,
+        document=orjson.loads(record.body),
+    )
+
+
+def _parse_key(key: str) -> RelationshipKey:
+    return cast("RelationshipKey", tuple(orjson.loads(key)))

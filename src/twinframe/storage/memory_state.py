@@ -1,0 +1,221 @@
+"""One state of a graph in memory, never changed once built. It knows no session and no lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from twinframe.errors import (
+    ModelAlreadyExists,
+    ModelNotFound,
+    ModelReferenced,
+    RelationshipNotFound,
+    RelationshipsNotDeleted,
+    TargetTwinNotFound,
+    TwinNotFound,
+)
+from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
+from twinframe.storage.memory_maps import FrozenMap
+
+K = TypeVar("K")
+RelationshipKey = tuple[str, str]
+"""(source id, relationship id)"""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphState:
+    """All records of a graph and the indexes over them. Each change gives a new state.
+
+    `outgoing` and `incoming` hold, for twins that have any, the keys of their relationships.
+    `twins_of` holds the ids of the twins of each model that has any. `extends` and `ancestors` know
+    every interface that was ever stored or named by a twin: a twin keeps its labels when its model
+    goes. `ancestors` are transitive and include the interface itself.
+    """
+
+    twins: FrozenMap[str, TwinRecord] = field(default_factory=FrozenMap)
+    relationships: FrozenMap[RelationshipKey, RelationshipRecord] = field(default_factory=FrozenMap)
+    outgoing: FrozenMap[str, frozenset[RelationshipKey]] = field(default_factory=FrozenMap)
+    incoming: FrozenMap[str, frozenset[RelationshipKey]] = field(default_factory=FrozenMap)
+    twins_of: FrozenMap[str, FrozenMap[str, None]] = field(default_factory=FrozenMap)
+    models: FrozenMap[str, ModelRecord] = field(default_factory=FrozenMap)
+    extends: FrozenMap[str, tuple[str, ...]] = field(default_factory=FrozenMap)
+    ancestors: FrozenMap[str, frozenset[str]] = field(default_factory=FrozenMap)
+    schema_version: int = 0
+    last_position: int = 0
+
+    # --- twins ------------------------------------------------------------------------------
+
+    def put_twin(self, record: TwinRecord) -> GraphState:
+        """Create or replace a twin and remember its model's name."""
+        old = self.twins.get(record.twin_id)
+        twins_of, ancestors = self.twins_of, self.ancestors
+        if old is not None:
+            twins_of = _without_twin(twins_of, old)
+        same = twins_of.get(record.model_id, FrozenMap[str, None]())
+        twins_of = twins_of.set(record.model_id, same.set(record.twin_id, None))
+        if record.model_id not in ancestors:
+            ancestors = ancestors.set(record.model_id, frozenset({record.model_id}))
+        twins = self.twins.set(record.twin_id, record)
+        return replace(self, twins=twins, twins_of=twins_of, ancestors=ancestors)
+
+    def delete_twin(self, twin_id: str) -> GraphState:
+        """Delete a twin without relationships."""
+        old = self.twins.get(twin_id)
+        if old is None:
+            raise TwinNotFound(twin_id)
+        if twin_id in self.outgoing or twin_id in self.incoming:
+            raise RelationshipsNotDeleted(
+                f"Twin {twin_id} has active relationships. Delete them before the twin."
+            )
+        twins_of = _without_twin(self.twins_of, old)
+        return replace(self, twins=self.twins.delete(twin_id), twins_of=twins_of)
+
+    # --- relationships ------------------------------------------------------------------------
+
+    def put_relationship(self, record: RelationshipRecord) -> GraphState:
+        """Create or replace a relationship between two twins that exist."""
+        if record.source_id not in self.twins:
+            raise TwinNotFound(record.source_id)
+        if record.target_id not in self.twins:
+            raise TargetTwinNotFound(record.target_id)
+        key = (record.source_id, record.relationship_id)
+        state = self if key not in self.relationships else self.delete_relationship(*key)
+        return replace(
+            state,
+            relationships=state.relationships.set(key, record),
+            outgoing=_with_key(state.outgoing, record.source_id, key),
+            incoming=_with_key(state.incoming, record.target_id, key),
+        )
+
+    def delete_relationship(self, source_id: str, relationship_id: str) -> GraphState:
+        """Delete a relationship."""
+        key = (source_id, relationship_id)
+        old = self.relationships.get(key)
+        if old is None:
+            raise RelationshipNotFound(source_id, relationship_id)
+        return replace(
+            self,
+            relationships=self.relationships.delete(key),
+            outgoing=_without_key(self.outgoing, source_id, key),
+            incoming=_without_key(self.incoming, old.target_id, key),
+        )
+
+    # --- models ---------------------------------------------------------------------------------
+
+    def put_models(self, records: Sequence[ModelRecord]) -> GraphState:
+        """Store new models behind the present ones."""
+        ids = [record.model_id for record in records]
+        taken = [x for at, x in enumerate(ids) if x in self.models or x in ids[:at]]
+        if taken:
+            raise ModelAlreadyExists(*taken)
+        models, extends, position = self.models, self.extends, self.last_position
+        for record in records:
+            position += 1
+            models = models.set(record.model_id, replace(record, position=position))
+            extends = extends.set(record.model_id, record.extends)
+        return replace(
+            self,
+            models=models,
+            extends=extends,
+            ancestors=_build_ancestors(self.ancestors, extends, ids),
+            schema_version=self.schema_version + 1,
+            last_position=position,
+        )
+
+    def set_decommissioned(self, model_id: str, decommissioned: bool) -> GraphState:
+        """Set the model's flag."""
+        record = self.models.get(model_id)
+        if record is None:
+            raise ModelNotFound(model_id)
+        models = self.models.set(model_id, replace(record, decommissioned=decommissioned))
+        return replace(self, models=models, schema_version=self.schema_version + 1)
+
+    def delete_models(self, model_ids: Sequence[str]) -> GraphState:
+        """Delete models that no other model refers to any more."""
+        absent = [model_id for model_id in model_ids if model_id not in self.models]
+        if absent:
+            raise ModelNotFound(*absent)
+        going = frozenset(model_ids)
+        for model_id in model_ids:
+            staying = tuple(x for x in self.build_referrers(model_id) if x not in going)
+            if staying:
+                raise ModelReferenced(model_id, staying)
+        models = self.models
+        for model_id in going:
+            models = models.delete(model_id)
+        return replace(self, models=models, schema_version=self.schema_version + 1)
+
+    def build_referrers(self, model_id: str) -> tuple[str, ...]:
+        """Ids of the other stored models that name it directly, in upload order."""
+        found = [
+            record
+            for record in self.models.values()
+            if record.model_id != model_id and model_id in (*record.extends, *record.components)
+        ]
+        found.sort(key=lambda record: record.position)
+        return tuple(record.model_id for record in found)
+
+
+def _build_ancestors(
+    known: FrozenMap[str, frozenset[str]],
+    extends: Mapping[str, tuple[str, ...]],
+    new_ids: Sequence[str],
+) -> FrozenMap[str, frozenset[str]]:
+    """The closure after these ids came in; once stored descendants learn of a revived parent."""
+    new = frozenset(new_ids)
+    touched = new | {model_id for model_id, own in known.items() if not own.isdisjoint(new)}
+    for model_id in touched:
+        known = known.set(model_id, _walk(model_id, extends))
+    return known
+
+
+def _walk(start: str, edges: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+    seen = {start}
+    open_ = [start]
+    while open_:
+        for parent in edges.get(open_.pop(), ()):
+            if parent not in seen:
+                seen.add(parent)
+                open_.append(parent)
+    return frozenset(seen)
+
+
+def _without_twin(
+    twins_of: FrozenMap[str, FrozenMap[str, None]], twin: TwinRecord
+) -> FrozenMap[str, FrozenMap[str, None]]:
+    rest = twins_of[twin.model_id].delete(twin.twin_id)
+    return twins_of.set(twin.model_id, rest) if rest else twins_of.delete(twin.model_id)
+
+
+def _with_key(
+    index: FrozenMap[str, frozenset[RelationshipKey]], twin_id: str, key: RelationshipKey
+) -> FrozenMap[str, frozenset[RelationshipKey]]:
+    return index.set(twin_id, index.get(twin_id, frozenset()) | {key})
+
+
+def _without_key(
+    index: FrozenMap[str, frozenset[RelationshipKey]], twin_id: str, key: RelationshipKey
+) -> FrozenMap[str, frozenset[RelationshipKey]]:
+    rest = index[twin_id] - {key}
+    return index.set(twin_id, rest) if rest else index.delete(twin_id)
+
+
+def find_faults(state: GraphState) -> Iterable[str]:
+    """What is wrong in a state: ends without a twin, indexes that say otherwise than records."""
+    for key, record in state.relationships.items():
+        for end in (record.source_id, record.target_id):
+            if end not in state.twins:
+                yield f"relationship {key} ends at {end}, which is no twin"
+        if key not in state.outgoing.get(record.source_id, frozenset()):
+            yield f"relationship {key} is missing from the outgoing index"
+        if key not in state.incoming.get(record.target_id, frozenset()):
+            yield f"relationship {key} is missing from the incoming index"
+    for name, index in (("outgoing", state.outgoing), ("incoming", state.incoming)):
+        if sum(map(len, index.values())) != len(state.relationships):
+            yield f"the {name} index does not have one entry a relationship"
+    for twin_id, twin in state.twins.items():
+        if twin_id not in state.twins_of.get(twin.model_id, {}):
+            yield f"twin {twin_id} is missing from the index of its model"
+    if sum(map(len, state.twins_of.values())) != len(state.twins):
+        yield "the index of twins by model does not have one entry a twin"

@@ -1,0 +1,1 @@
+"""The parts of the published contracts. Import the whole ones from `twinframe.testing`."""

@@ -1,0 +1,153 @@
+"""The storage contract for twins. It does not look at models or queries."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from twinframe.errors import RelationshipsNotDeleted, TwinNotFound
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphStore, StoredDocument
+from twinframe.testing.contracts.base import StoreContract, put, reading, run
+from twinframe.testing.factories import build_relationship_record, build_twin_record
+
+EXACT: tuple[tuple[str, JsonValue], ...] = (
+    ("an empty string", ""),
+    ("quotes and a backslash", "a\"b'c\\d"),
+    ("characters beyond the basic plane", "\U0001f3e2\U00010ffd"),
+    ("combining forms kept apart", "e\u0301 \u00e9"),
+    ("a right-to-left mark and a line separator", "\u200f\u2028"),
+    ("SQL and SPARQL metacharacters", "'; DROP TABLE x; -- ?x } # %"),
+    ("the largest integer", 2**63 - 1),
+    ("the smallest integer", -(2**63)),
+    ("a float", 0.1 + 0.2),
+    ("a tiny float", 5e-324),
+    ("a huge float", 1.7976931348623157e308),
+    ("an integral float", 68.0),
+    ("true beside one", [True, 1, False, 0]),
+    ("a nested value", {"a": [{"b": {"": [[]]}}], "c.d": {"$e": None}}),
+    ("keys in their order", {"z": 1, "a": 2, "m": 3}),
+    ("keys that look like paths", {"a/b": 1, "~0": 2, "[0]": 3, '"': 4}),
+)
+
+
+def _spelling(body: bytes) -> bytes:
+    """Bytes that are equal just when two documents are: order, types and numbers included."""
+    return orjson.dumps(orjson.loads(body))
+
+
+class TwinContract(StoreContract):
+    """Creating, replacing, reading and deleting twins."""
+
+    def test_a_twin_that_was_put_is_read_back(self, store: GraphStore) -> None:
+        record = build_twin_record("t1", name="one")
+        put(store, record)
+        with reading(store) as session:
+            assert session.read_twin("t1") == StoredDocument(record.etag, record.body)
+            assert session.has_twin("t1")
+            assert session.read_twin_model("t1") == record.model_id
+
+    def test_an_absent_twin_is_none(self, store: GraphStore) -> None:
+        with reading(store) as session:
+            assert session.read_twin("t1") is None
+            assert not session.has_twin("t1")
+            assert session.read_twin_model("t1") is None
+
+    @pytest.mark.parametrize(("what", "value"), EXACT, ids=[what for what, _ in EXACT])
+    def test_a_document_keeps_its_meaning(
+        self, store: GraphStore, what: str, value: JsonValue
+    ) -> None:
+        record = build_twin_record("t1", value=value)
+        put(store, record)
+        with reading(store) as session:
+            stored = session.read_twin("t1")
+        assert stored is not None, what
+        assert stored.etag == record.etag
+        assert _spelling(stored.body) == _spelling(record.body)
+
+    @pytest.mark.parametrize(
+        "twin_id", ["a b", "a/b", "a%2Fb", "\u00e9", "e\u0301", "A", "a", "'", '"', "x" * 1024, "0"]
+    )
+    def test_any_id_is_its_own(self, store: GraphStore, twin_id: str) -> None:
+        put(store, build_twin_record(twin_id), build_twin_record("another"))
+        with reading(store) as session:
+            stored = session.read_twin(twin_id)
+            assert stored is not None
+            assert orjson.loads(stored.body)["$dtId"] == twin_id
+            assert list(session.read_nodes([twin_id])) == [twin_id]
+            for near in (twin_id + " ", twin_id.swapcase() + "_", twin_id + "\u0301"):
+                assert session.read_twin(near) is None
+
+    def test_ids_differ_by_case_and_by_code_points(self, store: GraphStore) -> None:
+        ids = ["a", "A", "\u00e9", "e\u0301", "1", "01", " 1"]
+        put(store, *(build_twin_record(x) for x in ids))
+        with reading(store) as session:
+            assert {node.id for node in session.scan_nodes(None)} == set(ids)
+
+    def test_a_replaced_twin_has_the_new_document_and_model_only(self, store: GraphStore) -> None:
+        put(store, build_twin_record("t1", model="Old", gone=1))
+        record = build_twin_record("t1", model="New", come=2)
+        put(store, record)
+        with reading(store) as session:
+            assert session.read_twin("t1") == StoredDocument(record.etag, record.body)
+            assert session.read_twin_model("t1") == record.model_id
+
+    def test_replacing_a_twin_keeps_its_relationships(self, store: GraphStore) -> None:
+        edges = [build_relationship_record("a", "r", "b"), build_relationship_record("b", "r", "a")]
+        put(store, build_twin_record("a"), build_twin_record("b"), *edges)
+        put(store, build_twin_record("a", model="New", changed=True))
+        with reading(store) as session:
+            for edge in edges:
+                stored = session.read_relationship(edge.source_id, edge.relationship_id)
+                assert stored == StoredDocument(edge.etag, edge.body)
+            assert [x.item.source_id for x in session.read_incoming("a", after=None, limit=9)] == [
+                "b"
+            ]
+
+    def test_a_deleted_twin_is_gone_and_can_come_again(self, store: GraphStore) -> None:
+        put(store, build_twin_record("t1"))
+        run(store, lambda t: t.delete_twin("t1"))
+        with reading(store) as session:
+            assert session.read_twin("t1") is None
+            assert list(session.scan_nodes(None)) == []
+        again = build_twin_record("t1", again=True)
+        put(store, again)
+        with reading(store) as session:
+            assert session.read_twin("t1") == StoredDocument(again.etag, again.body)
+
+    def test_deleting_an_absent_twin_is_an_error(self, store: GraphStore) -> None:
+        with pytest.raises(TwinNotFound) as caught:
+            run(store, lambda t: t.delete_twin("t1"))
+        assert caught.value.twin_id == "t1"
+
+    @pytest.mark.parametrize("twin_id", ["a", "b"], ids=["the source", "the target"])
+    def test_a_twin_with_relationships_is_not_deleted(
+        self, store: GraphStore, twin_id: str
+    ) -> None:
+        edge = build_relationship_record("a", "r", "b")
+        put(store, build_twin_record("a"), build_twin_record("b"), edge)
+        assert run(store, lambda t: t.has_relationships(twin_id))
+        with pytest.raises(RelationshipsNotDeleted):
+            run(store, lambda t: t.delete_twin(twin_id))
+        run(store, lambda t: t.delete_relationship("a", "r"))
+        assert not run(store, lambda t: t.has_relationships(twin_id))
+        run(store, lambda t: t.delete_twin(twin_id))
+
+    def test_what_was_written_is_there_after_reopening(self, store: GraphStore) -> None:
+        record = build_twin_record("t1", name="one")
+        put(store, record)
+        with reading(store) as session:
+            instance = session.read_instance()
+        store.close()
+        store.open()
+        with reading(store) as session:
+            assert session.read_twin("t1") == StoredDocument(record.etag, record.body)
+            assert session.read_instance() == instance
+
+    def test_the_instance_has_an_id_and_a_secret_of_32_bytes(
+        self, store: GraphStore, other: GraphStore
+    ) -> None:
+        with reading(store) as session, reading(other) as second:
+            assert session.read_instance() == second.read_instance()
+            assert session.read_instance().id
+            assert len(session.read_instance().secret) == 32

@@ -1,0 +1,19 @@
+"""The contract every graph store keeps, as tests to inherit. It measures no speed.
+
+A driver's test file has a class `TestMyStore(GraphStoreContract)` with a method
+`make_store(self, place: Path) -> GraphStore`, such as `return MyStore(place / "graph")`.
+"""
+
+from __future__ import annotations
+
+from twinframe.testing.contracts.models import ModelContract
+from twinframe.testing.contracts.reader import ReaderContract
+from twinframe.testing.contracts.relationships import RelationshipContract
+from twinframe.testing.contracts.twins import TwinContract
+from twinframe.testing.contracts.works import WorkContract
+
+
+class GraphStoreContract(
+    TwinContract, RelationshipContract, ModelContract, WorkContract, ReaderContract
+):
+    """All parts together; `make_store` is what a driver supplies."""
