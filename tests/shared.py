@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def find_shared(variable: str, name: str) -> Path:
-    """The file or folder that `variable` names, else `name` in a `shared` folder beside the checkout.
+    """What `variable` names, else `name` in a `shared` folder beside the checkout.
 
     Skips the test, saying how to get the data, when neither is there.
     """
