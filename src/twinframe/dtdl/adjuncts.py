@@ -7,25 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from twinframe.dtdl.findings import Findings, render_nearest
+from twinframe.dtdl.findings import Findings
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined
 from twinframe.dtdl.metamodel import AdjunctRule
 
 
-def check_adjuncts(
-    element: Element, siblings: Mapping[str, Element], graph: ElementGraph, findings: Findings
-) -> None:
-    """Report what the adjunct types of `element` demand and it does not meet.
-
-    `siblings` are the effective contents of the interface around it, by name.
-    """
+def check_adjuncts(element: Element, graph: ElementGraph, findings: Findings) -> None:
+    """Report what the adjunct types of `element` demand of it alone and it does not meet."""
     groups: dict[str, AdjunctRule] = {}
     names = {adjunct.name for adjunct in element.adjuncts}
     for adjunct in element.adjuncts:
         _check_place(element, adjunct, findings)
         _check_needs(element, adjunct, names, findings)
         _check_schema(element, adjunct, graph, findings)
-        _check_sibling(element, adjunct, siblings, findings)
         if adjunct.group is None:
             continue
         first = groups.setdefault(adjunct.group, adjunct)
@@ -42,29 +36,18 @@ def check_adjuncts(
 
 
 def _check_place(element: Element, adjunct: AdjunctRule, findings: Findings) -> None:
-    rule = text = ""
-    if element.context.rules.version not in adjunct.versions:
-        rule, text = (
-            "invalidCotypeVersion",
-            (f"the type {adjunct.name} is not for DTDL version {element.context.rules.version}"),
-        )
-    elif element.cls not in adjunct.on:
-        rule, text = (
-            "invalidCotype",
-            (
-                f"the type {adjunct.name} is not for a {element.cls}; "
-                f"only for {', '.join(sorted(adjunct.on))}"
-            ),
-        )
-    if rule:
-        findings.add(
-            rule,
-            text,
-            element.place.at("@type"),
-            element=element.id,
-            prop="@type",
-            value=adjunct.name,
-        )
+    version = element.context.rules.version
+    if element.cls not in adjunct.on:
+        rule = "invalidCotype"
+        text = f"the type {adjunct.name} is not for a {element.cls}; only for "
+        text += ", ".join(sorted(adjunct.on))
+    elif version not in adjunct.versions:
+        rule = "invalidCotypeVersion"
+        text = f"the type {adjunct.name} is not for DTDL version {version}"
+    else:
+        return
+    place = element.place.at("@type")
+    findings.add(rule, text, place, element=element.id, prop="@type", value=adjunct.name)
 
 
 def _check_needs(
@@ -104,65 +87,94 @@ def _check_schema(
         )
 
 
+# --- adjunct types that name a sibling ----------------------------------------------------------
+
+
+def check_siblings(interface: Element, contents: Mapping[str, Element], findings: Findings) -> None:
+    """Report contents of an interface that name a sibling they must not.
+
+    `contents` are the effective ones, by name: an inherited content may name one of the heir. A
+    name without a sibling is no violation, as an heir may bring it.
+    """
+    overridden: dict[tuple[str, str], str] = {}
+    for content in contents.values():
+        for adjunct in content.adjuncts:
+            name = content.literals.get(adjunct.sibling or "")
+            if not isinstance(name, str) or (sibling := contents.get(name)) is None:
+                continue
+            if interface.id not in (content.partition, sibling.partition):
+                continue
+            if _check_sibling(content, adjunct, sibling, findings):
+                _check_override(interface, content, sibling, overridden, findings)
+
+
 def _check_sibling(
-    element: Element, adjunct: AdjunctRule, siblings: Mapping[str, Element], findings: Findings
-) -> None:
-    if adjunct.sibling is None:
-        return
-    name = element.literals.get(adjunct.sibling)
-    if not isinstance(name, str):
-        return
-    sibling = siblings.get(name)
-    if sibling is None:
-        rule = "noMatchingSibling"
-        text = f"names '{name}', which is no content of its interface."
-        text += render_nearest(name, siblings)
-    elif sibling.cls not in adjunct.sibling_classes:
+    content: Element, adjunct: AdjunctRule, sibling: Element, findings: Findings
+) -> bool:
+    if sibling.cls not in adjunct.sibling_classes:
         rule = "notSiblingRequiredType"
-        text = f"names '{name}', which is a {sibling.cls}; it must be a "
+        text = f"names '{sibling.name}', which is a {sibling.cls}; it must be a "
         text += " or ".join(sorted(adjunct.sibling_classes))
     elif adjunct in sibling.adjuncts:
         rule = "disallowedType"
-        text = f"names '{name}', which is a {adjunct.name} itself"
+        text = f"names '{sibling.name}', which is a {adjunct.name} itself"
     else:
-        _check_override(element, sibling, findings)
-        return
-    findings.add(
-        rule,
-        text,
-        element.place.at(adjunct.sibling),
-        element=element.id,
-        prop=adjunct.sibling,
-        value=name,
-    )
+        return True
+    prop = adjunct.sibling or ""
+    place = content.place.at(prop)
+    findings.add(rule, text, place, element=content.id, prop=prop, value=sibling.name)
+    return False
 
 
-def _check_override(element: Element, sibling: Element, findings: Findings) -> None:
-    for adjunct in element.adjuncts:
-        name = element.literals.get(adjunct.overrides or "")
+def _check_override(
+    interface: Element,
+    content: Element,
+    sibling: Element,
+    overridden: dict[tuple[str, str], str],
+    findings: Findings,
+) -> None:
+    for adjunct in content.adjuncts:
+        name = content.literals.get(adjunct.overrides or "")
         if not isinstance(name, str):
             continue
-        holders = [a for a in sibling.adjuncts if name in a.properties]
-        schema = element.one("schema")
-        spelled = schema.name if isinstance(schema, Predefined) else ""
-        if name in sibling.context.rules.classes[sibling.cls].properties:
-            rule = "matchingPropertyNotSupplemental"
-            text = f"names '{name}', which every {sibling.cls} has; only an adjunct type's "
-            text += "property can be overridden"
-        elif not holders:
-            rule = "noMatchingSupplementalProperty"
-            text = f"names '{name}', which no adjunct type of '{sibling.name}' brings"
-        elif holders[0].properties[name].value_type not in ("", spelled):
-            rule = "siblingPropertyMismatch"
-            text = f"its schema must be {holders[0].properties[name].value_type}, the type of "
-            text += f"'{name}' on '{sibling.name}'; it is {spelled or 'another'}"
-        else:
-            continue
-        findings.add(
-            rule,
-            text,
-            element.place,
-            element=element.id,
-            prop=adjunct.overrides or "",
-            value=name,
+        first = overridden.setdefault((sibling.name, name), content.name)
+        if first != content.name:
+            text = f"'{first}' and '{content.name}' both override '{name}' of '{sibling.name}'"
+            findings.add(
+                "multipleReference",
+                text,
+                content.place,
+                element=interface.id,
+                prop="contents",
+                value=name,
+            )
+        elif (wrong := _judge_override(name, content, sibling)) is not None:
+            findings.add(
+                *wrong,
+                content.place,
+                element=content.id,
+                prop=adjunct.overrides or "",
+                value=name,
+            )
+
+
+def _judge_override(name: str, content: Element, sibling: Element) -> tuple[str, str] | None:
+    holders = [a for a in sibling.adjuncts if name in a.properties]
+    schema = content.one("schema")
+    spelled = schema.name if isinstance(schema, Predefined) else ""
+    if name in sibling.context.rules.classes[sibling.cls].properties:
+        return "matchingPropertyNotSupplemental", (
+            f"names '{name}', which every {sibling.cls} has; only a property that an adjunct type "
+            "brings can be overridden"
         )
+    if not holders:
+        return "noMatchingSupplementalProperty", (
+            f"names '{name}', which no adjunct type of '{sibling.name}' brings"
+        )
+    wanted = holders[0].properties[name].value_type
+    if wanted not in ("", spelled):
+        return "siblingPropertyMismatch", (
+            f"its schema must be {wanted}, the type of '{name}' on '{sibling.name}'; "
+            f"it is {spelled or 'another'}"
+        )
+    return None

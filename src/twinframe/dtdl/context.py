@@ -14,6 +14,7 @@ from twinframe.dtdl.findings import Findings, Place, render_nearest, render_valu
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.metamodel import AdjunctRule, LanguageRules, Vocabulary
 from twinframe.dtdl.rules import EXTENSIONS, LANGUAGES
+from twinframe.dtdl.rules.core import ABSTRACT_CLASSES
 
 _RESERVED = ("dtmi:dtdl:", "dtmi:standard:")
 _LANGUAGE = re.compile(r"dtmi:dtdl:context;([0-9]+)")
@@ -49,6 +50,8 @@ class Context:
                 types[name] = types[vocabulary.terms[name]] = adjunct
                 for prop in adjunct.properties:
                     properties[prop] = properties[vocabulary.terms[prop]] = prop
+        for name in ABSTRACT_CLASSES:
+            types[name] = types[self.rules.core.terms[name]] = name
         for name, rule in self.rules.classes.items():
             types[name] = types[self.rules.core.terms[name]] = name
             for prop in rule.properties:
@@ -202,7 +205,10 @@ class ContextReader:
             rule = "invalidContextSpecifierForVersion"
             text = f"does not fit DTDL version {rules.version}, which wants {rules.id_text}"
         elif not self.limits.allow_undefined_extensions:
-            rule, text = "unresolvableContextSpecifier", "is not known here"
+            family = dtmi.parse_versionless(specifier)
+            known = any(dtmi.parse_versionless(context) == family for context in EXTENSIONS)
+            rule = "unresolvableContextVersion" if known else "unresolvableContextSpecifier"
+            text = "is not known here"
         if rule:
             near = render_nearest(specifier, EXTENSIONS)
             self.findings.add(

@@ -14,6 +14,7 @@ from twinframe.dtdl.context import Context
 from twinframe.dtdl.findings import Findings, Place, render_value
 from twinframe.dtdl.literals import render_known
 from twinframe.dtdl.metamodel import AdjunctRule
+from twinframe.dtdl.rules.core import ABSTRACT_ADJUNCTS
 
 _TERM = re.compile(r"[^:]*")
 
@@ -77,6 +78,8 @@ def judge_undefined_type(token: str, context: Context) -> tuple[str, str] | None
             return "typeInvalidDtmi", "is not a well-formed DTMI"
         allowed = context.incomplete
         return None if allowed else ("typeIrrelevantDtmiOrTerm", "is no type of this context")
+    if token in ABSTRACT_ADJUNCTS:
+        return "abstractSupplementalType", "is abstract; name one of its kinds"
     if token in context.known:
         allowed = context.incomplete
         return None if allowed else ("typeIrrelevantDtmiOrTerm", "is a name but no type")

@@ -13,8 +13,9 @@ from twinframe.dtdl.context import Context, ContextReader
 from twinframe.dtdl.cotypes import Types, judge_undefined_property, parse_types, render_types
 from twinframe.dtdl.findings import Findings, Place, render_nearest, render_value
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined, Reference, Value
+from twinframe.dtdl.langstrings import parse_lang_string
 from twinframe.dtdl.limits import ParserLimits
-from twinframe.dtdl.literals import LiteralReader, Subject
+from twinframe.dtdl.literals import Literal, LiteralReader, Subject
 from twinframe.dtdl.metamodel import Kind, PropertyRule
 
 _READ_KEYWORDS = frozenset({"@context", "@id", "@type"})
@@ -156,8 +157,7 @@ class ElementReader:
     def _parse_element_types(
         self, source: Mapping[str, object], spot: Spot, context: Context
     ) -> Types | None:
-        claimed = source.get("@id")
-        label = claimed if isinstance(claimed, str) else spot.parent.id if spot.parent else ""
+        label = _label(source, spot)
         if "@type" not in source:
             return self._infer_type(source, spot, label)
         types = parse_types(source["@type"], context, self.findings, spot.place.at("@type"), label)
@@ -221,7 +221,7 @@ class ElementReader:
             rule,
             text,
             spot.place,
-            element=spot.parent.id if spot.parent else label,
+            element=label if rule == "multipleMaterialTypes" or not spot.parent else spot.parent.id,
             prop=spot.rule.name,
             value=value,
         )
@@ -279,9 +279,8 @@ class ElementReader:
                 prop=spot.rule.name,
             )
             return None, False
-        name = source.get("name")
-        by_name = name if spot.rule.by_name and isinstance(name, str) else None
-        return dtmi.build_child(spot.parent.id, spot.rule.name, by_name), True
+        name = _discriminator(source, spot.rule)
+        return dtmi.build_child(spot.parent.id, spot.rule.name, name), True
 
     # --- properties -----------------------------------------------------------------------------
 
@@ -314,7 +313,11 @@ class ElementReader:
     ) -> None:
         if rule.kind is not Kind.ELEMENT:
             subject = Subject(element.id, rule, place, element.context)
-            literal = LiteralReader(self.findings).parse_literal(value, subject)
+            literal: Literal | None
+            if rule.kind is Kind.LANG_STRING:
+                literal = parse_lang_string(value, subject, self.findings)
+            else:
+                literal = LiteralReader(self.findings).parse_literal(value, subject)
             if literal is not None:
                 element.literals[rule.name] = literal
             return
@@ -328,9 +331,11 @@ class ElementReader:
             wanted += [r for r in adjunct.properties.values() if r.required and r.name not in seen]
         for rule in wanted:
             kind = "Object" if rule.kind is Kind.ELEMENT else "Literal"
-            supplemental = "" if rule.name in rules else "Supplemental"
+            broken = f"missing{'' if rule.name in rules else 'Supplemental'}{kind}Property"
+            if rule.name == "name" and element.generated_id and element.rule.by_name:
+                broken = "missingDtmiSegPropertyValue"
             self.findings.add(
-                f"missing{supplemental}{kind}Property",
+                broken,
                 f"is missing; a {element.cls} needs it",
                 element.place,
                 element=element.id,
@@ -435,7 +440,7 @@ class ElementReader:
             self.graph.references.append(Reference(element, rule, text, place))
             return text
         self.findings.add(
-            "badDtmiOrTerm",
+            "badType" if text in context.known else "badDtmiOrTerm",
             f"has the value {render_value(text)}; it must be {_render_choice(rule)}."
             f"{render_nearest(text, (t for t in rule.terms if not t.startswith('dtmi:')))}",
             place,
@@ -444,6 +449,21 @@ class ElementReader:
             value=text,
         )
         return None
+
+
+def _label(source: Mapping[str, object], spot: Spot) -> str:
+    """Return what findings call an element whose `@id` is not checked yet."""
+    claimed = source.get("@id")
+    if isinstance(claimed, str):
+        return claimed
+    if spot.parent is None:
+        return ""
+    return dtmi.build_child(spot.parent.id, spot.rule.name, _discriminator(source, spot.rule))
+
+
+def _discriminator(source: Mapping[str, object], rule: PropertyRule) -> str | None:
+    name = source.get("name")
+    return name if rule.by_name and isinstance(name, str) else None
 
 
 def _adjunct_rule(element: Element, name: str) -> PropertyRule | None:

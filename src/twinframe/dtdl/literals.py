@@ -1,11 +1,10 @@
-"""Literal property values of models: strings, booleans, integers, localizable strings, DTMIs.
+"""Literal property values of models: strings, booleans, integers and DTMIs.
 
 It reads single values and reports; which property wants which kind is `twinframe.dtdl.metamodel`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,8 +13,6 @@ from twinframe.dtdl.context import Context
 from twinframe.dtdl.findings import Findings, Place, render_nearest, render_value
 from twinframe.dtdl.metamodel import Kind, PropertyRule
 
-LANGUAGE_CODE = re.compile(r"[a-z]{2,4}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|[0-9]{3}))?")
-DEFAULT_LANGUAGE = "en"
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 
 Literal: TypeAlias = str | bool | int | float | dict[str, str]
@@ -64,8 +61,6 @@ class LiteralReader:
 
     def parse_literal(self, value: object, subject: Subject) -> Literal | None:
         """Return the value of a literal property, or None where it is absent or wrong."""
-        if subject.rule.kind is Kind.LANG_STRING:
-            return self._parse_lang_string(value, subject)
         forms = FORMS[subject.rule.kind]
         if isinstance(value, list):
             if not value:
@@ -112,7 +107,11 @@ class LiteralReader:
             return None
         if "@type" in value:
             declared = value["@type"]
-            if isinstance(declared, list) and len(declared) == 1:
+            if isinstance(declared, list):
+                if len(declared) != 1:
+                    text = f"has {len(declared)} values for '@type'; it takes one"
+                    self._add(subject, "literalTypeNotSingular", text, declared)
+                    return None
                 declared = declared[0]
             matching = [f for f in forms if declared in (f"xsd:{f.xsd}", _XSD + f.xsd)]
             if not matching:
@@ -211,111 +210,20 @@ class LiteralReader:
             return None
         return value
 
-    # --- localizable strings --------------------------------------------------------------------
-
-    def _parse_lang_string(self, value: object, subject: Subject) -> dict[str, str] | None:
-        texts: dict[str, str] = {}
-        items = value if isinstance(value, list) else [value]
-        for item in items:
-            for language, text in self._parse_lang_item(item, isinstance(value, list), subject):
-                if not isinstance(text, str):
-                    self._add(
-                        subject,
-                        "langStringValueNotString",
-                        f"has the value {render_value(text)}; it must be a string",
-                        text,
-                    )
-                elif LANGUAGE_CODE.fullmatch(language) is None:
-                    self._add(
-                        subject,
-                        "langStringInvalidCode",
-                        f"has the language code {render_value(language)}; it must be one "
-                        "such as 'en', 'en-US' or 'zh-Hant'",
-                        language,
-                    )
-                elif language in texts:
-                    self._add(
-                        subject,
-                        "langStringElementCodeNotUnique",
-                        f"has more than one value for language '{language}'",
-                        language,
-                    )
-                else:
-                    texts[language] = text
-        self._check_lengths(texts, subject)
-        return texts
-
-    def _check_lengths(self, texts: Mapping[str, str], subject: Subject) -> None:
-        bound = subject.rule.max_length
-        for language, text in texts.items():
-            if bound is not None and len(text) > bound:
-                self._add(
-                    subject,
-                    "langStringValueTooLong",
-                    f"is {len(text)} characters long in language '{language}'; at most "
-                    f"{bound} are allowed",
-                    text,
-                )
-
-    def _parse_lang_item(
-        self, item: object, in_array: bool, subject: Subject
-    ) -> list[tuple[str, object]]:
-        if isinstance(item, str):
-            return [(DEFAULT_LANGUAGE, item)]
-        if not isinstance(item, dict):
-            rule = "langStringElementNotStringOrObject" if in_array else "langStringNotLangString"
-            self._add(
-                subject,
-                rule,
-                f"has the value {render_value(item)}; it must be a string or an object "
-                "from language codes to strings",
-                item,
-            )
-            return []
-        if in_array:
-            return self._parse_lang_value(item, subject)
-        for key in item:
-            if not isinstance(key, str) or key.startswith("@"):
-                self._add(
-                    subject,
-                    "langMapObjKeyword",
-                    f"has the key '{key}'; it must be a language code",
-                    key,
-                )
-                return []
-        return list(item.items())
-
-    def _parse_lang_value(
-        self, item: dict[str, object], subject: Subject
-    ) -> list[tuple[str, object]]:
-        if "@value" not in item:
-            self._add(subject, "langStringElementNoValue", "has an object without '@value'", item)
-            return []
-        strict = subject.context.rules.strict_keywords
-        for key in item:
-            if key in ("@value", "@language"):
-                continue
-            if key.startswith("@") and not strict and key not in ("@id", "@context", "@graph"):
-                continue
-            self._add(
-                subject,
-                "langStringElementInvalidProp",
-                f"has an object with '{key}'; only '@value' and '@language' are allowed",
-                key,
-            )
-            return []
-        language = item.get("@language", DEFAULT_LANGUAGE)
-        return [(language if isinstance(language, str) else "", item["@value"])]
-
     def _add(self, subject: Subject, rule: str, text: str, value: object) -> None:
-        self.findings.add(
-            rule,
-            text,
-            subject.place,
-            element=subject.element,
-            prop=subject.rule.name,
-            value=value,
-        )
+        report(self.findings, subject, rule, text, value)
+
+
+def report(findings: Findings, subject: Subject, rule: str, text: str, value: object) -> None:
+    """Record that the literal of `subject` breaks `rule`."""
+    findings.add(
+        rule,
+        text,
+        subject.place,
+        element=subject.element,
+        prop=subject.rule.name,
+        value=value,
+    )
 
 
 def render_known(name: str, known: Mapping[str, object]) -> str:

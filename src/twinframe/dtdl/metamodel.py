@@ -114,13 +114,14 @@ class ChainRule:
     """A bound on how far elements may be chained along `steps`, and that they form no cycle.
 
     `steps` are property names followed from element to element; only elements of a class in
-    `counts` count towards `max_length`.
+    `counts` count towards `max_length`. `form` ends the rule codes: one property is narrow.
     """
 
     steps: frozenset[str]
     counts: frozenset[str]
     max_length: int
     text: str
+    form: str
 
 
 @dataclass(frozen=True, slots=True)

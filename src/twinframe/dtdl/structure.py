@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from twinframe.dtdl.adjuncts import check_adjuncts
+from twinframe.dtdl.adjuncts import check_adjuncts, check_siblings
 from twinframe.dtdl.chains import Depths, measure_depths
 from twinframe.dtdl.findings import Findings, render_nearest, render_value
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined, Reference
@@ -49,8 +49,7 @@ class Structure:
             elif element.cls == "Property" and element.context.rules.array_free_properties:
                 self._check_array_free(element)
             if element.adjuncts:
-                siblings = self.contents.get(element.partition, {})
-                check_adjuncts(element, siblings, self.graph, self.findings)
+                check_adjuncts(element, self.graph, self.findings)
 
     # --- references -----------------------------------------------------------------------------
 
@@ -116,11 +115,14 @@ class Structure:
             return
         own, outer = element.context.rules.version, parent.context.rules.version
         if own > outer or (own != outer and element.rule.same_version):
-            self._add(
+            self.findings.add(
                 "disallowedVersionDefinition",
-                f"is DTDL version {own} inside {parent.id} of version {outer}; "
+                f"defines {element.id} in DTDL version {own} inside version {outer}; "
                 f"it must {'be the same' if element.rule.same_version else 'not be later'}",
-                element,
+                element.place,
+                element=parent.id,
+                prop=element.rule.name,
+                value=element.id,
             )
 
     # --- uniqueness and enum values -------------------------------------------------------------
@@ -200,11 +202,11 @@ class Structure:
             if element.id in depths.cyclic:
                 if "extends" in chain.steps or not element.context.rules.schema_cycles:
                     text = f"its chain of {chain.text} leads back to itself"
-                    self._add("recursiveStructure", text, element)
+                    self._add(f"recursiveStructure{chain.form}", text, element)
             elif length > chain.max_length:
                 text = f"its chain of {chain.text} is {length} elements long; "
                 text += f"at most {chain.max_length} are allowed"
-                self._add("excessiveDepth", text, element)
+                self._add(f"excessiveDepth{chain.form}", text, element)
         return depths
 
     # --- interfaces -----------------------------------------------------------------------------
@@ -222,6 +224,7 @@ class Structure:
             self.contents[identifier] = effective
 
     def _check_hierarchy(self, element: Element) -> None:
+        check_siblings(element, self.contents.get(element.id, {}), self.findings)
         bases = list(self._children(element, "extends"))
         if bases:
             self._check_inherited_names(element, bases)

@@ -26,7 +26,13 @@ PRIMITIVES = tuple(_PRIMITIVES.split())
 _GEOSPATIAL = "lineString multiLineString multiPoint multiPolygon point polygon"
 GEOSPATIAL = tuple(_GEOSPATIAL.split())
 _NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?")
-_ABSTRACT_ADJUNCTS = ("SemanticType", "QuantitativeType", "SemanticUnit", "NumericSchema")
+ABSTRACT_CLASSES = (
+    *("Content", "Entity", "NamedEntity", "Schema", "ComplexSchema", "PrimitiveSchema"),
+    *("NumericSchema", "TemporalSchema", "CommandType"),
+    *(f"{name[0].upper()}{name[1:]}" for name in PRIMITIVES),
+)
+"""Classes of the language that no element can have."""
+ABSTRACT_ADJUNCTS = ("SemanticType", "QuantitativeType", "SemanticUnit")
 _NAME_TEXT = "a letter, then letters, digits and underscores, not ending in an underscore"
 
 
@@ -195,13 +201,8 @@ def build_vocabulary(figures: Figures, classes: Mapping[str, ClassRule]) -> Voca
     """Return every term of one version's own context."""
     v = figures.version
     terms = {name: f"dtmi:dtdl:class:{name};{v}" for name in classes}
-    abstract = ("Content", "Entity", "NamedEntity", "Schema", "ComplexSchema", "PrimitiveSchema")
-    terms |= {name: f"dtmi:dtdl:class:{name};{v}" for name in abstract}
-    terms |= {name: f"dtmi:dtdl:class:{name};{v}" for name in _ABSTRACT_ADJUNCTS}
-    terms |= {
-        f"{name[0].upper()}{name[1:]}": f"dtmi:dtdl:class:{name[0].upper()}{name[1:]};{v}"
-        for name in PRIMITIVES
-    }
+    terms |= {name: f"dtmi:dtdl:class:{name};{v}" for name in ABSTRACT_CLASSES}
+    terms |= {name: f"dtmi:dtdl:class:{name};{v}" for name in ABSTRACT_ADJUNCTS}
     for rule in classes.values():
         terms |= {name: f"dtmi:dtdl:property:{name};{v}" for name in rule.properties}
         for prop in rule.properties.values():
@@ -234,8 +235,12 @@ def build_language(
         undefined_types_tolerated=not strict,
         local_contexts=False,
         affiliates_first=not strict,
-        extends_chain=ChainRule(frozenset({"extends"}), frozenset({"Interface"}), 11, "extends"),
-        schema_chain=ChainRule(schema_steps, COMPLEX_SCHEMAS - {"Enum"}, 5, "complex schemas"),
+        extends_chain=ChainRule(
+            frozenset({"extends"}), frozenset({"Interface"}), 11, "extends", "Narrow"
+        ),
+        schema_chain=ChainRule(
+            schema_steps, COMPLEX_SCHEMAS - {"Enum"}, 5, "complex schemas", "Wide"
+        ),
         array_free_properties=figures.version == 2,
         geospatial_arrays=figures.version == 2,
         hierarchy_extends_max=1024 if strict else None,

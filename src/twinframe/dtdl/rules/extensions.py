@@ -5,11 +5,14 @@ A new extension is a table here; what its rows mean is `twinframe.dtdl.adjuncts`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from twinframe.dtdl.metamodel import AdjunctRule, Kind, PropertyRule, Vocabulary
-from twinframe.dtdl.rules.core import GEOSPATIAL
+from twinframe.dtdl.rules.core import GEOSPATIAL, PRIMITIVES
 from twinframe.dtdl.rules.quantities import (
+    ALIASES,
     MORE_SEMANTIC_TYPES,
     MORE_UNITS,
     SEMANTIC_TYPES,
@@ -30,6 +33,7 @@ def build_quantities(
     units: dict[str, tuple[str, ...]],
     forms: tuple[str, str, str],
     on: frozenset[str],
+    aliases: Mapping[str, str] = MappingProxyType({}),
 ) -> Vocabulary:
     """Return semantic types with their units; `forms` spell the DTMIs of type, property, unit."""
     type_form, property_form, unit_form = forms
@@ -53,6 +57,8 @@ def build_quantities(
         )
     names = {identifier: term for term, identifier in terms.items()}
     schemas = {name: name for name in units} | {terms[name]: name for name in units}
+    schemas |= aliases
+    terms |= {alias: type_form.format(alias) for alias in aliases}
     return Vocabulary(context, adjuncts, terms, names, schemas, units)
 
 
@@ -78,6 +84,7 @@ QUANTITATIVE_V1 = build_quantities(
         f"{_QUANTITATIVE}:v1:unit:{{}}",
     ),
     _NAMED,
+    ALIASES,
 )
 
 
@@ -116,51 +123,44 @@ _INITIALIZED = AdjunctRule(
     frozenset({"Property"}),
     {"initialValue": PropertyRule("initialValue", Kind.LITERAL, required=True)},
 )
-_REQUIRED = AdjunctRule("Required", frozenset({"Property", "Field"}))
+_REQUIRED = AdjunctRule("Required", frozenset({"Field"}))
 
 
-_CENTRAL_SCHEMAS = {
-    "Event": frozenset(
-        {
-            "boolean",
-            "integer",
-            "string",
-            "date",
-            "dateTime",
-            "double",
-            "duration",
-            "float",
-            "long",
-            "time",
-        }
-    ),
-    "State": frozenset({"Enum"}),
-    "Location": frozenset({"geopoint"}),
-    "AccelerationVector": frozenset({"vector"}),
-    "VelocityVector": frozenset({"vector"}),
+# SPEC: the IoT Central extension of DTDL v2: semantic types, what schema they need, their units.
+_CENTRAL: dict[str, tuple[frozenset[str], str | None]] = {
+    "Event": (frozenset(PRIMITIVES) - {"boolean"}, None),
+    "State": (frozenset({"Enum"}), None),
+    "Location": (frozenset({"geopoint", *GEOSPATIAL}), None),
+    "AccelerationVector": (frozenset({"vector"}), "AccelerationUnit"),
+    "VelocityVector": (frozenset({"vector"}), "VelocityUnit"),
 }
-
-
 _CENTRAL_TYPES = ("geopoint", "vector")
 
 
-def _central() -> Vocabulary:
-    adjuncts = {
-        name: AdjunctRule(
-            name, _DATA, schemas=schemas, group="semantic type", versions=frozenset({2})
-        )
-        for name, schemas in _CENTRAL_SCHEMAS.items()
-    }
-    terms = {name: f"dtmi:iotcentral:class:{name};2" for name in adjuncts}
+def _build_central() -> Vocabulary:
+    terms = {name: f"dtmi:iotcentral:class:{name};2" for name in _CENTRAL}
     terms |= {name: f"dtmi:iotcentral:schema:{name};2" for name in _CENTRAL_TYPES}
-    names = {identifier: term for term, identifier in terms.items()}
-    schemas = {spelling: name for name in _CENTRAL_TYPES for spelling in (name, terms[name])}
+    terms["unit"] = STANDARD_V2.terms["unit"]
+    adjuncts = {}
+    for name, (schemas, unit_type) in _CENTRAL.items():
+        spellings: dict[str, str] = {}
+        for unit in STANDARD_V2.enums.get(unit_type or "", ()):
+            spellings |= {unit: unit, STANDARD_V2.terms[unit]: unit}
+        unit_rule = PropertyRule("unit", Kind.ELEMENT, terms=spellings, value_type=unit_type or "")
+        adjuncts[name] = AdjunctRule(
+            name,
+            _DATA,
+            {"unit": unit_rule} if unit_type else {},
+            schemas=schemas,
+            group="semantic type",
+            versions=frozenset({2}),
+        )
     return Vocabulary(
         "dtmi:iotcentral:context;2",
         adjuncts,
         terms,
-        names,
-        schemas,
+        {identifier: term for term, identifier in terms.items()},
+        {spelling: name for name in _CENTRAL_TYPES for spelling in (name, terms[name])},
         reserved_prefix="dtmi:iotcentral:",
     )
 
@@ -177,7 +177,8 @@ EXTENSIONS: dict[str, Vocabulary] = {
         _extension("overriding", 2, _OVERRIDE),
         _extension("initialization", 1, _INITIALIZED),
         _extension("requirement", 1, _REQUIRED),
-        _central(),
+        _extension("requirement", 2, _REQUIRED),
+        _build_central(),
     )
 }
 """Known contexts by identifier."""

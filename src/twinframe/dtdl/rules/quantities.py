@@ -105,7 +105,6 @@ SEMANTIC_TYPES: dict[str, str] = {
 MORE_UNITS: dict[str, str] = {
     "ApparentEnergyUnit": "voltAmpereHour kilovoltAmpereHour megavoltAmpereHour",
     "ApparentPowerUnit": "voltAmpere millivoltAmpere kilovoltAmpere megavoltAmpere",
-    "EnergyRateUnit": "britishThermalUnitPerHour kilowattHourPerYear",
     "PowerUnit": "britishThermalUnitPerHour",
     "ReactiveEnergyUnit": "voltAmpereReactiveHour kilovoltAmpereReactiveHour "
     "megavoltAmpereReactiveHour",
@@ -123,6 +122,10 @@ MORE_SEMANTIC_TYPES: dict[str, str] = {
     "ReactiveEnergy": "ReactiveEnergyUnit",
     "ReactivePower": "ReactivePowerUnit",
 }
+
+
+ALIASES: dict[str, str] = {"EnergyRateUnit": "PowerUnit"}
+"""Other names of unit types."""
 
 
 def build_units(*tables: dict[str, str]) -> dict[str, tuple[str, ...]]:
