@@ -1,0 +1,142 @@
+"""Every code block of the documents runs: Python, shell and queries against a real service.
+
+A block ```text output``` after a block says what it prints; `...` stands for anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import json
+import os
+import subprocess
+import sys
+import tomllib
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from sybil import Example, Sybil
+from sybil.parsers.markdown import CodeBlockParser
+
+from tests.e2e.server import Server
+from twinframe.demo import tour
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "plugins").glob("*/README.md")),
+]
+ADDRESS = "127.0.0.1:8080"
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Page:
+    """Runs the blocks of one page in order; names of Python blocks live on between them."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self._server = server
+        self._folder = folder
+        self._names: dict[str, Any] = {"__name__": "__docs__"}
+        self.printed = ""
+
+    def _adapt(self, text: str) -> str:
+        return text.replace(ADDRESS, f"127.0.0.1:{self._server.port}")
+
+    def run_python(self, example: Example) -> None:
+        out = io.StringIO()
+        code = compile(self._adapt(example.parsed), f"{example.path}:{example.line}", "exec")
+        with contextlib.redirect_stdout(out), contextlib.chdir(self._folder):
+            exec(code, self._names)  # noqa: S102
+        self.printed = out.getvalue()
+
+    def run_bash(self, example: Example) -> None:
+        # NOTE: what sets the project up cannot run inside its own tests; that it exists is checked.
+        text = self._adapt(example.parsed).replace("make ", f"make -n -C {ROOT} ")
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", text],
+            cwd=self._folder,
+            env={
+                **os.environ,
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "Storage__Sqlite__Directory": str(self._folder / "var"),
+            },
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, f"{example.path}:{example.line}\n{done.stdout}{done.stderr}"
+        self.printed = done.stdout
+
+    def run_query(self, example: Example) -> None:
+        request = urllib.request.Request(
+            f"{self._server.url}/query",
+            json.dumps({"query": example.parsed}).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            self.printed = "\n".join(json.dumps(row) for row in json.load(answer)["value"])
+
+    def check_output(self, example: Example) -> None:
+        checker = doctest.OutputChecker()
+        want, got = (
+            example.parsed,
+            self._adapt(self.printed).replace(f"127.0.0.1:{self._server.port}", ADDRESS),
+        )
+        assert checker.check_output(want, got.rstrip() + "\n", FLAGS), (
+            f"{example.path}:{example.line}\nexpected:\n{want}\ngot:\n{got}"
+        )
+
+
+def _parsers(page: Page) -> list[CodeBlockParser]:
+    run: dict[str, Callable[[Example], object]] = {
+        "python": page.run_python,
+        "bash": page.run_bash,
+        "cypher": page.run_query,
+        "sql": page.run_query,
+        "json": lambda example: json.loads(example.parsed),
+        "toml": lambda example: tomllib.loads(example.parsed),
+        "text output": page.check_output,
+    }
+
+    def evaluate(evaluator: Callable[[Example], object]) -> Callable[[Example], None]:
+        def call(example: Example) -> None:
+            evaluator(example)
+
+        return call
+
+    return [CodeBlockParser(language, evaluate(evaluator)) for language, evaluator in run.items()]
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service with the sample campus."""
+    with Server(tmp_path_factory.mktemp("sample"), workers=1) as server:
+        tour.load_sample(tour.build_client(server.url), Console(file=io.StringIO()))
+        yield server
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_code_of_the_page_runs(path: Path, sample: Server, tmp_path: Path) -> None:
+    page = Page(sample, tmp_path)
+    for example in Sybil(parsers=_parsers(page)).parse(path).examples():
+        example.evaluate()
+
+
+def test_no_block_is_of_a_language_that_does_not_run() -> None:
+    known = {"python", "bash", "cypher", "sql", "json", "toml", "text", "text output"}
+    unknown = []
+    for path in PAGES:
+        inside = False
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if line.lstrip().startswith("```"):
+                inside = not inside
+                if inside and line.strip().removeprefix("```") not in known:
+                    unknown.append(f"{path.relative_to(ROOT)}:{number} {line}")
+    assert unknown == []
