@@ -1,0 +1,88 @@
+"""Group commit: many works, one transaction, one sync. It queues nothing and owns no thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from twinframe.errors import TwinframeError
+from twinframe.storage.base import Outcome, Work
+from twinframe_storage_sqlite.errors import EngineError, build_error
+from twinframe_storage_sqlite.transaction import SqliteTransaction
+
+Outcomes = list[Outcome[object]]
+
+
+class _TransactionLost(Exception):  # noqa: N818  (never leaves this module)
+    """SQLite rolled the whole transaction back under a failing work (disk full, I/O error)."""
+
+
+def commit_works(transaction: SqliteTransaction, works: Sequence[Work[object]]) -> Outcomes:
+    """Run each work in a savepoint and commit once; the caller holds the turn.
+
+    When SQLite gives up the whole transaction under one work, each work is tried again alone, so
+    that one that cannot succeed takes no neighbour with it.
+    """
+    try:
+        return _commit(transaction, works)
+    except _TransactionLost:
+        return [outcome for work in works for outcome in _commit_alone(transaction, work)]
+    except EngineError as error:
+        return [_fail(transaction, error)] * len(works)
+    finally:
+        _roll_back(transaction)
+
+
+def _commit_alone(transaction: SqliteTransaction, work: Work[object]) -> Outcomes:
+    try:
+        return _commit(transaction, [work])
+    except EngineError as error:
+        return [_fail(transaction, error)]
+    finally:
+        _roll_back(transaction)
+
+
+def _commit(transaction: SqliteTransaction, works: Sequence[Work[object]]) -> Outcomes:
+    connection = transaction.connection
+    connection.execute("BEGIN IMMEDIATE")
+    outcomes = [_run(transaction, work, alone=len(works) == 1) for work in works]
+    if connection.in_transaction:
+        connection.execute("COMMIT")
+    return outcomes
+
+
+def _run(transaction: SqliteTransaction, work: Work[object], *, alone: bool) -> Outcome[object]:
+    connection = transaction.connection
+    connection.execute("SAVEPOINT work")
+    try:
+        result = work(transaction)
+    except Exception as error:  # the job runner: a work may fail in any way
+        transaction.forget()
+        if connection.in_transaction:
+            connection.execute("ROLLBACK TO work")
+            connection.execute("RELEASE work")
+        elif not alone:
+            raise _TransactionLost from error
+        return Outcome(error=_translate(transaction, error))
+    connection.execute("RELEASE work")
+    return Outcome(result)
+
+
+def _fail(transaction: SqliteTransaction, error: BaseException) -> Outcome[object]:
+    transaction.forget()
+    return Outcome(error=_translate(transaction, error))
+
+
+def _translate(transaction: SqliteTransaction, error: BaseException) -> BaseException:
+    if isinstance(error, apsw.Error) and not isinstance(error, TwinframeError):
+        translated = build_error(error, transaction.connection.filename)
+        translated.__cause__ = error
+        return translated
+    return error
+
+
+def _roll_back(transaction: SqliteTransaction) -> None:
+    if transaction.connection.in_transaction:
+        transaction.connection.execute("ROLLBACK")
+        transaction.forget()

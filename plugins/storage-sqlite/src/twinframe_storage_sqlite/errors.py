@@ -1,0 +1,53 @@
+"""What an SQLite error means to the service: one mapping. It decides nothing about retrying."""
+
+from __future__ import annotations
+
+import apsw
+
+from twinframe.errors import (
+    InvalidArgument,
+    LimitExceeded,
+    QueryTimeout,
+    StorageBusy,
+    StorageDamaged,
+    StorageError,
+    StorageFull,
+    TwinframeError,
+)
+
+EngineError = (apsw.Error, UnicodeEncodeError, OverflowError)
+"""What APSW raises for statements and their bindings."""
+
+
+def build_error(error: BaseException, file: str) -> TwinframeError:
+    """The error of our tree for one of `EngineError` met in the database `file`."""
+    match error:
+        case apsw.InterruptError():
+            return QueryTimeout(
+                "The query passed its deadline and was stopped. Make it narrower, or raise "
+                "Query__Timeout."
+            )
+        case apsw.FullError():
+            return StorageFull(f"No space is left for {file}; nothing was changed, reads go on.")
+        case apsw.BusyError() | apsw.LockedError():
+            return StorageBusy(f"{file} is in use and did not come free in time; try again.")
+        case apsw.CorruptError() | apsw.NotADBError():
+            return build_damaged(file, str(error))
+        case apsw.TooBigError():
+            return LimitExceeded(
+                "A value is larger than the store accepts (Storage__Sqlite__MaxDocumentBytes)."
+            )
+        case UnicodeEncodeError():
+            return InvalidArgument("A text holds a lone surrogate, which is no Unicode character.")
+        case OverflowError():
+            return InvalidArgument("An integer lies outside of the 64-bit range.")
+        case _:
+            return StorageError(f"SQLite failed on {file}: {type(error).__name__}: {error}")
+
+
+def build_damaged(file: str, reason: str) -> StorageDamaged:
+    """The one-line reason with what the operator can do."""
+    return StorageDamaged(
+        f"The storage {file} is damaged: {' '.join(reason.split())}. "
+        "Verify it and restore a backup; it is never repaired by itself."
+    )

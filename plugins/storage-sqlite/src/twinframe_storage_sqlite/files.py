@@ -1,0 +1,65 @@
+"""The files of one graph and the marker that says it was once set up. It opens no database."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from twinframe.errors import ConfigurationError
+
+_GRAPH_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFiles:
+    """Paths of one graph: the database, its write-ahead log, two lock files and the marker."""
+
+    database: Path
+    wal: Path
+    turn: Path
+    queue: Path
+    marker: Path
+
+
+def build_files(directory: str, graph: str) -> GraphFiles:
+    """The paths of the graph named `graph`; `ConfigurationError` for a name not accepted."""
+    # SEC: the name becomes a path, hence letters, digits, `-` and `_` only.
+    if not _GRAPH_NAME.fullmatch(graph):
+        raise ConfigurationError(
+            f"The graph name {graph!r} is not accepted: 1 to 64 of a-z, 0-9, `-` and `_`, "
+            "beginning and ending with a letter or digit."
+        )
+    base = Path(directory)
+    return GraphFiles(
+        database=base / f"{graph}.db",
+        wal=base / f"{graph}.db-wal",
+        turn=base / f"{graph}.turn.lock",
+        queue=base / f"{graph}.queue.lock",
+        marker=base / f"{graph}.initialised",
+    )
+
+
+def read_marker(marker: Path) -> str | None:
+    """The instance id that the marker names, or None when there is no marker."""
+    try:
+        return marker.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+
+
+def write_marker(marker: Path, instance_id: str) -> None:
+    """Write the marker so that it is whole and durable, with all names of its directory."""
+    unfinished = marker.with_name(f"{marker.name}.{os.getpid()}.part")
+    with unfinished.open("w", encoding="utf-8") as stream:
+        stream.write(f"{instance_id}\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    unfinished.replace(marker)
+    directory = os.open(marker.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

@@ -1,0 +1,68 @@
+"""The ordered migrations of a graph's file, each applied whole or not at all. It reads no data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib import resources
+from typing import Final
+
+import apsw
+
+from twinframe.errors import ConfigurationError
+
+_NAME: Final = re.compile(r"(\d{4})_\w+\.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """The step to schema version `version`; `script` is SQL without BEGIN and COMMIT."""
+
+    version: int
+    script: str
+
+
+def load_migrations() -> tuple[Migration, ...]:
+    """All migrations that this release knows, from version 1 up, without a gap."""
+    found = []
+    for entry in resources.files(__name__).iterdir():
+        match = _NAME.fullmatch(entry.name)
+        if match:
+            found.append(Migration(int(match[1]), entry.read_text(encoding="utf-8")))
+    found.sort(key=lambda migration: migration.version)
+    return tuple(found)
+
+
+def read_version(connection: apsw.Connection) -> int:
+    """The schema version of the file; 0 is an empty file."""
+    return int(connection.pragma("user_version"))
+
+
+def apply_migrations(connection: apsw.Connection, migrations: tuple[Migration, ...]) -> int:
+    """Bring the file to the newest version; how many steps were taken.
+
+    Each step and its version number are one transaction. `ConfigurationError` when the file is
+    newer than this release. The caller holds the turn lock.
+    """
+    newest = migrations[-1].version
+    present = read_version(connection)
+    if present > newest:
+        raise ConfigurationError(
+            f"{connection.filename} has schema version {present}; this release of "
+            f"twinframe-storage-sqlite knows versions up to {newest}. Install a newer release."
+        )
+    missing = [migration for migration in migrations if migration.version > present]
+    for migration in missing:
+        _apply(connection, migration)
+    return len(missing)
+
+
+def _apply(connection: apsw.Connection, migration: Migration) -> None:
+    connection.execute("BEGIN IMMEDIATE").fetchall()
+    try:
+        connection.execute(migration.script).fetchall()
+        connection.execute(f"PRAGMA user_version = {migration.version}").fetchall()
+        connection.execute("COMMIT").fetchall()
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK").fetchall()

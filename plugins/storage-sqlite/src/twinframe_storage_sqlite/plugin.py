@@ -1,0 +1,28 @@
+"""The plugin: what the service asks of SQLite storage through its hooks. It holds no logic."""
+
+from __future__ import annotations
+
+from twinframe import hookimpl
+from twinframe.settings import Section
+from twinframe.storage.base import GraphStore, QueryEngine
+from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
+from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.store import SqliteGraphStore
+
+
+@hookimpl
+def twinframe_settings() -> type[Section]:
+    """The section `Storage__Sqlite`."""
+    return SqliteSettings
+
+
+@hookimpl
+def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
+    """The graph's file, not yet opened."""
+    return SqliteGraphStore(settings, graph) if isinstance(settings, SqliteSettings) else None
+
+
+@hookimpl
+def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
+    """The compiler to SQL, for stores of this plugin."""
+    return SqliteQueryEngine(store) if isinstance(store, SqliteGraphStore) else None

@@ -1,0 +1,163 @@
+"""The evaluator's port on SQLite: nodes, relationships and hops as values. It compiles no query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+import apsw
+import orjson
+
+from twinframe.cypher.algebra import Direction, LabelExpression
+from twinframe.evaluator.reader import GraphReader, Hop
+from twinframe.model.ids import MODEL_LABEL
+from twinframe.model.values import Node, Relationship
+from twinframe_storage_sqlite.labels import (
+    LabelSets,
+    has_labels,
+    names_models,
+    read_label_sets,
+)
+from twinframe_storage_sqlite.statements import Row, SqlValue, StatementRunner
+
+_HOPS_AT_ONCE: Final = 500
+
+_SCHEMA_VERSION: Final = "SELECT value FROM meta WHERE key = 'model_version'"
+_TWIN: Final = "t.dt_id, t.model, CAST(json(t.document) AS BLOB)"
+_ALL_TWINS: Final = f"SELECT {_TWIN} FROM twin t"  # noqa: S608  (constants of this module)
+_TWINS_OF_MODELS: Final = f"{_ALL_TWINS} WHERE t.model IN (SELECT value FROM json_each(?))"  # noqa: S608
+_TWINS_BY_ID: Final = (
+    f"SELECT {_TWIN} FROM json_each(?) i "  # noqa: S608
+    "CROSS JOIN twin t ON t.dt_id = i.value"
+)
+_MODELS: Final = """
+SELECT dtmi, CAST(json_object(
+  'id', dtmi, 'displayName', json(display_name), 'description', json(description),
+  'decommissioned', json(iif(decommissioned, 'true', 'false')), 'uploadTime', upload_time,
+  'model', json(document)) AS BLOB)
+FROM interface WHERE position IS NOT NULL ORDER BY position"""
+
+_EDGE: Final = "s.dt_id, r.relationship_id, t.dt_id, r.name, CAST(json(r.document) AS BLOB)"
+_RELATIONSHIPS: Final = (
+    f"SELECT {_EDGE} FROM relationship r JOIN twin s ON s.id = r.source "  # noqa: S608
+    "JOIN twin t ON t.id = r.target"
+)
+_OUTGOING: Final = (
+    f"SELECT s.dt_id, t.dt_id, {_EDGE} FROM json_each(:origins) o "  # noqa: S608
+    "CROSS JOIN twin s ON s.dt_id = o.value CROSS JOIN relationship r ON r.source = s.id "
+    "CROSS JOIN twin t ON t.id = r.target"
+)
+_INCOMING: Final = (
+    f"SELECT t.dt_id, s.dt_id, {_EDGE} FROM json_each(:origins) o "  # noqa: S608
+    "CROSS JOIN twin t ON t.dt_id = o.value CROSS JOIN relationship r ON r.target = t.id "
+    "CROSS JOIN twin s ON s.id = r.source"
+)
+_OF_TYPES: Final = " r.name IN (SELECT value FROM json_each(:types))"
+
+_DESCENDANTS: Final = """
+SELECT d.dtmi FROM interface a JOIN interface_closure c ON c.ancestor = a.id
+JOIN interface d ON d.id = c.descendant WHERE a.dtmi = ?"""
+
+
+class GraphScans(StatementRunner, GraphReader):
+    """Reads for the evaluator; decoded documents, labels from a cache that follows the schema."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        super().__init__(connection)
+        self._labels: LabelSets = {}
+        self._labels_version = -1
+
+    def read_schema_version(self) -> int:
+        """Counts the changes of the set of models."""
+        version: int = self.read_one(_SCHEMA_VERSION)
+        return version
+
+    def read_label_sets(self) -> LabelSets:
+        """Row id of each interface -> labels of its twins, read anew when the models changed."""
+        version = self.read_schema_version()
+        if version != self._labels_version:
+            self._labels = read_label_sets(self)
+            self._labels_version = version
+        return self._labels
+
+    def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
+        """Twins of the interfaces that satisfy `labels`, then models when `Model` is asked for."""
+        if labels is None:
+            yield from self._build_nodes(self.iterate(_ALL_TWINS))
+            return
+        sets = self.read_label_sets()
+        wanted = [model for model, own in sets.items() if has_labels(labels, own)]
+        if wanted:
+            models = orjson.dumps(wanted).decode()
+            yield from self._build_nodes(self.iterate(_TWINS_OF_MODELS, (models,)))
+        own = frozenset({MODEL_LABEL})
+        if names_models(labels) and has_labels(labels, own):
+            for dtmi, document in self.iterate(_MODELS):
+                yield Node(dtmi, orjson.loads(document), own)
+
+    def read_nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
+        """The twins of these ids, with one statement."""
+        rows = self.iterate(_TWINS_BY_ID, (orjson.dumps(list(ids)).decode(),))
+        return {node.id: node for node in self._build_nodes(rows)}
+
+    def scan_relationships(self, types: Sequence[str]) -> Iterator[Relationship]:
+        """Every relationship of these types (empty: of any type)."""
+        if types:
+            bindings = {"types": _render_list(types)}
+            rows = self.iterate(f"{_RELATIONSHIPS} WHERE{_OF_TYPES}", bindings)
+        else:
+            rows = self.iterate(_RELATIONSHIPS)
+        for row in rows:
+            yield _build_relationship(row)
+
+    def read_hops(
+        self, origins: Iterable[str], direction: Direction, types: Sequence[str]
+    ) -> Iterator[Hop]:
+        """The relationships at each origin, one statement for up to 500 origins."""
+        sql = _build_hops(direction, bool(types))
+        bindings: dict[str, SqlValue] = {"types": _render_list(types)} if types else {}
+        remaining = iter(origins)
+        while batch := list(islice(remaining, _HOPS_AT_ONCE)):
+            bindings["origins"] = _render_list(batch)
+            for origin, reached, *edge in self.iterate(sql, bindings):
+                yield Hop(origin, _build_relationship(edge), reached)
+
+    def read_descendants(self, model_id: str) -> frozenset[str]:
+        """The DTMIs that extend `model_id`, itself included, from the closure."""
+        return frozenset(dtmi for (dtmi,) in self.read_all(_DESCENDANTS, (model_id,)))
+
+    def read_model_ids(self) -> frozenset[str]:
+        """The DTMIs of all interfaces the graph still knows."""
+        return frozenset(dtmi for (dtmi,) in self.read_all("SELECT dtmi FROM interface"))
+
+    def _build_nodes(self, rows: Iterator[Row]) -> Iterator[Node]:
+        sets = self.read_label_sets()
+        for dt_id, model, document in rows:
+            labels = sets.get(model)
+            if labels is None:  # a model that came while the rows were read, outside of a snapshot
+                sets = read_label_sets(self)
+                labels = sets[model]
+            yield Node(dt_id, orjson.loads(document), labels)
+
+
+def _build_hops(direction: Direction, typed: bool) -> str:
+    outgoing, incoming = _OUTGOING, _INCOMING
+    if direction is Direction.OUTGOING:
+        return f"{outgoing} WHERE{_OF_TYPES}" if typed else outgoing
+    if direction is Direction.INCOMING:
+        return f"{incoming} WHERE{_OF_TYPES}" if typed else incoming
+    # A loop is crossed once: as an outgoing relationship.
+    incoming = f"{incoming} WHERE r.source <> r.target"
+    if typed:
+        outgoing, incoming = f"{outgoing} WHERE{_OF_TYPES}", f"{incoming} AND{_OF_TYPES}"
+    return f"{outgoing} UNION ALL {incoming}"
+
+
+def _build_relationship(edge: Sequence[Any]) -> Relationship:
+    source, relationship_id, target, name, document = edge
+    return Relationship(source, relationship_id, target, name, orjson.loads(document))
+
+
+def _render_list(items: Sequence[str]) -> str:
+    return orjson.dumps(list(items)).decode()

@@ -1,0 +1,169 @@
+"""Reading one graph through the storage seam. It changes nothing; its connection could not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from twinframe.errors import InvalidContinuationToken
+from twinframe.storage.base import (
+    GraphSession,
+    IncomingRelationship,
+    Instance,
+    Listed,
+    ModelRecord,
+    StoredDocument,
+)
+from twinframe_storage_sqlite.errors import EngineError, build_error
+from twinframe_storage_sqlite.scans import GraphScans
+from twinframe_storage_sqlite.statements import Row, SqlValue
+
+# PERF: the cast gives bytes; 3.5 us a twin of 200 bytes, all told.
+_TWIN: Final = "SELECT etag, CAST(json(document) AS BLOB) FROM twin WHERE dt_id = ?"
+_HAS_TWIN: Final = "SELECT 1 FROM twin WHERE dt_id = ?"
+_TWIN_MODEL: Final = (
+    "SELECT i.dtmi FROM twin t JOIN interface i ON i.id = t.model WHERE t.dt_id = ?"
+)
+_RELATIONSHIP: Final = (
+    "SELECT r.etag, CAST(json(r.document) AS BLOB) FROM relationship r "
+    "WHERE r.source = (SELECT id FROM twin WHERE dt_id = ?) AND r.relationship_id = ?"
+)
+_OUTGOING: Final = (
+    "SELECT r.relationship_id, r.etag, CAST(json(r.document) AS BLOB) FROM relationship r "
+    "WHERE r.source = (SELECT id FROM twin WHERE dt_id = :source) "
+    "AND r.relationship_id > :after {}ORDER BY r.relationship_id LIMIT :limit"
+)
+_OUTGOING_ANY: Final = _OUTGOING.format("")
+_OUTGOING_NAMED: Final = _OUTGOING.format("AND r.name = :name ")
+# PERF: in the order of the covering index, so that a page of a hub costs no more than its rows.
+_INCOMING: Final = (
+    "SELECT r.name, r.source, r.id, s.dt_id, r.relationship_id "
+    "FROM relationship r CROSS JOIN twin s ON s.id = r.source "
+    "WHERE r.target = (SELECT id FROM twin WHERE dt_id = ?) "
+    "AND (r.name, r.source, r.id) > (?, ?, ?) "
+    "ORDER BY r.name, r.source, r.id LIMIT ?"
+)
+_MODEL: Final = (
+    "SELECT id, dtmi, CAST(json(document) AS BLOB), CAST(json(display_name) AS BLOB), "
+    "CAST(json(description) AS BLOB), upload_time, decommissioned, position FROM interface "
+)
+_MODEL_BY_ID: Final = f"{_MODEL} WHERE dtmi = ? AND position IS NOT NULL"
+_MODELS_AFTER: Final = f"{_MODEL} WHERE position > ? ORDER BY position LIMIT ?"
+_REFERENCES: Final = (
+    "SELECT f.kind, i.dtmi FROM interface_reference f JOIN interface i ON i.id = f.referenced "
+    "WHERE f.referrer = ? ORDER BY i.dtmi"
+)
+_REFERRERS: Final = (
+    "SELECT DISTINCT i.dtmi FROM interface_reference f JOIN interface i ON i.id = f.referrer "
+    "WHERE f.referenced = (SELECT id FROM interface WHERE dtmi = ?) "
+    "AND f.referrer <> f.referenced AND i.position IS NOT NULL ORDER BY i.dtmi"
+)
+_INSTANCE: Final = (
+    "SELECT (SELECT value FROM meta WHERE key = 'instance'), "
+    "(SELECT value FROM meta WHERE key = 'secret')"
+)
+
+
+class SqliteSession(GraphScans, GraphSession):
+    """A connection of one thread that reads. `connection` is there for the query engine."""
+
+    def close(self) -> None:
+        """Close the connection; what was still being read is given up."""
+        self.connection.close(force=True)
+
+    def read_instance(self) -> Instance:
+        """Identity and secret, made with the file."""
+        found, secret = self.read_one(_INSTANCE)
+        return Instance(found, secret)
+
+    # --- twins and relationships ------------------------------------------------------------
+
+    def read_twin(self, twin_id: str) -> StoredDocument | None:
+        """The twin's document."""
+        # PERF: the hottest read of the service, hence without a call in between.
+        try:
+            row = self._cursor.execute(_TWIN, (twin_id,)).get
+        except EngineError as error:
+            raise build_error(error, self.connection.filename) from error
+        return None if row is None else StoredDocument(*row)
+
+    def has_twin(self, twin_id: str) -> bool:
+        """Whether the twin exists."""
+        return self.read_one(_HAS_TWIN, (twin_id,)) is not None
+
+    def read_twin_model(self, twin_id: str) -> str | None:
+        """The twin's model id."""
+        model: str | None = self.read_one(_TWIN_MODEL, (twin_id,))
+        return model
+
+    def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
+        """The relationship's document."""
+        row = self.read_one(_RELATIONSHIP, (source_id, relationship_id))
+        return None if row is None else StoredDocument(*row)
+
+    def read_relationships(
+        self, source_id: str, *, name: str | None, after: str | None, limit: int
+    ) -> Sequence[Listed[StoredDocument]]:
+        """Outgoing relationships by id; the key is the id."""
+        bindings: dict[str, SqlValue] = {
+            "source": source_id,
+            "after": after or "",
+            "limit": limit,
+        }
+        if name is None:
+            rows = self.read_all(_OUTGOING_ANY, bindings)
+        else:
+            rows = self.read_all(_OUTGOING_NAMED, {**bindings, "name": name})
+        return [Listed(key, StoredDocument(etag, body)) for key, etag, body in rows]
+
+    def read_incoming(
+        self, target_id: str, *, after: str | None, limit: int
+    ) -> Sequence[Listed[IncomingRelationship]]:
+        """Incoming relationships by name, then source; the key is both and the row's number."""
+        start = ("", 0, 0) if after is None else _parse_incoming_key(after)
+        rows = self.read_all(_INCOMING, (target_id, *start, limit))
+        return [
+            Listed(f"{source}.{row}.{name}", IncomingRelationship(source_id, relationship_id, name))
+            for name, source, row, source_id, relationship_id in rows
+        ]
+
+    # --- models ---------------------------------------------------------------------------------
+
+    def read_model(self, model_id: str) -> ModelRecord | None:
+        """The model."""
+        row = self.read_one(_MODEL_BY_ID, (model_id,))
+        return None if row is None else self._build_model(row)
+
+    def read_models(self, *, after: int, limit: int) -> Sequence[ModelRecord]:
+        """Models by order of upload."""
+        return [self._build_model(row) for row in self.read_all(_MODELS_AFTER, (after, limit))]
+
+    def read_model_referrers(self, model_id: str) -> Sequence[str]:
+        """Ids of the stored models that name it."""
+        return [dtmi for (dtmi,) in self.read_all(_REFERRERS, (model_id,))]
+
+    def _build_model(self, row: Row) -> ModelRecord:
+        interface, dtmi, document, names, description, uploaded, decommissioned, position = row
+        references = self.read_all(_REFERENCES, (interface,))
+        return ModelRecord(
+            model_id=dtmi,
+            document=document,
+            display_name=names,
+            description=description,
+            extends=tuple(referenced for kind, referenced in references if kind == 0),
+            components=tuple(referenced for kind, referenced in references if kind == 1),
+            upload_time=uploaded,
+            decommissioned=bool(decommissioned),
+            position=position,
+        )
+
+
+def _parse_incoming_key(key: str) -> tuple[str, int, int]:
+    source, _, rest = key.partition(".")
+    row, _, name = rest.partition(".")
+    try:
+        return name, int(source), int(row)
+    except ValueError as error:
+        raise InvalidContinuationToken(
+            f"The position {key!r} is not one of this listing."
+        ) from error

@@ -1,0 +1,103 @@
+"""One graph in one SQLite file: opening, identity, sessions, writing. It compiles no query."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import apsw
+
+from twinframe.errors import StorageDamaged, StorageError, TwinframeError
+from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, Work
+from twinframe_storage_sqlite.commit import commit_works
+from twinframe_storage_sqlite.connection import open_reader, verify_library
+from twinframe_storage_sqlite.errors import EngineError, build_error
+from twinframe_storage_sqlite.files import build_files
+from twinframe_storage_sqlite.janitor import WalJanitor
+from twinframe_storage_sqlite.opening import open_graph, open_turn
+from twinframe_storage_sqlite.session import SqliteSession
+from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.transaction import SqliteTransaction
+from twinframe_storage_sqlite.turn import TurnLock
+from twinframe_storage_sqlite.verify import verify_graph
+
+
+class SqliteGraphStore(GraphStore):
+    """The graph named `graph` in `<directory>/<graph>.db`, shared by any number of processes."""
+
+    traits = StoreTraits(point_reads=Placement.INLINE, largest_batch=128)
+
+    def __init__(self, settings: SqliteSettings, graph: str) -> None:
+        self.settings = settings
+        self.files = build_files(settings.directory, graph)
+        self._path = str(self.files.database)
+        self._writing = threading.Lock()
+        self._writer: SqliteTransaction | None = None
+        self._turn: TurnLock | None = None
+        self._janitor: WalJanitor | None = None
+        self._damage: StorageDamaged | None = None
+
+    def open(self) -> None:
+        """Open or create the file, bring it to the newest schema and check that it is ours.
+
+        `ConfigurationError` for a too old SQLite, a file of a newer release or a place that cannot
+        be used; `StorageDamaged` for a file that is damaged, foreign, emptied or gone.
+        """
+        verify_library(apsw.sqlite_lib_version())
+        turn = open_turn(self.files)
+        try:
+            with turn.hold(self.settings.turn_timeout):
+                self._writer = SqliteTransaction(open_graph(self.files, self.settings))
+        except BaseException:
+            turn.close()
+            raise
+        self._turn = turn
+        self._janitor = WalJanitor(self.files.wal, self.settings.wal_limit_bytes)
+
+    def close(self) -> None:
+        """Close the writing connection and the locks; the last process's close empties the WAL."""
+        with self._writing:
+            if self._writer is not None:
+                self._writer.close()
+            if self._turn is not None:
+                self._turn.close()
+            self._writer = self._turn = self._janitor = None
+
+    def session(self) -> SqliteSession:
+        """A connection of its own, which cannot write."""
+        try:
+            return SqliteSession(open_reader(self._path, self.settings))
+        except EngineError as error:
+            raise build_error(error, self._path) from error
+
+    def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+        """Run the works and commit them together, when this process has the turn."""
+        with self._writing:
+            try:
+                return self._write(works)
+            except TwinframeError as error:
+                return [Outcome(error=error)] * len(works)
+
+    def verify(self) -> Sequence[str]:
+        """SQLite's integrity and foreign key checks, and that closure and documents are sound."""
+        session = self.session()
+        session.connection.authorizer = None  # the checks are pragmas
+        try:
+            return verify_graph(session.connection)
+        finally:
+            session.close()
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def _write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+        if self._writer is None or self._turn is None or self._janitor is None:
+            raise StorageError(f"The store {self._path} is not open.")
+        if self._damage is not None:
+            raise self._damage
+        with self._turn.hold(self.settings.turn_timeout):
+            outcomes = commit_works(self._writer, works)
+            self._janitor.tidy(self._writer.connection)
+        for outcome in outcomes:
+            if isinstance(outcome.error, StorageDamaged):
+                self._damage = outcome.error
+        return outcomes

@@ -1,0 +1,123 @@
+"""Changing one graph through the storage seam, inside a transaction that others start and end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+import apsw
+
+from twinframe.errors import (
+    RelationshipNotFound,
+    RelationshipsNotDeleted,
+    TargetTwinNotFound,
+    TwinNotFound,
+)
+from twinframe.storage.base import GraphTransaction, ModelRecord, RelationshipRecord, TwinRecord
+from twinframe_storage_sqlite import interfaces
+from twinframe_storage_sqlite.errors import EngineError, build_error
+from twinframe_storage_sqlite.session import SqliteSession
+
+# SEC: documents are bound as bytes and cast: `jsonb` could take some JSON texts given as a blob for
+# its own binary form.
+_PUT_TWIN: Final = """
+INSERT INTO twin (dt_id, model, etag, document)
+VALUES (?, (SELECT id FROM interface WHERE dtmi = ?), ?, jsonb(CAST(? AS TEXT)))
+ON CONFLICT (dt_id) DO UPDATE SET
+  model = excluded.model, etag = excluded.etag, document = excluded.document"""
+_DELETE_TWIN: Final = """
+DELETE FROM twin WHERE dt_id = ?
+RETURNING (SELECT position FROM interface i WHERE i.id = model) IS NULL"""
+_HAS_RELATIONSHIPS: Final = """
+SELECT 1 FROM twin t WHERE t.dt_id = ?
+  AND (EXISTS (SELECT 1 FROM relationship r WHERE r.source = t.id)
+    OR EXISTS (SELECT 1 FROM relationship r WHERE r.target = t.id))"""
+_PUT_RELATIONSHIP: Final = """
+INSERT INTO relationship (source, relationship_id, name, target, etag, document)
+SELECT s.id, ?, ?, t.id, ?, jsonb(CAST(? AS TEXT))
+FROM twin s CROSS JOIN twin t WHERE s.dt_id = ? AND t.dt_id = ?
+ON CONFLICT (source, relationship_id) DO UPDATE SET
+  name = excluded.name, target = excluded.target, etag = excluded.etag,
+  document = excluded.document
+RETURNING 1"""
+_DELETE_RELATIONSHIP: Final = """
+DELETE FROM relationship
+WHERE source = (SELECT id FROM twin WHERE dt_id = ?) AND relationship_id = ? RETURNING 1"""
+
+
+class SqliteTransaction(SqliteSession, GraphTransaction):
+    """The write view over the store's writing connection; valid while its work runs."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        super().__init__(connection)
+        self._depth = 1  # a snapshot inside is the transaction itself
+
+    def forget(self) -> None:
+        """Drop what was remembered of models: after a rollback the same version means others."""
+        self._labels_version = -1
+
+    def put_twin(self, record: TwinRecord) -> None:
+        """Create or replace a twin."""
+        bindings = (record.twin_id, record.model_id, record.etag, record.body)
+        try:
+            self._cursor.execute(_PUT_TWIN, bindings)
+        except apsw.ConstraintError:
+            # The only constraint that can fail: no interface of that id. It is named now.
+            interfaces.write_name(self, record.model_id)
+            self.read_one(_PUT_TWIN, bindings)
+        except EngineError as error:
+            self._fail(error)
+
+    def delete_twin(self, twin_id: str) -> None:
+        """Delete a twin without relationships."""
+        try:
+            of_deleted_model = self._cursor.execute(_DELETE_TWIN, (twin_id,)).get
+        except apsw.ConstraintError as error:
+            raise RelationshipsNotDeleted(
+                f"Twin {twin_id} has active relationships. Delete them before the twin."
+            ) from error
+        except EngineError as error:
+            self._fail(error)
+        if of_deleted_model is None:
+            raise TwinNotFound(twin_id)
+        if of_deleted_model:
+            interfaces.delete_unnamed(self)
+
+    def has_relationships(self, twin_id: str) -> bool:
+        """Whether any relationship starts or ends at the twin."""
+        return self.read_one(_HAS_RELATIONSHIPS, (twin_id,)) is not None
+
+    def put_relationship(self, record: RelationshipRecord) -> None:
+        """Create or replace a relationship between two twins that exist."""
+        bindings = (
+            record.relationship_id,
+            record.name,
+            record.etag,
+            record.body,
+            record.source_id,
+            record.target_id,
+        )
+        if self.read_one(_PUT_RELATIONSHIP, bindings) is None:
+            if not self.has_twin(record.source_id):
+                raise TwinNotFound(record.source_id)
+            raise TargetTwinNotFound(record.target_id)
+
+    def delete_relationship(self, source_id: str, relationship_id: str) -> None:
+        """Delete a relationship."""
+        if self.read_one(_DELETE_RELATIONSHIP, (source_id, relationship_id)) is None:
+            raise RelationshipNotFound(source_id, relationship_id)
+
+    def put_models(self, records: Sequence[ModelRecord]) -> None:
+        """Store new models."""
+        interfaces.write_models(self, records)
+
+    def set_decommissioned(self, model_id: str, decommissioned: bool) -> None:
+        """Set the flag."""
+        interfaces.write_decommissioned(self, model_id, decommissioned)
+
+    def delete_models(self, model_ids: Sequence[str]) -> None:
+        """Delete models together."""
+        interfaces.delete_models(self, model_ids)
+
+    def _fail(self, error: BaseException) -> NoReturn:
+        raise build_error(error, self.connection.filename) from error

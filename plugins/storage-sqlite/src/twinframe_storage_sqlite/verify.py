@@ -1,0 +1,74 @@
+"""Checking a whole graph in depth. It repairs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import apsw
+
+_LARGEST_REPORT: Final = 100
+
+_CLOSURE: Final = """
+WITH RECURSIVE above (descendant, ancestor) AS (
+  SELECT id, id FROM interface
+  UNION
+  SELECT a.descendant, f.referenced FROM above a
+  JOIN interface_reference f ON f.referrer = a.ancestor AND f.kind = 0)
+SELECT 'missing', ancestor, descendant FROM (
+  SELECT ancestor, descendant FROM above
+  EXCEPT SELECT ancestor, descendant FROM interface_closure)
+UNION ALL
+SELECT 'too much', ancestor, descendant FROM (
+  SELECT ancestor, descendant FROM interface_closure
+  EXCEPT SELECT ancestor, descendant FROM above)"""
+_INTERFACES: Final = """
+SELECT dtmi FROM interface
+WHERE (position IS NULL) <> (document IS NULL) OR position > (
+  SELECT value FROM meta WHERE key = 'last_position')"""
+# 8 is the strict check of the binary form.
+_TWINS: Final = "SELECT dt_id FROM twin WHERE NOT json_valid(document, 8)"
+_RELATIONSHIPS: Final = """
+SELECT s.dt_id || ' / ' || r.relationship_id FROM relationship r LEFT JOIN twin s ON s.id = r.source
+WHERE NOT json_valid(r.document, 8)"""
+_MODELS: Final = """
+SELECT dtmi FROM interface WHERE position IS NOT NULL AND NOT (json_valid(document, 8)
+  AND json_valid(display_name, 8) AND json_valid(description, 8))"""
+_FACTS: Final = """
+SELECT 'meta lacks ' || k.value
+FROM json_each('["instance", "secret", "created", "model_version", "last_position"]') k
+LEFT JOIN meta m ON m.key = k.value WHERE m.value IS NULL"""
+
+
+def verify_graph(connection: apsw.Connection) -> list[str]:
+    """What is wrong, one finding a line, at most 100; empty when the file is sound."""
+    findings: list[str] = []
+    try:
+        for finding in _find(connection):
+            if len(findings) == _LARGEST_REPORT:
+                findings.append("and more")
+                break
+            findings.append(finding)
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        findings.append(f"the check itself ended early: {error}")
+    return findings
+
+
+def _find(connection: apsw.Connection) -> Iterator[str]:
+    for (line,) in connection.execute(f"PRAGMA integrity_check({_LARGEST_REPORT})"):
+        if line != "ok":
+            yield str(line)
+    for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+        yield f"row {row} of {table} points to no row of {parent}"
+    for fault, ancestor, descendant in connection.execute(_CLOSURE):
+        yield f"interface closure: {fault}: {ancestor} above {descendant}"
+    for sql, kind in (
+        (_INTERFACES, "interface with contradicting state"),
+        (_MODELS, "model with damaged document"),
+        (_TWINS, "twin with damaged document"),
+        (_RELATIONSHIPS, "relationship with damaged document"),
+    ):
+        for (name,) in connection.execute(sql):
+            yield f"{kind}: {name}"
+    for (finding,) in connection.execute(_FACTS):
+        yield str(finding)
