@@ -19,17 +19,17 @@ hookspec = pluggy.HookspecMarker("twinframe")
 
 @hookspec(firstresult=True)
 def twinframe_settings() -> type[Section] | None:
-    """The plugin's own settings section; keys stand under its seam and name (`Storage__Sqlite__...`)."""
+    """The plugin's settings section; keys stand under its seam and name: `Storage__Sqlite__…`."""
 
 
 @hookspec(firstresult=True)
 def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
-    """The store of the graph named `graph`, not yet opened. `settings` is the plugin's own section."""
+    """The store of the graph named `graph`, not yet opened. `settings` is the plugin's section."""
 
 
 @hookspec(firstresult=True)
 def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
-    """The engine that runs (parts of) queries inside this store; None leaves all to the evaluator."""
+    """The engine that runs queries inside this store; None leaves all to the evaluator."""
 
 
 @hookspec(firstresult=True)
@@ -40,3 +40,4 @@ def twinframe_permission_provider(settings: Section) -> PermissionProvider | Non
 @hookspec
 def twinframe_resource_types() -> Sequence[ResourceType]:
     """Resource types that the control plane can provision."""
+    return ()

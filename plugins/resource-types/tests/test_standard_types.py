@@ -1,0 +1,87 @@
+"""The four standard resource types: what their settings accept, keep and refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from twinframe.errors import ValidationFailed
+from twinframe.hooks.drivers import load_plugin
+from twinframe.hooks.manager import build_manager
+from twinframe.hooks.seams import RESOURCE_TYPE
+from twinframe.resourcetypes.base import ResourceType
+from twinframe.resourcetypes.registry import ResourceTypeRegistry
+
+
+@pytest.fixture
+def types() -> ResourceTypeRegistry:
+    plugin = load_plugin(build_manager(), RESOURCE_TYPE, "standard")
+    return ResourceTypeRegistry(plugin.build_all("twinframe_resource_types", ResourceType))
+
+
+def test_the_plugin_brings_the_four_types(types: ResourceTypeRegistry) -> None:
+    names = [item.name for item in types]
+    assert names == [
+        "Platform.Graph",
+        "Platform.Flow",
+        "Platform.Assembler",
+        "Platform.Compass",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("Graph", {}),
+        ("Graph", {"database_name": "main", "max_concurrent_connections": 5}),
+        ("Graph", {"backup_retention_days": 0, "enable_audit_logging": True}),
+        ("Flow", {"max_concurrent_flows": 1, "retention_days": 90, "processing_mode": "batch"}),
+        ("Assembler", {"confidence_threshold": 1, "model_complexity": "high"}),
+        ("Assembler", {"confidence_threshold": 0.25, "output_format": "dtdl"}),
+        ("Compass", {"anything": ["goes", {"deep": None}]}),
+    ],
+)
+def test_good_settings_are_taken(
+    types: ResourceTypeRegistry, name: str, settings: dict[str, Any]
+) -> None:
+    parsed = types.find(f"Platform.{name}").parse_settings(settings)
+    assert parsed.model_dump(include=set(settings)) == settings
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("Graph", "max_concurrent_connections", 0),
+        ("Graph", "max_concurrent_connections", "5"),
+        ("Graph", "max_concurrent_connections", True),
+        ("Graph", "backup_retention_days", -1),
+        ("Graph", "database_name", "../../etc/passwd"),
+        ("Graph", "database_name", "a\n"),
+        ("Graph", "enable_analytics", 1),
+        ("Flow", "max_concurrent_flows", 10_001),
+        ("Flow", "retention_days", 1.5),
+        ("Flow", "processing_mode", ""),
+        ("Assembler", "confidence_threshold", 1.01),
+        ("Assembler", "confidence_threshold", float("nan")),
+        ("Assembler", "output_format", 3),
+    ],
+)
+def test_a_wrong_setting_is_refused_naming_its_key(
+    types: ResourceTypeRegistry, name: str, key: str, value: object
+) -> None:
+    with pytest.raises(ValidationFailed) as caught:
+        types.find(f"Platform.{name}").parse_settings({key: value})  # type: ignore[dict-item]  # wrong on purpose
+    (detail,) = caught.value.details
+    assert detail.message.startswith(f"{key}: ")
+
+
+def test_all_wrong_settings_are_told_at_once(types: ResourceTypeRegistry) -> None:
+    with pytest.raises(ValidationFailed) as caught:
+        types.find("Platform.Flow").parse_settings({"retention_days": 0, "processing_mode": ""})
+    assert len(caught.value.details) == 2
+
+
+def test_unknown_settings_are_kept(types: ResourceTypeRegistry) -> None:
+    parsed = types.find("Platform.Graph").parse_settings({"colour": {"of": ["the", 1]}})
+    assert parsed.model_extra == {"colour": {"of": ["the", 1]}}

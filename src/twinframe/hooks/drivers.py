@@ -1,0 +1,186 @@
+"""The one strict plugin loader of every seam: what cannot be used stops the start, by name.
+
+It chooses nothing: settings say which plugin of a seam is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import NoReturn, TypeVar
+
+import pluggy
+from stevedore.extension import ExtensionManager
+
+from twinframe.errors import PluginError
+from twinframe.hooks.manager import call_hook, register
+from twinframe.hooks.seams import Seam
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginInfo:
+    """An installed plugin, not imported: its name in its group, and who brings it."""
+
+    group: str
+    name: str
+    distribution: str
+    version: str
+    target: str
+
+    @property
+    def owner(self) -> str:
+        """The plugin as messages name it."""
+        return f"{self.distribution} {self.version} ({self.group}: {self.name})"
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A loaded plugin: its module is registered with `manager` and holds hook implementations."""
+
+    info: PluginInfo
+    module: ModuleType
+    manager: pluggy.PluginManager
+
+    def call(self, hook: str, **arguments: object) -> object:
+        """The answer of this plugin alone to a hook; None if it does not implement it.
+
+        Raises `PluginError` naming the hook and the plugin for any error inside it.
+        """
+        return call_hook(self.manager, self.module, hook, **arguments)
+
+    def build(self, hook: str, base: type[T], **arguments: object) -> T:
+        """The object a seam's hook gives. Raises `PluginError` if it is not a `base`."""
+        built = self.call(hook, **arguments)
+        if isinstance(built, base):
+            return built
+        if built is None:
+            raise PluginError(f"{self.info.owner} gives nothing for the hook {hook}.")
+        raise PluginError(
+            f"{self.info.owner} gives a {type(built).__qualname__} for the hook {hook}, "
+            f"which is not a subclass of {base.__module__}.{base.__qualname__}."
+        )
+
+    def build_all(self, hook: str, base: type[T]) -> tuple[T, ...]:
+        """The objects of a hook that gives several. Raises `PluginError` as `build` does."""
+        answer = self.call(hook)
+        # NOTE: a hook without `firstresult` answers with one list entry an implementation.
+        found = [item for answers in _as_list(answer) for item in _as_list(answers)]
+        for item in found:
+            if not isinstance(item, base):
+                raise PluginError(
+                    f"{self.info.owner} gives a {type(item).__qualname__} for the hook {hook}, "
+                    f"which is not a subclass of {base.__module__}.{base.__qualname__}."
+                )
+        return tuple(item for item in found if isinstance(item, base))
+
+
+def find_plugins(seam: Seam) -> tuple[PluginInfo, ...]:
+    """All installed plugins of a seam by name, none of them imported, doubled names included."""
+    found = [_build_info(entry) for entry in entry_points(group=seam.group)]
+    return tuple(sorted(found, key=lambda info: (info.name.casefold(), info.distribution)))
+
+
+def find_plugin(seam: Seam, name: str) -> PluginInfo:
+    """The one installed plugin of this name, in any case.
+
+    Raises `PluginError` if there is none, saying what to install, or if there are several.
+    """
+    infos = find_plugins(seam)
+    found = [info for info in infos if info.name.casefold() == name.casefold()]
+    if not found:
+        raise PluginError(_render_missing(seam, name, [info.name for info in infos]))
+    if len(found) > 1:
+        raise PluginError(_render_doubled(seam, found))
+    return found[0]
+
+
+def load_plugin(manager: pluggy.PluginManager, seam: Seam, name: str) -> Plugin:
+    """Import the plugin `name` of a seam and register it. Raises `PluginError`."""
+    return _load(manager, seam, find_plugin(seam, name))
+
+
+def load_plugins(manager: pluggy.PluginManager, seam: Seam) -> tuple[Plugin, ...]:
+    """Import all plugins of a seam, in the order of their names. Raises `PluginError`."""
+    infos = find_plugins(seam)
+    for info in infos:
+        same = [other for other in infos if other.name.casefold() == info.name.casefold()]
+        if len(same) > 1:
+            raise PluginError(_render_doubled(seam, same))
+    return tuple(_load(manager, seam, info) for info in infos)
+
+
+class _StrictLoader(ExtensionManager[object]):
+    """stevedore for one entry point, found by us.
+
+    NOTE: stevedore's own list comes from a cache file in the user's home, which forgets the
+    distributions and holds two equal entries of different ones for one.
+    """
+
+    def __init__(self, info: PluginInfo) -> None:
+        self._info = info
+        super().__init__(info.group, on_load_failure_callback=self._refuse)
+
+    def list_entry_points(self) -> list[EntryPoint]:
+        return [EntryPoint(self._info.name, self._info.target, self._info.group)]
+
+    def _refuse(
+        self, _manager: ExtensionManager[object], _entry: EntryPoint, error: BaseException
+    ) -> NoReturn:
+        raise PluginError(
+            f"{self._info.owner} cannot be imported: {type(error).__name__}: {error}. "
+            f"Repair or remove it: pip install --force-reinstall {self._info.distribution}"
+        ) from error
+
+
+def _load(manager: pluggy.PluginManager, seam: Seam, info: PluginInfo) -> Plugin:
+    try:
+        extensions = _StrictLoader(info).extensions
+    except AssertionError as error:  # NOTE: stevedore lets these through its failure callback
+        raise PluginError(f"{info.owner} cannot be imported: AssertionError: {error}") from error
+    module: object = extensions[0].plugin
+    if not isinstance(module, ModuleType):
+        raise PluginError(f"{info.owner} must name a module of hooks, not {info.target!r}.")
+    register(manager, module, info.owner)
+    plugin = Plugin(info, module, manager)
+    if manager.parse_hookimpl_opts(module, seam.hook) is None:
+        raise PluginError(f"{info.owner} does not implement the hook {seam.hook} of its seam.")
+    return plugin
+
+
+def _build_info(entry: EntryPoint) -> PluginInfo:
+    distribution = entry.dist
+    return PluginInfo(
+        entry.group,
+        entry.name,
+        distribution.name if distribution is not None else "an unknown distribution",
+        distribution.version if distribution is not None else "?",
+        entry.value,
+    )
+
+
+def _render_missing(seam: Seam, name: str, installed: list[str]) -> str:
+    known = {plugin.casefold(): plugin for plugin in (*seam.distributions, *installed)}
+    text = f"There is no {seam.noun} plugin {name!r} installed. "
+    if (plugin := known.get(name.casefold())) is not None:
+        return text + f"Install it: pip install {seam.distributions[plugin]}"
+    near = get_close_matches(name.casefold(), known, n=1)
+    if near:
+        return text + f"Did you mean {known[near[0]]!r}?"
+    return text + f"Installed are: {', '.join(installed) or 'none'}."
+
+
+def _render_doubled(seam: Seam, found: Sequence[PluginInfo]) -> str:
+    owners = " and ".join(f"{info.distribution} {info.version}" for info in found)
+    return (
+        f"The {seam.noun} plugin {found[0].name!r} is brought by {owners}. "
+        f"Uninstall all but one: pip uninstall {found[-1].distribution}"
+    )
+
+
+def _as_list(value: object) -> list[object]:
+    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]

@@ -1,0 +1,42 @@
+"""The seams that are filled by entry points: group, hook, and who is known to fill them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """One seam: `group` is its entry-point group, `noun` what its plugins are called in messages.
+
+    `hook` is the hook a plugin of it must implement. `distributions` are this project's plugins
+    by name. SEC: only these are ever named in an installation hint, never a name made from input.
+    """
+
+    group: str
+    noun: str
+    hook: str
+    distributions: Mapping[str, str] = field(default_factory=dict)
+
+
+STORAGE = Seam(
+    "twinframe.storage",
+    "storage",
+    "twinframe_graph_store",
+    {"sqlite": "twinframe-storage-sqlite", "rdf": "twinframe-storage-rdf", "memory": "twinframe"},
+)
+PERMISSION_PROVIDER = Seam(
+    "twinframe.permission_provider",
+    "permission provider",
+    "twinframe_permission_provider",
+    {"Claims": "twinframe-auth-claims", "Api": "twinframe-auth-api"},
+)
+RESOURCE_TYPE = Seam(
+    "twinframe.resource_type",
+    "resource type",
+    "twinframe_resource_types",
+    {"standard": "twinframe-resource-types"},
+)
+
+SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE)

@@ -1,0 +1,69 @@
+"""Where settings of plugins stand in the tree, and finding their classes. It reads no setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import pluggy
+
+from twinframe.errors import PluginError
+from twinframe.hooks.drivers import Plugin, find_plugins, load_plugin
+from twinframe.hooks.seams import PERMISSION_PROVIDER, STORAGE, Seam
+from twinframe.settings import PluginPlace, PluginSection, Section, Settings
+from twinframe.settings.shape import KeyPath
+from twinframe.settings.sources import render_section_name
+
+_PLACES: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
+    "Storage": (STORAGE, "", lambda settings: settings.storage.provider),
+    "Authorization": (
+        PERMISSION_PROVIDER,
+        "Provider",
+        lambda settings: (
+            settings.authorization.provider if settings.authorization.enabled else None
+        ),
+    ),
+}
+
+
+def build_places(manager: pluggy.PluginManager) -> dict[str, PluginPlace]:
+    """The places of plugin sections for `load_settings`, with `manager` to load plugins into."""
+    return {
+        section: PluginPlace(
+            suffix=suffix,
+            find=partial(_find_section, manager, seam, suffix),
+            names=partial(_list_names, seam),
+            choose=choose,
+        )
+        for section, (seam, suffix, choose) in _PLACES.items()
+    }
+
+
+def build_section_path(plugin: Plugin) -> KeyPath:
+    """The key path of a plugin's own section: `("Storage", "Sqlite")`."""
+    for section, (seam, suffix, _choose) in _PLACES.items():
+        if seam.group == plugin.info.group:
+            return section, render_section_name(plugin.info.name, suffix)
+    raise PluginError(f"{plugin.info.owner}: its seam has no place for settings.")
+
+
+def read_section_class(plugin: Plugin) -> type[Section] | None:
+    """The plugin's settings class; None if it has none. Raises `PluginError` for anything else."""
+    model = plugin.call("twinframe_settings")
+    if model is None or (isinstance(model, type) and issubclass(model, Section)):
+        return model
+    raise PluginError(f"{plugin.info.owner}: twinframe_settings gives {model!r}, not a Section.")
+
+
+def _find_section(
+    manager: pluggy.PluginManager, seam: Seam, suffix: str, name: str
+) -> PluginSection | None:
+    plugin = load_plugin(manager, seam, name)
+    model = read_section_class(plugin)
+    if model is None:
+        return None
+    return PluginSection(render_section_name(plugin.info.name, suffix), model)
+
+
+def _list_names(seam: Seam) -> list[str]:
+    return [info.name for info in find_plugins(seam)]

@@ -1,0 +1,275 @@
+"""Reads settings file and environment into assignments of known keys. It checks no value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic.fields import FieldInfo
+
+from twinframe.errors import ErrorDetail, PluginError, SettingsError
+from twinframe.settings.shape import Key, KeyPath, find_nearest, read_keys, render_key, render_type
+from twinframe.settings.tree import Section, Settings
+
+UNKNOWN = "UnknownSetting"
+INVALID = "InvalidSetting"
+
+
+@dataclass(frozen=True, slots=True)
+class PluginSection:
+    """The settings section of one installed plugin: the name it stands under, and its class."""
+
+    name: str
+    model: type[Section]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginPlace:
+    """A section of the core that holds the sections of one seam's plugins.
+
+    A plugin `api` stands under its name and `suffix`: `Authorization__ApiProvider`. `find` gives
+    the section of an installed plugin, None if it has no settings, else it raises `PluginError`.
+    `names` are the installed plugins; `choose` is the one in use, None when the seam is off.
+    """
+
+    suffix: str
+    find: Callable[[str], PluginSection | None]
+    names: Callable[[], Iterable[str]]
+    choose: Callable[[Settings], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A value given to the key `path`, or to its element `below`, by `origin`."""
+
+    path: KeyPath
+    below: tuple[str, ...]
+    value: object
+    origin: str
+
+
+@dataclass(slots=True)
+class Reading:
+    """What the sources hold: assignments by rising precedence, and everything wrong so far."""
+
+    places: Mapping[str, PluginPlace]
+    assignments: list[Assignment] = field(default_factory=list)
+    sections: dict[KeyPath, type[Section]] = field(default_factory=dict)
+    problems: list[ErrorDetail] = field(default_factory=list)
+
+    def read_file(self, path: Path) -> None:
+        """Take the keys of a JSON file. Raises `SettingsError` when it cannot be read at all."""
+        document = _read_document(path)
+        self._read_members(Settings, (), document, lambda where: f"{path}#{where}", "")
+
+    def read_environment(self, environ: Mapping[str, str]) -> None:
+        """Take the keys `Section__Key…` whose first part is a section; others belong to others."""
+        seen: dict[str, str] = {}
+        for variable in sorted(environ, key=_environment_order):
+            parts = variable.split("__")
+            if len(parts) < 2 or parts[0].casefold() not in read_keys(Settings):
+                continue
+            folded = variable.casefold()
+            if folded in seen:
+                self._refuse(INVALID, f"{seen[folded]} and {variable} set the same key; keep one.")
+                continue
+            seen[folded] = variable
+            self._read_variable(variable, parts, environ[variable])
+
+    def _read_variable(self, variable: str, parts: list[str], text: str) -> None:
+        origin = f"environment {variable}"
+        model: type[Section] = Settings
+        path: KeyPath = ()
+        for position, part in enumerate(parts):
+            nested = position + 1 < len(parts) or text.lstrip().startswith("{")
+            key = self._find_key(model, path, part, origin, nested=nested)
+            if key is None:
+                return
+            path = (*path, key.name)
+            if key.section is None:
+                below = tuple(parts[position + 1 :])
+                self._assign(path, key, below, _parse_text(key, below, text), origin)
+                return
+            model = key.section
+        value = _parse_json(text) if text.lstrip().startswith("{") else text
+        self._read_section(model, path, value, lambda _where: origin, "")
+
+    def _read_section(
+        self,
+        model: type[Section],
+        path: KeyPath,
+        value: object,
+        origin: Callable[[str], str],
+        where: str,
+    ) -> None:
+        if isinstance(value, dict):
+            self._read_members(model, path, value, origin, where)
+            return
+        names = ", ".join(key.name for key in read_keys(model).values())
+        self._refuse(
+            INVALID,
+            f"{render_key(path)} ({origin(where)}) is a section and takes an object with: {names}.",
+        )
+
+    def _read_members(
+        self,
+        model: type[Section],
+        path: KeyPath,
+        document: dict[str, Any],
+        origin: Callable[[str], str],
+        where: str,
+    ) -> None:
+        seen: dict[str, str] = {}
+        for name, value in document.items():
+            place = f"{where}/{name.replace('~', '~0').replace('/', '~1')}"
+            key = self._find_key(model, path, name, origin(place), nested=isinstance(value, dict))
+            if key is None:
+                continue
+            if key.name in seen:
+                self._refuse(
+                    INVALID,
+                    f"{seen[key.name]} and {name} ({origin(place)}) set the same key; keep one.",
+                )
+            seen[key.name] = name
+            if key.section is None:
+                self._assign((*path, key.name), key, (), value, origin(place))
+            else:
+                self._read_section(key.section, (*path, key.name), value, origin, place)
+
+    def _find_key(
+        self, model: type[Section], path: KeyPath, name: str, origin: str, *, nested: bool
+    ) -> Key | None:
+        keys = read_keys(model)
+        if (key := keys.get(name.casefold())) is not None:
+            return key
+        known = [key.name for key in keys.values()]
+        place = self.places.get(path[0]) if len(path) == 1 else None
+        if place is not None:
+            known += [render_section_name(plugin, place.suffix) for plugin in place.names()]
+            if nested and name.casefold().endswith(place.suffix.casefold()):
+                return self._find_plugin_key(place, path, name, origin)
+        self._refuse(UNKNOWN, _render_unknown(path, name, origin, known))
+        return None
+
+    def _find_plugin_key(
+        self, place: PluginPlace, path: KeyPath, name: str, origin: str
+    ) -> Key | None:
+        plugin = name[: len(name) - len(place.suffix)]
+        try:
+            found = place.find(plugin)
+        except PluginError as error:
+            self._refuse(error.code, f"{render_key((*path, name))} ({origin}): {error.message}")
+            return None
+        if found is None:
+            self._refuse(
+                UNKNOWN, f"{render_key((*path, name))} ({origin}): this plugin takes no settings."
+            )
+            return None
+        self.sections[*path, found.name] = found.model
+        return build_section_key(found)
+
+    def _assign(
+        self, path: KeyPath, key: Key, below: tuple[str, ...], value: object, origin: str
+    ) -> None:
+        if below and not ((key.takes_list and below[0].isdecimal()) or key.takes_mapping):
+            self._refuse(
+                UNKNOWN,
+                f"{render_key((*path, *below))} ({origin}) is not a setting: "
+                f"{render_key(path)} must be {render_type(key.info)}.",
+            )
+        elif len(below) > 1:
+            self._refuse(
+                INVALID, f"{render_key(path)} ({origin}): write elements of elements as JSON."
+            )
+        else:
+            self.assignments.append(Assignment(path, below, value, origin))
+
+    def _refuse(self, code: str, message: str) -> None:
+        self.problems.append(ErrorDetail(code, message))
+
+
+def render_section_name(plugin: str, suffix: str) -> str:
+    """The name under which the settings of `plugin` stand: `sqlite` -> `Sqlite`."""
+    return plugin[:1].upper() + plugin[1:] + suffix
+
+
+def build_section_key(section: PluginSection) -> Key:
+    """A plugin's section as if it were a key of the core's tree."""
+    return Key(section.name, FieldInfo.from_annotation(section.model), section.model)
+
+
+def _render_unknown(path: KeyPath, name: str, origin: str, known: list[str]) -> str:
+    nearest = find_nearest(name, known)
+    where = f"the section {render_key(path)}" if path else "the settings"
+    hint = (
+        f"Did you mean {render_key((*path, nearest))}?"
+        if nearest
+        else f"Known are: {', '.join(known)}."
+    )
+    return f"{render_key((*path, name))} ({origin}) is not a key of {where}. {hint}"
+
+
+def _read_document(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(
+            f"The settings file {path} cannot be read: {error.strerror}."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"The settings file {path} is not UTF-8 text: {error}.") from error
+    try:
+        document = json.loads(
+            text, object_pairs_hook=_build_object, parse_constant=_refuse_constant
+        )
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"The settings file {path} is not valid JSON: {error}.") from error
+    if not isinstance(document, dict):
+        raise SettingsError(f"The settings file {path} must hold one JSON object.")
+    return document
+
+
+def _parse_json(text: str) -> object:
+    """The value that `text` is in JSON; `text` itself, for the checks to refuse, if it is none."""
+    try:
+        return json.loads(text, object_pairs_hook=_build_object, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _parse_text(key: Key, below: tuple[str, ...], text: str) -> object:
+    complex_value = key.takes_list or key.takes_mapping
+    return _parse_json(text) if complex_value and not below else text
+
+
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        names = [name for name, _value in pairs]
+        doubled = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {doubled!r} stands twice in one object")
+    return document
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _environment_order(variable: str) -> tuple[tuple[int, int, str], ...]:
+    """Whole values before their elements, elements by number."""
+    return tuple(
+        (0, int(part), "") if part.isdecimal() else (1, 0, part.casefold())
+        for part in variable.split("__")
+    )
+
+
+def iterate_leaves(model: type[Section], path: KeyPath) -> Iterator[tuple[KeyPath, Key]]:
+    """Every key below a section that holds a value, in the order of the classes."""
+    for key in read_keys(model).values():
+        if key.section is None:
+            yield (*path, key.name), key
+        else:
+            yield from iterate_leaves(key.section, (*path, key.name))

@@ -1,0 +1,290 @@
+"""The settings tree: frozen values with their meaning, units and defaults. It reads nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic.alias_generators import to_pascal
+
+Seconds = Annotated[float, Field(gt=0)]
+Bytes = Annotated[int, Field(gt=0)]
+Count = Annotated[int, Field(gt=0)]
+
+
+def _build_key(field: str) -> str:
+    return "MCP" if field == "mcp" else to_pascal(field.rstrip("_"))
+
+
+class Section(BaseModel):
+    """Base of every section: frozen, unknown keys refused. Plugins derive their sections from it.
+
+    Keys are written `PascalCase` in files and environment (`Server__MaxBodyBytes`), in any case.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=_build_key,
+        populate_by_name=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,  # SEC: a refused value may be a secret
+    )
+
+
+class TlsSettings(Section):
+    """TLS of the listening socket; off while `certificate` is empty."""
+
+    certificate: str = Field(default="", description="PEM file with the certificate chain.")
+    key: str = Field(default="", description="PEM file with the private key.")
+
+    @model_validator(mode="after")
+    def _check_pair(self) -> Self:
+        if bool(self.certificate) != bool(self.key):
+            raise ValueError("Certificate and Key must be set together")
+        return self
+
+
+class ServerSettings(Section):
+    """The listening process: address, workers, and what a client may cost."""
+
+    bind: str = Field(default="127.0.0.1:8080", description="Address and port to listen on.")
+    workers: Count = Field(default=2, description="Worker processes that share the store.")
+    base_path: str = Field(
+        default="/api", description="The API answers at `/` and under this path."
+    )
+    public_url: str = Field(
+        default="",
+        description="Origin for absolute links behind a proxy; empty takes the request's Host.",
+    )
+    tls: TlsSettings = TlsSettings()
+    graceful_timeout: Seconds = Field(
+        default=10.0, description="Seconds that accepted requests get to finish at stop or reload."
+    )
+    worker_timeout: Annotated[int, Field(gt=0)] = Field(
+        default=10,
+        description="Seconds after which a worker that gives no sign of life is replaced.",
+    )
+    header_timeout: Seconds = Field(
+        default=10.0, description="Seconds to receive a request's head."
+    )
+    body_timeout: Seconds = Field(
+        default=15.0, description="Seconds without progress in a request's body."
+    )
+    idle_timeout: Seconds = Field(default=75.0, description="Seconds an idle connection is kept.")
+    write_timeout: Seconds = Field(
+        default=30.0, description="Seconds for a client to take an answer."
+    )
+    max_url_bytes: Bytes = Field(default=8192, description="Longest request target; more is 414.")
+    max_header_bytes: Bytes = Field(default=32768, description="Longest request head; more is 431.")
+    max_header_count: Count = Field(default=100, description="Most header fields; more is 431.")
+    max_body_bytes: Bytes = Field(
+        default=16 * 1024 * 1024, description="Largest request body; more is 413."
+    )
+    max_connections: Count = Field(
+        default=1000, description="Connections a worker serves at once; more are closed."
+    )
+
+    @field_validator("bind")
+    @classmethod
+    def _check_bind(cls, value: str) -> str:
+        if value.startswith("unix:/"):
+            return value
+        host, colon, port = value.rpartition(":")
+        if not (colon and host and port.isdecimal() and int(port) <= 65535):
+            raise ValueError("must be host:port, such as 127.0.0.1:8080, [::1]:8080 or unix:/path")
+        return value
+
+    @field_validator("base_path")
+    @classmethod
+    def _check_base_path(cls, value: str) -> str:
+        if value and (not value.startswith("/") or value.endswith("/")):
+            raise ValueError("must start with / and not end with it, such as /api; empty is none")
+        return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _check_public_url(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("must start with https:// or http://; empty takes the request's Host")
+        return value
+
+
+class JsonSettings(Section):
+    """What a JSON request body may hold."""
+
+    max_depth: Count = Field(default=64, description="Deepest nesting of arrays and objects.")
+    max_keys: Count = Field(default=100_000, description="Most object members in one body.")
+
+
+class CorsSettings(Section):
+    """Cross-origin requests from browsers; off while `origins` is empty."""
+
+    origins: tuple[str, ...] = Field(
+        default=(), description="Allowed origins, such as `https://app.example`; `*` allows all."
+    )
+    credentials: bool = Field(
+        default=False, description="Allow cookies and Authorization of the browser."
+    )
+    max_age: Annotated[int, Field(ge=0)] = Field(
+        default=600, description="Seconds a preflight is kept."
+    )
+
+
+class LoggingSettings(Section):
+    """What is written to standard error, one JSON object a line."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least level."
+    )
+    format: Literal["json", "text"] = Field(default="json", description="Form of the lines.")
+    access: bool = Field(default=True, description="Write a line for each request.")
+
+
+class StorageSettings(Section):
+    """Which graph store is used. The store's own settings stand beside it, under its name."""
+
+    provider: str = Field(default="sqlite", description="Name of the storage plugin.")
+    graph: str = Field(default="default", description="Name of the graph this service serves.")
+    query_threads: Annotated[int, Field(ge=1, le=16)] = Field(
+        default=2, description="Threads a worker for reads that may scan."
+    )
+    query_queue: Count = Field(
+        default=256, description="Queries that may wait in a worker; more is 503."
+    )
+    write_queue: Count = Field(
+        default=4096, description="Writes that may wait in a worker; more is 503."
+    )
+    write_wait: Seconds = Field(
+        default=5.0,
+        description="Seconds a write waits for its turn before it is given up with 503.",
+    )
+
+
+class GraphSettings(Section):
+    """Limits of the data plane. Generous; the vendor's own figures stand in the description."""
+
+    max_twin_bytes: Bytes = Field(
+        default=1024 * 1024,
+        description="Largest twin, relationship or telemetry document (vendor 32 KiB).",
+    )
+    max_models_per_request: Count = Field(
+        default=2000, description="Most models in one POST /models (vendor 250)."
+    )
+    max_model_bytes: Bytes = Field(
+        default=1024 * 1024, description="Largest model document (vendor 1 MB)."
+    )
+    max_patch_operations: Count = Field(
+        default=1000, description="Most operations in one JSON Patch."
+    )
+    page_size: Count = Field(
+        default=100, description="Items of a listing's page when none is asked for."
+    )
+    max_page_size: Count = Field(default=2000, description="Most items of a listing's page.")
+    token_lifetime: Seconds = Field(
+        default=86400.0, description="Seconds after which a continuation token expires."
+    )
+    refuse_self_relationships: bool = Field(
+        default=True, description="Refuse a relationship from a twin to itself, as the vendor does."
+    )
+
+    @model_validator(mode="after")
+    def _check_pages(self) -> Self:
+        if self.page_size > self.max_page_size:
+            raise ValueError("PageSize must not be above MaxPageSize")
+        return self
+
+
+class QuerySettings(Section):
+    """Limits and habits of POST /query."""
+
+    timeout: Seconds = Field(default=60.0, description="Seconds a query may run.")
+    max_text_bytes: Bytes = Field(default=64 * 1024, description="Longest query text.")
+    max_depth: Count = Field(default=64, description="Deepest nesting of an expression.")
+    page_size: Count = Field(default=1000, description="Rows of a page when none is asked for.")
+    max_page_size: Count = Field(default=10_000, description="Most rows of a page.")
+    max_rows: Count = Field(default=1_000_000, description="Most rows a query may hold in memory.")
+    max_hops: Count = Field(
+        default=32,
+        description="Longest variable-length pattern; unbounded ones stop there with an error.",
+    )
+    plan_cache: Count = Field(default=512, description="Compiled queries a worker keeps.")
+    vendor_hops_exclusive: bool = Field(
+        default=True,
+        description="`*n..m` in the vendor's MATCH leaves out n itself, as its manual says.",
+    )
+    vendor_extensions: bool = Field(
+        default=True,
+        description="Allow ORDER BY, GROUP BY, DISTINCT, SUM, AVG, MIN, MAX after SELECT.",
+    )
+    strict: bool = Field(
+        default=False,
+        description="Refuse queries that name unknown labels, relationships or properties.",
+    )
+
+    @model_validator(mode="after")
+    def _check_pages(self) -> Self:
+        if self.page_size > self.max_page_size:
+            raise ValueError("PageSize must not be above MaxPageSize")
+        return self
+
+
+class AuthenticationSettings(Section):
+    """Who is calling."""
+
+    enabled: bool = Field(default=False, description="Ask for credentials.")
+    mode: Literal["Jwt", "ApiKey", "None"] = Field(
+        default="Jwt", description="Kind of credentials."
+    )
+    authority: str = Field(default="", description="Base URL of the token issuer.")
+    audience: str = Field(default="", description="Required audience of a token.")
+    issuer: str = Field(default="", description="Required issuer of a token.")
+
+
+class AuthorizationSettings(Section):
+    """What a caller may do."""
+
+    enabled: bool = Field(default=False, description="Check permissions.")
+    provider: str = Field(default="Claims", description="Name of the permission provider plugin.")
+    required_scopes: tuple[str, ...] = Field(
+        default=(), description="Scopes each token must carry."
+    )
+    permissions_claim_name: str = Field(
+        default="permissions", description="Claim that holds the caller's permissions."
+    )
+
+
+class McpSettings(Section):
+    """The MCP server for AI assistants."""
+
+    enabled: bool = Field(default=False, description="Serve MCP beside the API.")
+    server_name: str = Field(default="twinframe", description="Name shown to clients.")
+    version: str = Field(
+        default="", description="Version shown to clients; empty takes twinframe's."
+    )
+    resource_server_url: str = Field(default="", description="Public URL of the MCP server.")
+
+
+class SecretSettings(Section):
+    """Keys shared by all processes of an installation."""
+
+    token_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="Signs continuation tokens; empty takes the graph's own key.",
+    )
+
+
+class Settings(Section):
+    """The core's tree. The sections of plugins stand beside it in a `Configuration`."""
+
+    server: ServerSettings = ServerSettings()
+    json_: JsonSettings = JsonSettings()
+    cors: CorsSettings = CorsSettings()
+    logging: LoggingSettings = LoggingSettings()
+    storage: StorageSettings = StorageSettings()
+    graph: GraphSettings = GraphSettings()
+    query: QuerySettings = QuerySettings()
+    authentication: AuthenticationSettings = AuthenticationSettings()
+    authorization: AuthorizationSettings = AuthorizationSettings()
+    mcp: McpSettings = McpSettings()
+    secrets: SecretSettings = SecretSettings()
