@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,6 +29,7 @@ class SnapshotSettings(Section):
 
 
 GRAPHS: dict[Path, MemoryGraph] = {}  # stores of one process on one file share their graph
+TURN = threading.Lock()  # and take turns at writing it
 
 
 class SnapshotStore(MemoryStore):
@@ -46,13 +48,14 @@ class SnapshotStore(MemoryStore):
 
     def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
         """Run the works, then put the snapshot in place by rename before anybody is told."""
-        outcomes = super().write(works)
-        draft = self._file.with_suffix(".draft")
-        with draft.open("w", encoding="utf-8") as stream:
-            json.dump(dump(self), stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(self._file)
+        with TURN:
+            outcomes = super().write(works)
+            draft = self._file.with_suffix(".draft")
+            with draft.open("w", encoding="utf-8") as stream:
+                json.dump(dump(self), stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            draft.replace(self._file)
         return outcomes
 
 
