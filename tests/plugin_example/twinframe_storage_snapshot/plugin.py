@@ -1,11 +1,12 @@
 """A small storage plugin: the graph in memory, and a snapshot file written with every commit."""
 
-import json
 import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import orjson
 from pydantic import Field
 
 from twinframe import hookimpl
@@ -13,6 +14,7 @@ from twinframe.settings import Section
 from twinframe.storage.base import (
     GraphStore,
     GraphTransaction,
+    Instance,
     ModelRecord,
     Outcome,
     RelationshipRecord,
@@ -43,7 +45,9 @@ class SnapshotStore(MemoryStore):
         """Read the snapshot, unless another store of this process has read it."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         if self._file.exists() and not self.session().read_schema_version():
-            content = json.loads(self._file.read_text(encoding="utf-8"))
+            content = orjson.loads(self._file.read_bytes())
+            identity = content["instance"]
+            self._graph.instance = Instance(identity["id"], bytes.fromhex(identity["secret"]))
             super().write([lambda transaction: load(transaction, content)])
 
     def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
@@ -51,18 +55,20 @@ class SnapshotStore(MemoryStore):
         with TURN:
             outcomes = super().write(works)
             draft = self._file.with_suffix(".draft")
-            with draft.open("w", encoding="utf-8") as stream:
-                json.dump(dump(self), stream)
+            with draft.open("wb") as stream:
+                stream.write(orjson.dumps(dump(self)))
                 stream.flush()
                 os.fsync(stream.fileno())
             draft.replace(self._file)
         return outcomes
 
 
-def dump(store: GraphStore) -> dict[str, list[dict[str, object]]]:
-    """The whole graph as JSON: models by upload, twins, relationships."""
+def dump(store: GraphStore) -> dict[str, Any]:
+    """The whole graph as JSON: its identity, models by upload, twins, relationships."""
     session = store.session()
+    instance = session.read_instance()
     return {
+        "instance": {"id": instance.id, "secret": instance.secret.hex()},
         "models": [
             {
                 "document": record.document.decode(),
@@ -81,7 +87,7 @@ def dump(store: GraphStore) -> dict[str, list[dict[str, object]]]:
     }
 
 
-def load(transaction: GraphTransaction, content: dict[str, list[dict[str, object]]]) -> None:
+def load(transaction: GraphTransaction, content: dict[str, Any]) -> None:
     """Write what `dump` gave into an empty graph."""
     transaction.put_models([
         ModelRecord(
@@ -98,12 +104,12 @@ def load(transaction: GraphTransaction, content: dict[str, list[dict[str, object
     ])  # fmt: skip
     for twin in content["twins"]:
         transaction.put_twin(TwinRecord(
-            twin["$dtId"], twin["$metadata"]["$model"], twin["$etag"], json.dumps(twin).encode()
+            twin["$dtId"], twin["$metadata"]["$model"], twin["$etag"], orjson.dumps(twin)
         ))  # fmt: skip
     for edge in content["relationships"]:
         transaction.put_relationship(RelationshipRecord(
             edge["$sourceId"], edge["$relationshipId"], edge["$relationshipName"],
-            edge["$targetId"], edge["$etag"], json.dumps(edge).encode(),
+            edge["$targetId"], edge["$etag"], orjson.dumps(edge),
         ))  # fmt: skip
 
 
