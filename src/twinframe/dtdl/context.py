@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from twinframe.dtdl import dtmi
-from twinframe.dtdl.findings import Findings, Place, render_nearest, render_value
+from twinframe.dtdl.findings import Findings, Place, render_value
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.metamodel import AdjunctRule, LanguageRules, Vocabulary
 from twinframe.dtdl.rules import EXTENSIONS, LANGUAGES
@@ -210,7 +210,7 @@ class ContextReader:
             rule = "unresolvableContextVersion" if known else "unresolvableContextSpecifier"
             text = "is not known here"
         if rule:
-            near = render_nearest(specifier, EXTENSIONS)
+            near = self.findings.suggest(specifier, EXTENSIONS)
             self.findings.add(
                 rule, f"'@context' value '{specifier}' {text}.{near}", place, value=specifier
             )

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.context import Context
 from twinframe.dtdl.findings import Findings, Place, render_value
-from twinframe.dtdl.literals import render_known
 from twinframe.dtdl.metamodel import AdjunctRule
 from twinframe.dtdl.rules.core import ABSTRACT_ADJUNCTS
 
@@ -58,7 +57,7 @@ def parse_types(
         elif (wrong := judge_undefined_type(token, context)) is not None:
             types.broken = True
             rule, text = wrong
-            near = render_known(token, context.types)
+            near = findings.suggest(token, context.types, terms_only=True)
             findings.add(
                 rule,
                 f"'@type' has '{token}', which {text}.{near}",

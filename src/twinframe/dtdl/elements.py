@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.context import Context, ContextReader
 from twinframe.dtdl.cotypes import Types, judge_undefined_property, parse_types, render_types
-from twinframe.dtdl.findings import Findings, Place, render_nearest, render_value
+from twinframe.dtdl.findings import Findings, Place, render_value
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined, Reference, Value
 from twinframe.dtdl.langstrings import parse_lang_string
 from twinframe.dtdl.limits import ParserLimits
@@ -353,7 +353,8 @@ class ElementReader:
         rule, text = wrong
         self.findings.add(
             rule if element.undefined_types else "noTypeThatAllows",
-            f"{text}; a {element.cls} has {', '.join(sorted(rules))}.{render_nearest(key, rules)}",
+            f"{text}; a {element.cls} has {', '.join(sorted(rules))}."
+            + self.findings.suggest(key, rules),
             element.place.at(key),
             element=element.id,
             prop=key,
@@ -442,7 +443,7 @@ class ElementReader:
         self.findings.add(
             "badType" if text in context.known else "badDtmiOrTerm",
             f"has the value {render_value(text)}; it must be {_render_choice(rule)}."
-            f"{render_nearest(text, (t for t in rule.terms if not t.startswith('dtmi:')))}",
+            f"{self.findings.suggest(text, rule.terms, terms_only=True)}",
             place,
             element=element.id,
             prop=rule.name,

@@ -15,6 +15,10 @@ from twinframe.errors import ErrorDetail
 
 MAX_FINDINGS = 1000
 """Findings kept of one upload; what comes after them is only counted."""
+MAX_SUGGESTIONS = 50
+"""Findings of one upload that come with the nearest known name; comparing names is dear."""
+MAX_COMPARED = 1000
+"""Known names that are compared by likeness; among more, only another case is noticed."""
 
 Path: TypeAlias = "tuple[Path, str | int] | None"
 """Place in a document as a linked list towards its root: cheap to extend, rendered on demand."""
@@ -77,6 +81,8 @@ def render_nearest(name: object, known: Iterable[str]) -> str:
     lowered = {candidate.lower(): candidate for candidate in candidates}
     if (same := lowered.get(name.lower())) is not None:
         return f" Did you mean '{same}'?"
+    if len(candidates) > MAX_COMPARED:
+        return ""
     near = difflib.get_close_matches(name, candidates, n=1, cutoff=0.7)
     return f" Did you mean '{near[0]}'?" if near else ""
 
@@ -88,6 +94,16 @@ class Findings:
     muted: bool = False
     items: list[ModelFinding] = field(default_factory=list)
     dropped: int = 0
+    suggestions: int = 0
+
+    def suggest(self, name: object, known: Iterable[str], *, terms_only: bool = False) -> str:
+        """Return ` Did you mean 'x'?` while suggestions last; `terms_only` leaves out DTMIs."""
+        if self.muted or self.suggestions >= MAX_SUGGESTIONS:
+            return ""
+        self.suggestions += 1
+        if terms_only:
+            known = [term for term in known if not term.startswith("dtmi:")]
+        return render_nearest(name, known)
 
     def add(
         self,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from twinframe.dtdl.context import Context
-from twinframe.dtdl.findings import Findings, Place, render_nearest, render_value
+from twinframe.dtdl.findings import Findings, Place, render_value
 from twinframe.dtdl.metamodel import Kind, PropertyRule
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -224,8 +224,3 @@ def report(findings: Findings, subject: Subject, rule: str, text: str, value: ob
         prop=subject.rule.name,
         value=value,
     )
-
-
-def render_known(name: str, known: Mapping[str, object]) -> str:
-    """Return the nearest known term to `name` for a message; DTMIs are not offered."""
-    return render_nearest(name, (term for term in known if not term.startswith("dtmi:")))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from twinframe.dtdl.adjuncts import check_adjuncts, check_siblings
 from twinframe.dtdl.chains import Depths, measure_depths
-from twinframe.dtdl.findings import Findings, render_nearest, render_value
+from twinframe.dtdl.findings import Findings, render_value
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined, Reference
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.metamodel import ChainRule, PropertyRule
@@ -71,7 +71,7 @@ class Structure:
                 "unresolvedReference",
                 f"failed to resolve requisite references to {target_id} "
                 f"(referenced in {count} place{'' if count == 1 else 's'}); upload it first or in "
-                f"the same request.{render_nearest(target_id, interfaces)}",
+                f"the same request.{self.findings.suggest(target_id, interfaces)}",
                 first.place,
                 element=first.owner.id,
                 prop=first.rule.name,

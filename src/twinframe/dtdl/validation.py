@@ -17,6 +17,7 @@ _TWIN = "Twin"
 _ROOT_NAMES = frozenset({"$dtId", "$etag", "$metadata"})
 _PART_NAMES = frozenset({"$metadata"})
 _MAX_MISMATCHES = 20
+_MAX_DETAILS = 100
 
 
 def _detail(message: str) -> ErrorDetail:
@@ -48,6 +49,9 @@ class PropertySet:
                     details.append(self.explain_name(name))
             elif not test(value):
                 details += self.explain_value(name, value)
+            # SEC: explaining is dear; a document of nothing but errors must not occupy a worker.
+            if len(details) >= _MAX_DETAILS:
+                break
         return details
 
     def validate_one(self, name: str, value: object) -> list[ErrorDetail]:
@@ -121,7 +125,8 @@ class TwinValidator:
     """Validates instances of one interface; made by `compile_validator`, safe to share.
 
     Every method returns the violations in order of discovery, each with the code
-    `ValidationFailed`, and an empty list where there are none.
+    `ValidationFailed`, and an empty list where there are none; after a hundred of them it
+    stops looking.
     """
 
     interface: Interface
@@ -147,6 +152,8 @@ class TwinValidator:
                 details += self._validate_part(name, value)
             elif name not in _ROOT_NAMES:
                 details.append(root.explain_name(name))
+            if len(details) >= _MAX_DETAILS:
+                return details
         for name in components:
             if name not in document:
                 details.append(self._missing(name))
