@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from twinframe.permissions.base import PermissionProvider
     from twinframe.resourcetypes.base import ResourceType
-    from twinframe.settings import Section
+    from twinframe.settings import AuthorizationSettings, Section
     from twinframe.storage.base import GraphStore, QueryEngine
 
 hookspec = pluggy.HookspecMarker("twinframe")
@@ -33,8 +33,14 @@ def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
 
 
 @hookspec(firstresult=True)
-def twinframe_permission_provider(settings: Section) -> PermissionProvider | None:
-    """The provider that says which permissions a caller has."""
+def twinframe_permission_provider(
+    settings: Section, authorization: AuthorizationSettings
+) -> PermissionProvider | None:
+    """The provider that says which permissions a caller has.
+
+    `settings` is the plugin's own section (an empty `Section` if it has none), `authorization` the
+    core's section, which all providers share.
+    """
 
 
 @hookspec

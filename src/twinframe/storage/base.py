@@ -115,11 +115,13 @@ class StoreTraits:
     """What the service must know of a store to place its work.
 
     `point_reads`: where reads by id run. `largest_batch`: most writes of one `write` call that gain
-    from being committed together.
+    from being committed together. `shared`: whether several processes that open the graph see one
+    and the same; a store of one process is served by one worker only.
     """
 
     point_reads: Placement
     largest_batch: int = 128
+    shared: bool = True
 
 
 # --- reading ---------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ class MemoryGraph:
 class MemoryStore(GraphStore):
     """A store over a `MemoryGraph`, a new one unless given; the data lives as long as it."""
 
-    traits = StoreTraits(point_reads=Placement.INLINE)
+    traits = StoreTraits(point_reads=Placement.INLINE, shared=False)
 
     def __init__(self, graph: MemoryGraph | None = None) -> None:
         self._graph = graph or MemoryGraph()

@@ -13,7 +13,7 @@ from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE
 from twinframe.hooks.sections import build_places, build_section_path, read_section_class
 from twinframe.permissions.base import PermissionProvider
 from twinframe.resourcetypes.base import ResourceType
-from twinframe.settings import load_settings
+from twinframe.settings import AuthorizationSettings, load_settings
 
 Install = Callable[..., None]
 
@@ -42,7 +42,8 @@ def twinframe_permission_provider(settings):
 def build_provider(name: str, settings: object = None) -> PermissionProvider:
     plugin = load_plugin(build_manager(), PERMISSION_PROVIDER, name)
     hook = "twinframe_permission_provider"
-    return plugin.build(hook, PermissionProvider, settings=settings)  # type: ignore[type-abstract]  # only for isinstance
+    shared = AuthorizationSettings()
+    return plugin.build(hook, PermissionProvider, settings=settings, authorization=shared)  # type: ignore[type-abstract]  # only for isinstance
 
 
 def refuse(install: Install, source: str, module: str) -> str:
