@@ -1,0 +1,94 @@
+"""Places a store's work: point reads where they are cheap, writes in one thread, scans in others.
+
+It knows no engine and no transport; what a store costs it learns from `StoreTraits`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from twinframe.errors import StorageError
+from twinframe.settings import StorageSettings
+from twinframe.storage.base import GraphSession, GraphStore, Placement, Work
+from twinframe.storage.runner_reads import ReadThreads
+from twinframe.storage.runner_writes import WriteThread
+
+T = TypeVar("T")
+
+_POOL_THREADS: Final = 8
+
+
+class StoreRunner:
+    """The one way of a service's event loop to an open store.
+
+    Use it from one event loop. Threads start with the first work of their kind, so a runner may be
+    made before the process forks. Errors of the work arrive unchanged where it was awaited.
+    """
+
+    def __init__(self, store: GraphStore, settings: StorageSettings) -> None:
+        self._store = store
+        self._inline: GraphSession | None = None
+        self._writes = WriteThread(store, limit=settings.write_queue, wait=settings.write_wait)
+        self._scans = ReadThreads(
+            store,
+            name="scan",
+            count=settings.query_threads,
+            limit=settings.query_queue,
+            niced=True,
+        )
+        self._pool: ReadThreads | None = None
+        if store.traits.point_reads is Placement.POOL:
+            self._pool = ReadThreads(
+                store, name="read", count=_POOL_THREADS, limit=settings.query_queue, niced=False
+            )
+
+    async def read(self, read: Callable[[GraphSession], T]) -> T:
+        """Run reads by id, on the event loop itself if the store's traits say so.
+
+        `read` must not keep the session. `StorageBusy` when too many reads wait for the pool.
+        """
+        if self._pool is not None:
+            return await self._pool.run(read)
+        try:
+            return read(self._inline or self._open_inline())
+        except StorageError:
+            self._close_inline()  # the next read opens anew: an I/O error may stick to a session
+            raise
+
+    async def write(self, work: Work[T]) -> T:
+        """Run `work` in the next batch; returns when it is committed.
+
+        `StorageBusy` when the queue is full or the work did not start within `write_wait`; then it
+        never will. A caller that is cancelled withdraws a work that has not started.
+        """
+        return await self._writes.run(work)
+
+    async def scan(
+        self,
+        read: Callable[[GraphSession], T],
+        timeout: float,  # noqa: ASYNC109  (interrupts the statement, not the await)
+    ) -> T:
+        """Run what may scan, inside one snapshot, in a niced thread, for at most `timeout` seconds.
+
+        The time counts from now, waiting included: `QueryTimeout` when it passes while running,
+        `StorageBusy` when the queue is full or it passes before.
+        """
+        return await self._scans.run(read, timeout)
+
+    async def close(self) -> None:
+        """Finish what was accepted, refuse the rest, end the threads. The store stays open."""
+        await self._writes.close()
+        await self._scans.close()
+        if self._pool is not None:
+            await self._pool.close()
+        self._close_inline()
+
+    def _open_inline(self) -> GraphSession:
+        self._inline = self._store.session()
+        return self._inline
+
+    def _close_inline(self) -> None:
+        if self._inline is not None:
+            self._inline.close()
+            self._inline = None

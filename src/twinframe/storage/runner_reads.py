@@ -1,0 +1,148 @@
+"""Threads that read: each with its own session, behind one bounded queue. It knows no engine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, Final, TypeVar, cast
+
+from twinframe.errors import StorageBusy, StorageError
+from twinframe.storage.base import GraphSession, GraphStore
+from twinframe.storage.runner_writes import fail_future
+
+T = TypeVar("T")
+
+_NICE: Final = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PendingRead:
+    """A read and the future of its caller; `deadline` is of `time.monotonic`, None is none."""
+
+    read: Callable[[GraphSession], Any]
+    future: asyncio.Future[Any]
+    deadline: float | None
+
+
+class ReadThreads:
+    """A fixed number of threads, started with the first read.
+
+    PERF: `niced` threads give way to the event loop and the writer: with eight clients that scan
+    without pause, point reads then keep their rate, and lose most of it otherwise.
+    """
+
+    def __init__(
+        self, store: GraphStore, *, name: str, count: int, limit: int, niced: bool
+    ) -> None:
+        self._store = store
+        self._name = name
+        self._count = count
+        self._limit = limit
+        self._niced = niced
+        self._queue: SimpleQueue[PendingRead | None] = SimpleQueue()
+        self._open = 0
+        self._threads: list[threading.Thread] = []
+        self._ended: asyncio.Future[None] | None = None
+        self._running = count
+        self._closed = False
+
+    async def run(
+        self,
+        read: Callable[[GraphSession], T],
+        timeout: float | None = None,  # noqa: ASYNC109  (interrupts the statement, not the await)
+    ) -> T:
+        """Run `read` in one of the threads; with `timeout` inside a snapshot with that deadline."""
+        loop = asyncio.get_running_loop()
+        if self._closed:
+            raise StorageBusy("The service is stopping and takes no more reads.")
+        if self._open >= self._limit + self._count:
+            raise StorageBusy(
+                f"{self._limit} queries wait already (Storage__QueryQueue); try again."
+            )
+        if not self._threads:
+            self._start(loop)
+        future: asyncio.Future[T] = loop.create_future()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        self._open += 1
+        self._queue.put(PendingRead(read, future, deadline))
+        return await future
+
+    async def close(self) -> None:
+        """Finish what was accepted and end the threads."""
+        self._closed = True
+        if self._ended is None:
+            return
+        for _ in self._threads:
+            self._queue.put(None)
+        await asyncio.shield(self._ended)
+        for thread in self._threads:
+            thread.join()
+
+    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._ended = loop.create_future()
+        for number in range(self._count):
+            name = f"twinframe-{self._name}-{number}"
+            thread = threading.Thread(target=self._serve, args=(loop,), name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _settle(self, pending: PendingRead, result: object, error: BaseException | None) -> None:
+        self._open -= 1
+        if error is not None:
+            fail_future(pending.future, error)
+        elif not pending.future.done():
+            pending.future.set_result(result)
+
+    def _end(self) -> None:
+        self._running -= 1
+        if not self._running and self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+
+    # --- in the threads -----------------------------------------------------------------------
+
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._niced and sys.platform == "linux":  # elsewhere priorities are of processes only
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+        try:
+            self._serve_session(loop)
+            loop.call_soon_threadsafe(self._end)
+        except RuntimeError:  # the loop was closed without `close`: nobody is left to be told
+            return
+
+    def _serve_session(self, loop: asyncio.AbstractEventLoop) -> None:
+        session: GraphSession | None = None
+        try:
+            while (pending := self._queue.get()) is not None:
+                result: object = None
+                error: BaseException | None = None
+                try:
+                    if session is None:
+                        session = self._store.session()
+                    result = _run(session, pending)
+                except Exception as raised:  # noqa: BLE001  (the job runner survives any read)
+                    error = raised
+                    if isinstance(raised, StorageError) and session is not None:
+                        session.close()  # an I/O error may stick to a session
+                        session = None
+                loop.call_soon_threadsafe(self._settle, pending, result, error)
+                del pending, result, error  # an idle thread keeps no answer alive
+        finally:
+            if session is not None:
+                session.close()
+
+
+def _run(session: GraphSession, pending: PendingRead) -> object:
+    if pending.future.cancelled():
+        return None
+    if pending.deadline is None:
+        return cast("object", pending.read(session))
+    if time.monotonic() >= pending.deadline:
+        raise StorageBusy("The query waited for a free thread until its time was over; try again.")
+    with session.snapshot(pending.deadline):
+        return cast("object", pending.read(session))

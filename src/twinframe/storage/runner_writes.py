@@ -1,0 +1,189 @@
+"""The one writing thread of a process: what waits is written as one batch. It knows no engine."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Sequence
+from queue import Empty, SimpleQueue
+from typing import TypeVar, cast
+
+from twinframe.errors import StorageBusy
+from twinframe.storage.base import GraphStore, GraphTransaction, Outcome, Work
+
+T = TypeVar("T")
+
+
+class PendingWrite:
+    """A work, the future of its caller, and whether it may still be withdrawn."""
+
+    __slots__ = ("_claim", "_started", "deadline", "future", "work")
+
+    def __init__(self, work: Work[object], future: asyncio.Future[object], deadline: float) -> None:
+        self.work = work
+        self.future = future
+        self.deadline = deadline
+        # PERF: whoever pops the item has it; a list's pop is atomic, a lock would cost more.
+        self._claim: list[None] = [None]
+        self._started = False
+
+    def claim(self) -> bool:
+        """Whether the caller, and nobody before it, decides what becomes of the work."""
+        try:
+            self._claim.pop()
+        except IndexError:
+            return False
+        return True
+
+    def is_open(self) -> bool:
+        """Whether it was neither started nor withdrawn."""
+        return bool(self._claim)
+
+    def start(self, transaction: GraphTransaction) -> object:
+        """What the store runs, perhaps more than once; `StorageBusy` when it was withdrawn."""
+        if not self._started:
+            if not self.claim():
+                raise StorageBusy("The write was withdrawn before its turn came.")
+            self._started = True
+        return self.work(transaction)
+
+
+Written = tuple[PendingWrite, Outcome[object]]
+
+
+def fail_future(future: asyncio.Future[T], error: BaseException) -> None:
+    """Let the awaiting caller have `error`, unless it went away."""
+    if future.done():
+        return
+    if isinstance(error, StopIteration):  # asyncio refuses it in a future
+        translated = RuntimeError(f"The work raised {error!r}.")
+        translated.__cause__ = error
+        error = translated
+    future.set_exception(error)
+
+
+class WriteThread:
+    """Writes works in their order of arrival, at most the store's `largest_batch` a commit.
+
+    Everything but `_serve` and what it calls runs on the event loop, so that only the queue and
+    each work's claim are shared with the thread.
+    """
+
+    def __init__(self, store: GraphStore, *, limit: int, wait: float) -> None:
+        self._store = store
+        self._largest = store.traits.largest_batch
+        self._limit = limit
+        self._wait = wait
+        self._queue: SimpleQueue[PendingWrite | None] = SimpleQueue()
+        self._accepted: deque[PendingWrite] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._ended: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    async def run(self, work: Work[T]) -> T:
+        """Have `work` written; its result once it is committed."""
+        loop = self._loop or self._start()
+        if self._closed:
+            raise StorageBusy("The service is stopping and takes no more writes.")
+        if len(self._accepted) >= self._limit:
+            raise StorageBusy(
+                f"{self._limit} writes wait already (Storage__WriteQueue); try again."
+            )
+        future: asyncio.Future[object] = loop.create_future()
+        pending = PendingWrite(work, future, loop.time() + self._wait)
+        self._accepted.append(pending)
+        self._queue.put(pending)
+        if self._timer is None:
+            self._timer = loop.call_at(pending.deadline, self._withdraw_late)
+        try:
+            return cast("T", await future)
+        except asyncio.CancelledError:
+            pending.claim()
+            raise
+
+    async def close(self) -> None:
+        """Write what was accepted and end the thread."""
+        self._closed = True
+        if self._thread is None or self._ended is None:
+            return
+        self._queue.put(None)
+        await asyncio.shield(self._ended)
+        self._thread.join()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _start(self) -> asyncio.AbstractEventLoop:
+        self._loop = loop = asyncio.get_running_loop()
+        self._ended = loop.create_future()
+        self._thread = threading.Thread(
+            target=self._serve, args=(loop,), name="twinframe-write", daemon=True
+        )
+        self._thread.start()
+        return loop
+
+    def _withdraw_late(self) -> None:
+        """Give up works that have waited too long; one timer serves all, since all wait as long."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        self._timer = None
+        for pending in self._accepted:
+            if pending.deadline > now:
+                self._timer = loop.call_at(pending.deadline, self._withdraw_late)
+                return
+            if pending.claim():
+                late = f"The write did not get its turn in {self._wait:g} s; try again."
+                fail_future(pending.future, StorageBusy(late))
+
+    def _settle(self, count: int, written: Sequence[Written]) -> None:
+        for _ in range(count):  # batches end in the order in which works were accepted
+            self._accepted.popleft()
+        for pending, outcome in written:
+            if outcome.error is None:
+                if not pending.future.done():
+                    pending.future.set_result(outcome.result)
+            else:
+                fail_future(pending.future, outcome.error)
+
+    # --- in the writing thread --------------------------------------------------------------
+
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        going = True
+        try:
+            while going:
+                batch, going = self._collect()
+                if batch:
+                    loop.call_soon_threadsafe(self._settle, len(batch), self._write(batch))
+            loop.call_soon_threadsafe(self._end)
+        except RuntimeError:  # the loop was closed without `close`: nobody is left to be told
+            return
+
+    def _collect(self) -> tuple[list[PendingWrite], bool]:
+        """What waits, after waiting for a first one; and whether more may come."""
+        batch: list[PendingWrite] = []
+        pending = self._queue.get()
+        while pending is not None:
+            batch.append(pending)
+            if len(batch) == self._largest:
+                return batch, True
+            try:
+                pending = self._queue.get_nowait()
+            except Empty:
+                return batch, True
+        return batch, False
+
+    def _write(self, batch: Sequence[PendingWrite]) -> Sequence[Written]:
+        wanted = [pending for pending in batch if pending.is_open()]
+        if not wanted:
+            return ()
+        try:
+            outcomes = self._store.write([pending.start for pending in wanted])
+        except Exception as error:  # noqa: BLE001  (the job runner survives whatever a store does)
+            outcomes = [Outcome(error=error)] * len(wanted)
+        return list(zip(wanted, outcomes, strict=True))
+
+    def _end(self) -> None:
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)

@@ -1,0 +1,211 @@
+"""Where reads run, what waits for a thread, and what a deadline does to it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+
+from twinframe.cypher.algebra import Direction
+from twinframe.errors import QueryTimeout, StorageBusy, StorageError
+from twinframe.settings import StorageSettings
+from twinframe.storage.base import GraphSession, Placement, StoreTraits
+from twinframe.storage.memory import MemoryStore
+from twinframe.storage.runner import StoreRunner
+
+
+class CountingStore(MemoryStore):
+    """Counts the sessions that are open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened = 0
+        self.closed = 0
+        self.deadlines: list[float | None] = []
+
+    def session(self) -> GraphSession:
+        """A session that tells when it is closed and which deadlines it was given."""
+        self.opened += 1
+        session = super().session()
+        snapshot = session.snapshot
+
+        def close() -> None:
+            self.closed += 1
+
+        @contextmanager
+        def noted(deadline: float | None = None) -> Iterator[None]:
+            self.deadlines.append(deadline)
+            with snapshot(deadline):
+                yield
+
+        def give(deadline: float | None = None) -> AbstractContextManager[None]:
+            return noted(deadline)
+
+        vars(session).update(close=close, snapshot=give)
+        return session
+
+
+class PooledStore(CountingStore):
+    """A store whose point reads wait for a network."""
+
+    traits = StoreTraits(point_reads=Placement.POOL)
+
+
+def read_thread(_: GraphSession) -> int:
+    return threading.get_ident()
+
+
+def test_point_reads_of_an_inline_store_run_on_the_event_loop_with_one_session() -> None:
+    async def main() -> None:
+        store = CountingStore()
+        runner = StoreRunner(store, StorageSettings())
+        assert {await runner.read(read_thread) for _ in range(5)} == {threading.get_ident()}
+        await runner.close()
+        assert (store.opened, store.closed) == (1, 1)
+
+    asyncio.run(main())
+
+
+def test_point_reads_of_a_pooled_store_run_in_other_threads() -> None:
+    async def main() -> None:
+        store = PooledStore()
+        runner = StoreRunner(store, StorageSettings())
+        assert threading.get_ident() not in {await runner.read(read_thread) for _ in range(5)}
+        await runner.close()
+        assert store.opened == store.closed > 0
+        assert store.deadlines == []
+
+    asyncio.run(main())
+
+
+def test_an_inline_session_is_opened_anew_after_a_storage_error() -> None:
+    def fail(_: GraphSession) -> None:
+        raise StorageError("I/O error")
+
+    async def main() -> None:
+        store = CountingStore()
+        runner = StoreRunner(store, StorageSettings())
+        with pytest.raises(StorageError):
+            await runner.read(fail)
+        assert store.closed == 1
+        await runner.read(read_thread)
+        assert store.opened == 2
+        await runner.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of single threads")
+def test_scans_run_in_niced_threads_inside_a_snapshot_with_a_deadline() -> None:
+    def read_nice(_: GraphSession) -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    async def main() -> None:
+        store = CountingStore()
+        runner = StoreRunner(store, StorageSettings())
+        before = time.monotonic()
+        assert await runner.scan(read_nice, 30) > os.getpriority(os.PRIO_PROCESS, 0)
+        (deadline,) = store.deadlines
+        assert deadline is not None
+        assert before + 30 <= deadline <= time.monotonic() + 30
+        await runner.close()
+
+    asyncio.run(main())
+
+
+def test_a_scan_past_its_deadline_is_a_query_timeout_and_the_thread_lives() -> None:
+    def endless(session: GraphSession) -> None:
+        while True:
+            list(session.read_nodes(["none"]))
+            list(session.read_hops(["none"], Direction.BOTH, []))
+
+    async def main() -> None:
+        runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
+        with pytest.raises(QueryTimeout):
+            await runner.scan(endless, 0.05)
+        assert await runner.scan(lambda _: 1, 5) == 1
+        await runner.close()
+
+    asyncio.run(main())
+
+
+def test_a_full_queue_refuses_the_next_scan_and_closing_finishes_the_accepted_ones() -> None:
+    gate, entered = threading.Event(), threading.Event()
+
+    def wait(_: GraphSession) -> str:
+        entered.set()
+        gate.wait()
+        return "done"
+
+    async def main() -> None:
+        store = CountingStore()
+        runner = StoreRunner(store, StorageSettings(query_threads=1, query_queue=2))
+        accepted = [asyncio.create_task(runner.scan(wait, 60)) for _ in range(3)]
+        await asyncio.to_thread(entered.wait)
+        with pytest.raises(StorageBusy, match="Storage__QueryQueue"):
+            await runner.scan(wait, 60)
+        closing = asyncio.create_task(runner.close())
+        await asyncio.sleep(0)
+        with pytest.raises(StorageBusy, match="stopping"):
+            await runner.scan(wait, 60)
+        gate.set()
+        await closing
+        assert [task.result() for task in accepted] == ["done"] * 3
+        assert (store.opened, store.closed) == (1, 1)
+
+    asyncio.run(main())
+
+
+def test_a_scan_whose_time_passes_in_the_queue_is_never_run() -> None:
+    gate, entered = threading.Event(), threading.Event()
+    ran: list[bool] = []
+
+    def wait(_: GraphSession) -> None:
+        entered.set()
+        gate.wait()
+
+    async def main() -> None:
+        runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
+        blocking = asyncio.create_task(runner.scan(wait, 60))
+        await asyncio.to_thread(entered.wait)
+        late = asyncio.create_task(runner.scan(lambda _: ran.append(True), 0.01))
+        await asyncio.sleep(0.05)
+        gate.set()
+        await blocking
+        with pytest.raises(StorageBusy):
+            await late
+        await runner.close()
+        assert ran == []
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_scan_that_still_waits_is_never_run() -> None:
+    gate, entered = threading.Event(), threading.Event()
+    ran: list[bool] = []
+
+    def wait(_: GraphSession) -> None:
+        entered.set()
+        gate.wait()
+
+    async def main() -> None:
+        runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
+        blocking = asyncio.create_task(runner.scan(wait, 60))
+        await asyncio.to_thread(entered.wait)
+        gone = asyncio.create_task(runner.scan(lambda _: ran.append(True), 60))
+        await asyncio.sleep(0)
+        gone.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await gone
+        gate.set()
+        await blocking
+        await runner.close()
+        assert ran == []
+
+    asyncio.run(main())
