@@ -17,7 +17,7 @@ from twinframe.dtdl.rules import EXTENSIONS, LANGUAGES
 from twinframe.dtdl.rules.core import ABSTRACT_CLASSES
 
 _RESERVED = ("dtmi:dtdl:", "dtmi:standard:")
-_LANGUAGE = re.compile(r"dtmi:dtdl:context;([0-9]+)")
+_LANGUAGE = re.compile(r"dtmi:dtdl:context;([1-9][0-9]{0,8})")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,36 +136,11 @@ class ContextReader:
         return specifiers
 
     def _build(self, specifiers: list[str], parent: Context | None, place: Place) -> Context | None:
-        rules = parent.rules if parent else None
+        rules, broken = self._choose_language(specifiers, parent, place)
+        if rules is None or broken:
+            return Context(rules) if rules else None
         vocabularies = list(parent.vocabularies) if parent else []
         incomplete = parent.incomplete if parent else False
-        leading: list[str] = []
-        for position, specifier in enumerate(specifiers):
-            at = place.at(position)
-            if (match := _LANGUAGE.fullmatch(specifier)) is not None:
-                if (found := self._language(int(match[1]), specifier, at)) is None:
-                    return None
-                if leading and (rules or not found.affiliates_first or not _all_known(leading)):
-                    self.findings.add(
-                        "dtdlContextFollowsAffiliate" if rules else "missingDtdlContext",
-                        f"'@context' has '{specifier}' after '{leading[-1]}'; "
-                        "the DTDL context must come first",
-                        at,
-                        value=specifier,
-                    )
-                    return Context(found)
-                rules = found
-                continue
-            leading.append(specifier)
-        if rules is None:
-            self.findings.add(
-                "missingDtdlContext",
-                "'@context' has no DTDL context; "
-                "its first value must be one, such as 'dtmi:dtdl:context;3'",
-                place,
-                value=specifiers,
-            )
-            return None
         for position, specifier in enumerate(specifiers):
             if _LANGUAGE.fullmatch(specifier) is not None:
                 continue
@@ -175,6 +150,40 @@ class ContextReader:
             elif vocabulary not in vocabularies:
                 vocabularies.append(vocabulary)
         return Context(rules, tuple(vocabularies), incomplete)
+
+    def _choose_language(
+        self, specifiers: list[str], parent: Context | None, place: Place
+    ) -> tuple[LanguageRules | None, bool]:
+        """Return the rules in force and whether a finding was made; the last version wins."""
+        rules = parent.rules if parent else None
+        leading: list[str] = []
+        for position, specifier in enumerate(specifiers):
+            match = _LANGUAGE.fullmatch(specifier)
+            if match is None:
+                leading.append(specifier)
+                continue
+            found = self._language(int(match[1]), specifier, place.at(position))
+            if found is None:
+                return None, True
+            if leading and (rules or not found.affiliates_first or not _all_known(leading)):
+                self.findings.add(
+                    "dtdlContextFollowsAffiliate" if rules else "missingDtdlContext",
+                    f"'@context' has '{specifier}' after '{leading[-1]}'; "
+                    "the DTDL context must come first",
+                    place.at(position),
+                    value=specifier,
+                )
+                return found, True
+            rules = found
+        if rules is None:
+            self.findings.add(
+                "missingDtdlContext",
+                "'@context' has no DTDL context; "
+                "its first value must be one, such as 'dtmi:dtdl:context;3'",
+                place,
+                value=specifiers,
+            )
+        return rules, False
 
     def _language(self, version: int, specifier: str, place: Place) -> LanguageRules | None:
         rules = LANGUAGES.get(version)

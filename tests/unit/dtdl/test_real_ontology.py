@@ -25,7 +25,7 @@ def test_every_interface_of_the_ontology_loads(ontology: ModelSet) -> None:
 def test_every_interface_of_the_ontology_compiles_to_a_validator(ontology: ModelSet) -> None:
     for interface in ontology.interfaces.values():
         validator = compile_validator(interface, ontology.interfaces.__getitem__)
-        parts = {name: {} for name in interface.components}
+        parts: dict[str, object] = {name: {} for name in interface.components}
         assert validator.validate_twin({"$metadata": {}, **parts}) == []
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from twinframe.dtdl import GeospatialSchema, PrimitiveSchema, compile_test, list_mismatches
 
-CONFORMING = {
+CONFORMING: dict[str, list[object]] = {
     "boolean": [True, False],
     "integer": [0, -0, 2**31 - 1, -(2**31)],
     "long": [2**31, 2**63 - 1, -(2**63)],
@@ -18,7 +18,7 @@ CONFORMING = {
     "dateTime": ["2024-02-29T12:00:00Z", "1980-01-01T06:00:00.00015-01:15"],
     "duration": ["P1Y", "P1Y2M3DT4H5M6S", "PT0.5S", "P0.5Y", "P2W", "P1W2D", "PT36H", "PT1,5M"],
 }
-REFUSED = {
+REFUSED: dict[str, list[object]] = {
     "boolean": [0, 1, "true", None],
     "integer": [1.0, 2**31, -(2**31) - 1, True, "3", None],
     "long": [1.0, 2**63, False],

@@ -32,13 +32,19 @@ ABSTRACT_CLASSES = (
     *(f"{name[0].upper()}{name[1:]}" for name in PRIMITIVES),
 )
 """Classes of the language that no element can have."""
+COMMAND_TYPES = ("synchronous", "asynchronous")
+MAX_INTERFACE_ID = 128
 ABSTRACT_ADJUNCTS = ("SemanticType", "QuantitativeType", "SemanticUnit")
 _NAME_TEXT = "a letter, then letters, digits and underscores, not ending in an underscore"
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The numbers in which the versions differ; None is no bound. Lengths are in characters."""
+    """The numbers in which the versions differ; None is no bound. Lengths are in characters.
+
+    `parts_min` is how many values an Enum and fields an Object need at least; `request` and
+    `response` are the classes of what a Command takes and returns.
+    """
 
     version: int
     name_length: int
@@ -47,7 +53,7 @@ class Figures:
     contents: int | None
     extends: int | None
     enum_values: int | None
-    enum_values_min: int
+    parts_min: int
     fields: int | None
     relationship_properties: int | None
     max_multiplicity: int | None
@@ -93,38 +99,46 @@ def _one(name: str, cls: str, *, required: bool = False, infer: bool = False) ->
     )
 
 
-def build_classes(figures: Figures) -> dict[str, ClassRule]:
-    """Return the classes of one version by name."""
-    v = figures.version
-    entity = (
+def _entity(figures: Figures) -> tuple[PropertyRule, ...]:
+    return (
         PropertyRule("comment", Kind.STRING, max_length=figures.text_length),
         PropertyRule("description", Kind.LANG_STRING, max_length=figures.text_length),
         PropertyRule("displayName", Kind.LANG_STRING, max_length=figures.display_name_length),
     )
-    named = (
-        *entity,
-        PropertyRule(
-            "name",
-            Kind.STRING,
-            required=True,
-            max_length=figures.name_length,
-            pattern=_NAME,
-            pattern_text=_NAME_TEXT,
-        ),
+
+
+def _named(figures: Figures) -> tuple[PropertyRule, ...]:
+    name = PropertyRule(
+        "name",
+        Kind.STRING,
+        required=True,
+        max_length=figures.name_length,
+        pattern=_NAME,
+        pattern_text=_NAME_TEXT,
     )
-    writable = PropertyRule("writable", Kind.BOOLEAN)
-    by_name = {"unique": ("name",), "by_name": True}
-    command_types = {name: name for name in ("synchronous", "asynchronous")}
-    command_types |= {f"dtmi:dtdl:instance:CommandType:{n};{v}": n for n in list(command_types)}
-    table: dict[str, tuple[PropertyRule, ...]] = {
+    return (*_entity(figures), name)
+
+
+_BY_NAME = {"unique": ("name",), "by_name": True}
+_WRITABLE = PropertyRule("writable", Kind.BOOLEAN)
+
+
+def _content_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
+    v = figures.version
+    named = _named(figures)
+    command_types = {name: name for name in COMMAND_TYPES}
+    command_types |= {f"dtmi:dtdl:instance:CommandType:{n};{v}": n for n in COMMAND_TYPES}
+    most = figures.max_multiplicity
+    bound = figures.relationship_properties
+    return {
         "Interface": (
-            *entity,
-            _elements("contents", *CONTENTS, max_count=figures.contents, **by_name),
+            *_entity(figures),
+            _elements("contents", *CONTENTS, max_count=figures.contents, **_BY_NAME),
             _elements("extends", "Interface", max_count=figures.extends, id_required=True),
             _elements("schemas", *COMPLEX_SCHEMAS, id_required=True, same_version=True),
         ),
         "Telemetry": (*named, _schema(v)),
-        "Property": (*named, _schema(v), writable),
+        "Property": (*named, _schema(v), _WRITABLE),
         "Command": (
             *named,
             PropertyRule("commandType", Kind.ELEMENT, terms=command_types),
@@ -137,16 +151,28 @@ def build_classes(figures: Figures) -> dict[str, ClassRule]:
         ),
         "Relationship": (
             *named,
-            PropertyRule(
-                "maxMultiplicity", Kind.INTEGER, minimum=1, maximum=figures.max_multiplicity
-            ),
+            PropertyRule("maxMultiplicity", Kind.INTEGER, minimum=1, maximum=most),
             PropertyRule("minMultiplicity", Kind.INTEGER, exact=0),
-            _elements(
-                "properties", "Property", max_count=figures.relationship_properties, **by_name
-            ),
+            _elements("properties", "Property", max_count=bound, **_BY_NAME),
             PropertyRule("target", Kind.IDENTIFIER),
-            writable,
+            _WRITABLE,
         ),
+        figures.request: (*named, _schema(v)),
+        figures.response: (*named, _schema(v)),
+    }
+
+
+def _schema_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
+    v = figures.version
+    entity, named = _entity(figures), _named(figures)
+    parts = {
+        "required": figures.parts_min > 0,
+        "min_count": figures.parts_min,
+        "same_version": True,
+        "by_name": True,
+    }
+    unique = ("name", "enumValue")
+    return {
         "Array": (*entity, replace(_schema(v), name="elementSchema")),
         "Enum": (
             *entity,
@@ -154,12 +180,9 @@ def build_classes(figures: Figures) -> dict[str, ClassRule]:
                 "enumValues",
                 "EnumValue",
                 infer="EnumValue",
-                required=figures.enum_values_min > 0,
-                min_count=figures.enum_values_min,
                 max_count=figures.enum_values,
-                same_version=True,
-                unique=("name", "enumValue"),
-                by_name=True,
+                unique=unique,
+                **parts,
             ),
             replace(_schema(v, only=("integer", "string")), name="valueSchema"),
         ),
@@ -177,21 +200,23 @@ def build_classes(figures: Figures) -> dict[str, ClassRule]:
                 "fields",
                 "Field",
                 infer="Field",
-                required=figures.enum_values_min > 0,
-                min_count=figures.enum_values_min,
                 max_count=figures.fields,
-                same_version=True,
-                **by_name,
+                unique=("name",),
+                **parts,
             ),
         ),
         "Field": (*named, _schema(v)),
     }
-    table |= {payload: (*named, _schema(v)) for payload in (figures.request, figures.response)}
+
+
+def build_classes(figures: Figures) -> dict[str, ClassRule]:
+    """Return the classes of one version by name."""
+    table = _content_table(figures) | _schema_table(figures)
     return {
         name: ClassRule(
             name,
             {rule.name: rule for rule in rules},
-            128 if name == "Interface" else dtmi.MAX_LENGTH,
+            MAX_INTERFACE_ID if name == "Interface" else dtmi.MAX_LENGTH,
         )
         for name, rules in table.items()
     }
