@@ -1,0 +1,50 @@
+"""Use cases of components, the parts of twins. Storing them is the twins' matter."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import orjson
+
+from twinframe.errors import ComponentNotFound
+from twinframe.graph.context import GraphContext
+from twinframe.graph.twin_documents import JsonObject, list_parts
+from twinframe.graph.twins import Twins
+from twinframe.model.etags import parse_if_match
+from twinframe.model.ids import parse_component_name
+from twinframe.model.patches import parse_patch
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import StoredDocument
+
+
+class Components:
+    """Reading and patching components; their etag is the twin's."""
+
+    def __init__(self, context: GraphContext, twins: Twins) -> None:
+        self._context = context
+        self._twins = twins
+
+    async def read_component(self, twin_id: str, name: str) -> StoredDocument:
+        """The component with its `$metadata` and the twin's etag.
+
+        Errors: `InvalidArgument`, `TwinNotFound`, `ComponentNotFound`.
+        """
+        parse_component_name(name)
+        stored = await self._twins.read_twin(twin_id)
+        twin = cast("JsonObject", orjson.loads(stored.body))
+        if name not in list_parts(twin):
+            raise ComponentNotFound(twin_id, name)
+        return StoredDocument(stored.etag, orjson.dumps(twin[name]))
+
+    async def patch_component(
+        self, twin_id: str, name: str, patch: JsonValue, if_match: str | None = None
+    ) -> str:
+        """Apply a JSON Patch whose paths start in the component; the twin's new etag.
+
+        Errors: as patching a twin; an unknown component is `JsonPatchInvalid` (SPEC: recorded).
+        """
+        condition = parse_if_match(if_match)
+        parse_component_name(name)
+        most = self._context.settings.graph.max_patch_operations
+        operations = parse_patch(patch, max_operations=most, under=(name,))
+        return await self._twins.write_patch(twin_id, operations, condition, part=name)

@@ -1,0 +1,43 @@
+"""What the use cases of one graph share: store, settings, models, clock. It does no work itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from twinframe.graph.model_cache import ModelCache
+from twinframe.graph.paging import Listing, PageSizes
+from twinframe.graph.ports import StoreRunner
+from twinframe.graph.tokens import TokenSigner
+from twinframe.model.clock import Clock, read_clock
+from twinframe.model.values import JsonValue
+from twinframe.settings import Settings
+
+
+@dataclass(slots=True)
+class GraphContext:
+    """One graph as a worker serves it."""
+
+    runner: StoreRunner
+    settings: Settings
+    clock: Clock = read_clock
+    models: ModelCache = field(default_factory=ModelCache)
+    _signer: TokenSigner | None = None
+
+    async def read_signer(self) -> TokenSigner:
+        """The signer of continuation tokens; its secret is the setting's or the graph's own."""
+        if self._signer is None:
+            key = self.settings.secrets.token_key.get_secret_value()
+            instance = await self.runner.read(lambda session: session.read_instance())
+            self._signer = TokenSigner(
+                # The instance enters so that graphs under one key do not take each other's tokens.
+                f"{instance.id}:{key}".encode() if key else instance.secret,
+                self.settings.graph.token_lifetime,
+                self.clock,
+            )
+        return self._signer
+
+    async def open_listing(self, operation: str, *arguments: JsonValue) -> Listing:
+        """A listing of the data plane; its tokens are bound to the operation and its arguments."""
+        graph = self.settings.graph
+        sizes = PageSizes(graph.page_size, graph.max_page_size)
+        return Listing(await self.read_signer(), sizes, operation, list(arguments))

@@ -1,0 +1,94 @@
+"""Parsed interfaces and compiled validators of a worker, loaded when needed. It writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import orjson
+
+from twinframe.dtdl import SERVICE, Interface, TwinValidator, compile_validator, parse_models
+from twinframe.errors import ModelParsingFailed, ModelVersionNotSupported, StorageDamaged
+from twinframe.storage.base import GraphSession
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedModel:
+    """A stored model, ready to judge twins."""
+
+    interface: Interface
+    validator: TwinValidator
+    decommissioned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Generation:
+    """What was loaded under one schema version."""
+
+    version: int
+    models: dict[str, LoadedModel] = field(default_factory=dict)
+
+
+class ModelCache:
+    """Models as one session or transaction sees them.
+
+    It may be used by several threads: a generation is replaced as a whole, and two threads that
+    load the same model load equal ones.
+    """
+
+    def __init__(self) -> None:
+        self._generation = _Generation(-1)
+
+    def open(self, session: GraphSession) -> ModelView:
+        """The models in the state that `session` sees now; use it in that state only."""
+        version = session.read_schema_version()
+        generation = self._generation
+        if generation.version != version:
+            generation = self._generation = _Generation(version)
+        return ModelView(session, generation)
+
+
+class ModelView:
+    """Looks models up in one state of the graph."""
+
+    __slots__ = ("_generation", "_session")
+
+    def __init__(self, session: GraphSession, generation: _Generation) -> None:
+        self._session = session
+        self._generation = generation
+
+    def find(self, model_id: str) -> LoadedModel | None:
+        """The model, or None when none is stored under this id."""
+        models = self._generation.models
+        if model_id not in models:
+            # SEC: ids that name nothing come from clients; remembering them would not be bounded.
+            loaded = self._load(model_id)
+            if loaded is None:
+                return None
+            models[model_id] = loaded
+        return models[model_id]
+
+    def _load(self, model_id: str) -> LoadedModel | None:
+        record = self._session.read_model(model_id)
+        if record is None:
+            return None
+        document: object = orjson.loads(record.document)
+        try:
+            parsed = parse_models([document], resolve=build_resolver(self._session), limits=SERVICE)
+        except (ModelParsingFailed, ModelVersionNotSupported) as error:
+            raise StorageDamaged(f"The stored model {model_id} cannot be read: {error}") from error
+        interface = parsed.interfaces[model_id]
+        validator = compile_validator(interface, parsed.interfaces.__getitem__)
+        return LoadedModel(interface, validator, record.decommissioned)
+
+
+def build_resolver(session: GraphSession) -> Callable[[frozenset[str]], Iterable[object]]:
+    """A resolver for the parser: the stored documents of the ids that have one."""
+
+    def resolve(model_ids: frozenset[str]) -> Iterator[object]:
+        for model_id in model_ids:
+            record = session.read_model(model_id)
+            if record is not None:
+                yield orjson.loads(record.document)
+
+    return resolve

@@ -1,0 +1,235 @@
+"""Use cases of models: upload, list, read, decommission, delete. They judge no twins.
+
+An upload is parsed beside the writer and checked again in it only when models changed meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import orjson
+
+from twinframe.dtdl import SERVICE, Interface, parse_models
+from twinframe.errors import InvalidArgument, LimitExceeded, ModelNotFound
+from twinframe.graph.context import GraphContext
+from twinframe.graph.model_cache import build_resolver
+from twinframe.model.clock import render_upload_time
+from twinframe.model.ids import parse_model_id
+from twinframe.model.pages import Page, PageRequest
+from twinframe.model.patches import parse_patch
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphSession, GraphTransaction, ModelRecord
+
+_CHUNK = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Upload:
+    """Parsed models and the schema version against which they were parsed."""
+
+    records: tuple[ModelRecord, ...]
+    version: int
+
+
+class Models:
+    """Reading and writing models."""
+
+    def __init__(self, context: GraphContext) -> None:
+        self._context = context
+
+    async def create_models(self, documents: JsonValue) -> list[bytes]:
+        """Store DTDL interfaces, all or none; the ModelData of each in the order given.
+
+        Errors: `InvalidArgument`, `LimitExceeded`, `ModelParsingFailed`,
+        `ModelVersionNotSupported`, `ModelAlreadyExists`.
+        """
+        checked = self._check_documents(documents)
+        runner = self._context.runner
+        moment = render_upload_time(self._context.clock())
+
+        def parse(session: GraphSession) -> _Upload:
+            return _parse_upload(session, checked, moment)
+
+        upload = await runner.scan(parse, self._context.settings.query.timeout)
+
+        def work(transaction: GraphTransaction) -> list[bytes]:
+            current = upload
+            if transaction.read_schema_version() != upload.version:
+                current = parse(transaction)
+            transaction.put_models(current.records)
+            return [render_model(record, with_definition=False) for record in current.records]
+
+        return await runner.write(work)
+
+    async def list_models(
+        self,
+        dependencies_for: Sequence[str] = (),
+        *,
+        include_definition: bool = False,
+        request: PageRequest | None = None,
+    ) -> Page[bytes]:
+        """ModelData by upload; with `dependencies_for` only those models and what they rest on.
+
+        Dependencies are bases and interfaces of components, transitively. Errors:
+        `InvalidArgument`, `LimitExceeded`, `ModelNotFound`, `InvalidContinuationToken`.
+        """
+        roots = self._check_roots(dependencies_for)
+        arguments = cast("list[JsonValue]", roots)
+        listing = await self._context.open_listing("models", arguments, include_definition)
+        start, size = listing.start(request or PageRequest())
+        after = cast("int", start or 0)
+
+        def read(session: GraphSession) -> Sequence[ModelRecord]:
+            if not roots:
+                return session.read_models(after=after, limit=size + 1)
+            found = [r for r in _read_dependencies(session, roots) if r.position > after]
+            return sorted(found, key=lambda record: record.position)[: size + 1]
+
+        records = await self._context.runner.scan(read, self._context.settings.query.timeout)
+        items = [(r.position, render_model(r, with_definition=include_definition)) for r in records]
+        return listing.page(items, size)
+
+    async def read_model(self, model_id: str, *, include_definition: bool = False) -> bytes:
+        """The ModelData of one model; `InvalidArgument`, `ModelNotFound`."""
+        parse_model_id(model_id)
+        record = await self._context.runner.read(lambda session: session.read_model(model_id))
+        if record is None:
+            raise ModelNotFound(model_id)
+        return render_model(record, with_definition=include_definition)
+
+    async def decommission_model(self, model_id: str, patch: JsonValue) -> None:
+        """Apply a patch that replaces `/decommissioned` by true.
+
+        SPEC: decommissioning cannot be undone. Errors: `JsonPatchInvalid`, `InvalidArgument`,
+        `ModelNotFound`.
+        """
+        parse_model_id(model_id)
+        operations = parse_patch(
+            patch, max_operations=self._context.settings.graph.max_patch_operations
+        )
+        for operation in operations:
+            if operation.verb != "replace" or operation.path != ("decommissioned",):
+                operation.refuse("of a model only /decommissioned can be replaced.")
+            if operation.value is not True:
+                operation.refuse("/decommissioned can only become true; it cannot be undone.")
+
+        def work(transaction: GraphTransaction) -> None:
+            record = transaction.read_model(model_id)
+            if record is None:
+                raise ModelNotFound(model_id)
+            if operations and not record.decommissioned:
+                transaction.set_decommissioned(model_id, True)
+
+        await self._context.runner.write(work)
+
+    async def delete_model(self, model_id: str) -> None:
+        """Delete a model that no other refers to; its twins stay.
+
+        Errors: `InvalidArgument`, `ModelNotFound`, `ModelReferenced`.
+        """
+        parse_model_id(model_id)
+        await self._context.runner.write(lambda transaction: transaction.delete_models([model_id]))
+
+    async def delete_all_models(self) -> None:
+        """Delete every model at once; twins stay."""
+
+        def work(transaction: GraphTransaction) -> None:
+            ids: list[str] = []
+            after = 0
+            while records := transaction.read_models(after=after, limit=_CHUNK):
+                ids += [record.model_id for record in records]
+                after = records[-1].position
+            if ids:
+                transaction.delete_models(ids)
+
+        await self._context.runner.write(work)
+
+    def _check_documents(self, documents: JsonValue) -> list[JsonValue]:
+        limits = self._context.settings.graph
+        if not isinstance(documents, list):
+            raise InvalidArgument("Models are uploaded as a JSON array of DTDL interfaces.")
+        if not documents:
+            raise InvalidArgument("There is no model in the upload; send at least one interface.")
+        if len(documents) > limits.max_models_per_request:
+            raise LimitExceeded(
+                f"The upload has {len(documents)} models; at most "
+                f"{limits.max_models_per_request} are taken at once."
+            )
+        for at, document in enumerate(documents):
+            size = len(orjson.dumps(document))
+            if size > limits.max_model_bytes:
+                raise LimitExceeded(
+                    f"The model at position {at} has {size} bytes; at most "
+                    f"{limits.max_model_bytes} are taken."
+                )
+        return documents
+
+    def _check_roots(self, model_ids: Sequence[str]) -> list[str]:
+        most = self._context.settings.graph.max_models_per_request
+        if len(model_ids) > most:
+            raise LimitExceeded(
+                f"dependenciesFor names {len(model_ids)} models; at most {most} are taken at once."
+            )
+        return [parse_model_id(model_id) for model_id in dict.fromkeys(model_ids)]
+
+
+def render_model(record: ModelRecord, *, with_definition: bool) -> bytes:
+    """The wire's ModelData, put together from stored JSON text."""
+    parts = [
+        b'{"id":' + orjson.dumps(record.model_id),
+        b'"description":' + record.description,
+        b'"displayName":' + record.display_name,
+        b'"decommissioned":' + (b"true" if record.decommissioned else b"false"),
+        b'"uploadTime":' + orjson.dumps(record.upload_time),
+    ]
+    if with_definition:
+        parts.append(b'"model":' + record.document)
+    return b",".join(parts) + b"}"
+
+
+def _parse_upload(session: GraphSession, documents: Sequence[JsonValue], moment: str) -> _Upload:
+    version = session.read_schema_version()
+    parsed = parse_models(documents, resolve=build_resolver(session), limits=SERVICE)
+    records = tuple(
+        _build_record(parsed.interfaces[model_id], document, moment)
+        for model_id, document in zip(parsed.uploaded, documents, strict=True)
+    )
+    return _Upload(records, version)
+
+
+def _build_record(interface: Interface, document: JsonValue, moment: str) -> ModelRecord:
+    bases = frozenset(interface.extends)
+    return ModelRecord(
+        model_id=interface.id,
+        document=orjson.dumps(document),
+        display_name=_render_texts(interface.display_name),
+        description=_render_texts(interface.description),
+        extends=interface.extends,
+        components=tuple(x for x in interface.dependencies if x not in bases),
+        upload_time=moment,
+    )
+
+
+def _render_texts(texts: Mapping[str, str]) -> bytes:
+    return orjson.dumps(dict(texts))
+
+
+def _read_dependencies(session: GraphSession, roots: Iterable[str]) -> list[ModelRecord]:
+    found: dict[str, ModelRecord] = {}
+    absent: list[str] = []
+    open_ = list(roots)
+    while open_:
+        model_id = open_.pop()
+        if model_id in found:
+            continue
+        record = session.read_model(model_id)
+        if record is None:
+            absent.append(model_id)
+            continue
+        found[model_id] = record
+        open_ += [*record.extends, *record.components]
+    if absent:
+        raise ModelNotFound(*absent)
+    return list(found.values())

@@ -1,0 +1,130 @@
+"""Twin documents: from the body of a PUT to the stored form, and how its parts are told apart.
+
+It checks form and system members; whether contents suit the model is the validator's part.
+
+SPEC: stored form `$dtId, $etag, <properties>, <components>, $metadata`. Each property that is set
+has an entry in the `$metadata` of its owner; components have none in that of the twin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Final, TypeAlias, cast
+
+from twinframe.errors import ErrorDetail, InvalidArgument, ValidationFailed
+from twinframe.model.values import JsonValue
+
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+ID: Final = "$dtId"
+ETAG: Final = "$etag"
+METADATA: Final = "$metadata"
+MODEL: Final = "$model"
+TOUCHED: Final = "$lastUpdateTime"
+UPDATED: Final = "lastUpdateTime"
+SOURCE_TIME: Final = "sourceTime"
+_SYSTEM: Final = frozenset({ID, ETAG, METADATA})
+
+# ISO 8601 with a zone, which the vendor asks for; the digits are echoed as they came.
+_SOURCE_TIME: Final = re.compile(
+    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?"
+    r"(Z|[+-]([01]\d|2[0-3]):?[0-5]\d)",
+    re.ASCII,
+)
+
+
+def build_failure(*messages: str) -> ValidationFailed:
+    """The vendor's error for twins that do not conform; the reasons stand in the details."""
+    details = tuple(ErrorDetail(ValidationFailed.code, message) for message in messages)
+    return build_refusal(details)
+
+
+def build_refusal(details: Collection[ErrorDetail]) -> ValidationFailed:
+    """The same from details at hand."""
+    return ValidationFailed("Invalid twin specified.", details=tuple(details))
+
+
+def parse_twin_body(document: JsonValue) -> tuple[JsonObject, str]:
+    """The body of a PUT and the model id it names.
+
+    Errors: `InvalidArgument` unless it is an object; `ValidationFailed` when it names no model.
+    """
+    if not isinstance(document, dict):
+        raise InvalidArgument("Payload is invalid. A digital twin is a JSON object.")
+    metadata = document.get(METADATA)
+    if not isinstance(metadata, dict):
+        raise build_failure(
+            'Twin is missing $metadata: an object that names the model, {"$model": "dtmi:..."}.'
+        )
+    model_id = metadata.get(MODEL)
+    if not isinstance(model_id, str) or not model_id:
+        raise build_failure("Twin is missing $metadata.$model, the id of its model.")
+    return document, model_id
+
+
+def build_twin(
+    twin_id: str, model_id: str, body: JsonObject, parts: Collection[str], now: str
+) -> JsonObject:
+    """The stored form of a twin that was put, all of it updated at `now`; `$etag` is still empty.
+
+    `parts` are the names of the model's components. The body's ids, etags and times are left out,
+    its source times are kept. Errors: `ValidationFailed` for a source time that is none.
+    """
+    contents = {name: value for name, value in body.items() if name not in _SYSTEM}
+    plain = {name: value for name, value in contents.items() if name not in parts}
+    stored: JsonObject = {ID: twin_id, ETAG: "", **plain}
+    for name, value in contents.items():
+        if name in parts:
+            stored[name] = build_part(name, value, now)
+    metadata = cast("JsonObject", body[METADATA])
+    stored[METADATA] = {MODEL: model_id, TOUCHED: now, **_build_entries(plain, metadata, now, "")}
+    return stored
+
+
+def build_part(name: str, value: JsonValue, now: str) -> JsonValue:
+    """The stored form of a component; what is no object stays as it is, for the validator."""
+    if not isinstance(value, dict):
+        return value
+    contents = {key: member for key, member in value.items() if key != METADATA}
+    metadata = value.get(METADATA, {})
+    if not isinstance(metadata, dict):
+        raise build_failure(f"{METADATA} of {name} must be an object.")
+    entries = _build_entries(contents, metadata, now, f" on {name}")
+    return {**contents, METADATA: {TOUCHED: now, **entries}}
+
+
+def order_members(document: JsonObject, parts: Collection[str]) -> JsonObject:
+    """The document with its members in the stored order."""
+    names = [name for name in document if name not in _SYSTEM]
+    ordered = [ID, ETAG, *(x for x in names if x not in parts), *(x for x in names if x in parts)]
+    return {name: document[name] for name in (*ordered, METADATA)}
+
+
+def list_parts(document: Mapping[str, JsonValue]) -> frozenset[str]:
+    """Names of the components of a stored twin, told without its model: they have no entry."""
+    metadata = cast("JsonObject", document[METADATA])
+    return frozenset(x for x in document if x not in metadata and x not in _SYSTEM)
+
+
+def is_source_time(value: JsonValue) -> bool:
+    """Whether it is an ISO 8601 date and time with a zone."""
+    return isinstance(value, str) and _SOURCE_TIME.fullmatch(value) is not None
+
+
+def _build_entries(
+    contents: JsonObject, metadata: JsonObject, now: str, where: str
+) -> dict[str, JsonValue]:
+    entries: dict[str, JsonValue] = {}
+    for name in contents:
+        entry: JsonObject = {UPDATED: now}
+        given = metadata.get(name)
+        if isinstance(given, dict) and given.get(SOURCE_TIME) is not None:
+            if not is_source_time(given[SOURCE_TIME]):
+                raise build_failure(
+                    f"sourceTime of {name}{where} must be an ISO 8601 date and time with a zone, "
+                    "such as 2024-01-31T12:00:00Z."
+                )
+            entry[SOURCE_TIME] = given[SOURCE_TIME]
+        entries[name] = entry
+    return entries
