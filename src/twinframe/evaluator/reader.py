@@ -45,11 +45,11 @@ class GraphReader(ABC):
 
     @abstractmethod
     def read_descendants(self, model_id: str) -> frozenset[str]:
-        """The DTMIs of all stored or once stored interfaces that extend `model_id`, itself included.
+        """The DTMIs of all stored or once stored interfaces that extend `model_id`, and itself.
 
         Empty when it is unknown.
         """
 
     @abstractmethod
     def read_model_ids(self) -> frozenset[str]:
-        """The DTMIs of all interfaces, decommissioned ones and those that only twins still name included."""
+        """The DTMIs of all interfaces, also decommissioned ones and those only twins still name."""

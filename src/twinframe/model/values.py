@@ -44,3 +44,17 @@ class Path:
 Value: TypeAlias = (
     "None | bool | int | float | str | list[Value] | dict[str, Value] | Node | Relationship | Path"
 )
+
+
+def parameter_signature(parameters: Mapping[str, Value]) -> frozenset[tuple[str, str]]:
+    """Names and types of parameters: what a compiled query may depend on, and part of its cache key.
+
+    The type of a list says the types of its elements too, since `x IN $list` compiles by them.
+    """
+    return frozenset((name, _sign(value)) for name, value in parameters.items())
+
+
+def _sign(value: Value) -> str:
+    if isinstance(value, list):
+        return f"list[{','.join(sorted({type(item).__name__ for item in value}))}]"
+    return type(value).__name__

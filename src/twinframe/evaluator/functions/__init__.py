@@ -1,0 +1,28 @@
+"""The registry of scalar functions by canonical name. Aggregates stand in `aggregates`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from twinframe.evaluator.functions import (
+    digitaltwins,
+    graph,
+    lists,
+    mathematical,
+    scalar,
+    strings,
+)
+from twinframe.evaluator.functions.declare import Function
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        **scalar.FUNCTIONS,
+        **strings.FUNCTIONS,
+        **lists.FUNCTIONS,
+        **mathematical.FUNCTIONS,
+        **graph.FUNCTIONS,
+        **digitaltwins.FUNCTIONS,
+    }
+)
+"""Every function that takes its arguments as values; names as `twinframe.cypher` spells them."""

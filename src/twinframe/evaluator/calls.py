@@ -1,0 +1,78 @@
+"""Compiles a function call: the registry's functions, and the few that are no plain functions.
+
+It compiles no arguments; they arrive as closures over their value and over their presence.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from twinframe.errors import QueryInvalid
+from twinframe.evaluator.functions import FUNCTIONS
+from twinframe.evaluator.run import Evaluate, Row, Run
+from twinframe.model.values import Value
+
+
+def compile_call(
+    name: str, arguments: Sequence[Evaluate], presences: Sequence[Evaluate]
+) -> Evaluate:
+    """The call of a function by its canonical name.
+
+    `presences` say of each argument whether it names a member that is there, null or not: the
+    vendor's language tells a missing property from a null one, and values cannot.
+    """
+    match name:
+        case "coalesce":
+            return _compile_coalesce(arguments)
+        case "is_defined":
+            return presences[0]
+        case "is_null":
+            return _compile_is_null(arguments[0], presences[0])
+        case "is_primitive":
+            return _compile_is_primitive(arguments[0], presences[0])
+        case _:
+            return _compile_plain(name, arguments)
+
+
+def _compile_plain(name: str, arguments: Sequence[Evaluate]) -> Evaluate:
+    function = FUNCTIONS.get(name)
+    if function is None:
+        near = difflib.get_close_matches(name, FUNCTIONS, n=1)
+        hint = f" Did you mean {near[0]}()?" if near else ""
+        raise QueryInvalid(f"There is no function {name}().{hint}", detail="UnknownFunction")
+    match arguments:
+        case [only]:
+            return lambda row, run: function(run, only(row, run))
+        case [first, second]:
+            return lambda row, run: function(run, first(row, run), second(row, run))
+        case _:
+            return lambda row, run: function(run, *[one(row, run) for one in arguments])
+
+
+def _compile_coalesce(arguments: Sequence[Evaluate]) -> Evaluate:
+    def evaluate(row: Row, run: Run) -> Value:
+        for argument in arguments:
+            value = argument(row, run)
+            if value is not None:
+                return value
+        return None
+
+    return evaluate
+
+
+def _compile_is_null(argument: Evaluate, presence: Evaluate) -> Evaluate:
+    """SPEC: the vendor's IS_NULL: present, and null."""
+    return lambda row, run: presence(row, run) is True and argument(row, run) is None
+
+
+def _compile_is_primitive(argument: Evaluate, presence: Evaluate) -> Evaluate:
+    """SPEC: the vendor's IS_PRIMITIVE: a string, boolean, number or (present) null."""
+
+    def evaluate(row: Row, run: Run) -> Value:
+        value = argument(row, run)
+        if value is None:
+            return presence(row, run)
+        return isinstance(value, str | bool | int | float)
+
+    return evaluate

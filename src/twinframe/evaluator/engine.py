@@ -1,0 +1,63 @@
+"""The reference engine: runs whole queries of the algebra over a `GraphReader`, in Python.
+
+It is the meaning of the algebra that other engines are tested against; speed is theirs. It opens no
+graph and reads no text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from twinframe.cypher.algebra import Query
+from twinframe.errors import LimitExceeded
+from twinframe.evaluator.analysis import find_mentioned
+from twinframe.evaluator.limits import Limits
+from twinframe.evaluator.operators import Leaf, compile_plan
+from twinframe.evaluator.reader import GraphReader
+from twinframe.evaluator.run import Row, Run, Stream
+from twinframe.model.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorPlan:
+    """A query compiled to closures: immutable, run by any thread with a reader of its own."""
+
+    columns: tuple[str, ...]
+    _stream: Stream
+    _slots: tuple[int, ...]
+
+    def run(
+        self, reader: GraphReader, parameters: Mapping[str, Value], limits: Limits
+    ) -> Iterator[Row]:
+        """Rows as values in the order of `columns`, computed while they are taken.
+
+        Raises `QueryInvalid` for what values bring to light, `QueryTimeout` and `LimitExceeded`.
+        """
+        run = Run(reader, parameters, limits)
+        slots = self._slots
+        try:
+            for row in self._stream(run, ()):
+                run.budget.tick()
+                yield tuple([row[slot] for slot in slots])
+        except RecursionError as error:
+            raise LimitExceeded(
+                "A value of the query is nested too deeply to be compared or written."
+            ) from error
+
+
+def compile_query(query: Query, leaves: Sequence[Leaf] = ()) -> EvaluatorPlan:
+    """Compile a query; `leaves` are parts of it whose rows another engine brings."""
+    plan = compile_plan(query.root, find_mentioned(query.root, query.columns), leaves)
+    slots = tuple(plan.scope.find_slot(name) for name in query.columns)
+    return EvaluatorPlan(query.columns, plan.stream, slots)
+
+
+def run(
+    query: Query,
+    reader: GraphReader,
+    parameters: Mapping[str, Value] | None = None,
+    limits: Limits | None = None,
+) -> Iterator[Row]:
+    """Compile and run a query once."""
+    return compile_query(query).run(reader, parameters or {}, limits or Limits())

@@ -1,0 +1,238 @@
+"""Aggregating functions: one accumulator a group. Grouping itself is an operator.
+
+SPEC: openCypher 9, «Aggregating functions». Nulls are left out; over nothing `count`, `sum`,
+`stDev` and `stDevP` are 0, `collect` is the empty list and all others are null.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+from twinframe.cypher.algebra import AggregateKind
+from twinframe.evaluator.arithmetic import check_integer
+from twinframe.evaluator.failures import build_argument_type_error, build_range_error
+from twinframe.evaluator.run import Run
+from twinframe.model.comparison import build_order_key
+from twinframe.model.values import Value
+
+
+class Accumulator(ABC):
+    """Takes the non-null values of a group one by one, then tells the aggregate."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def add(self, value: Value, run: Run) -> None:
+        """Take one value; `run` accounts for what has to be kept."""
+
+    @abstractmethod
+    def result(self) -> Value:
+        """The aggregate of what was taken."""
+
+
+class Count(Accumulator):
+    """`count(x)` and `count(*)`."""
+
+    __slots__ = ("_count",)
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self, value: Value, run: Run) -> None:
+        self._count += 1
+
+    def result(self) -> Value:
+        return self._count
+
+
+class Sum(Accumulator):
+    """`sum(x)`: exact over integers; floats are added with Neumaier's compensation.
+
+    The integer total may pass 64 bits on the way; only the result must fit.
+    """
+
+    __slots__ = ("_compensation", "_has_float", "_integers", "_total")
+
+    def __init__(self) -> None:
+        self._integers = 0
+        self._total = 0.0
+        self._compensation = 0.0
+        self._has_float = False
+
+    def add(self, value: Value, run: Run) -> None:
+        if type(value) is int:
+            self._integers += value
+        elif isinstance(value, float):
+            self._has_float = True
+            self._add_float(value)
+        else:
+            raise build_argument_type_error("sum", value, "Numbers")
+
+    def _add_float(self, value: float) -> None:
+        total = self._total + value
+        if math.isfinite(total):
+            if abs(self._total) >= abs(value):
+                self._compensation += (self._total - total) + value
+            else:
+                self._compensation += (value - total) + self._total
+        self._total = total
+
+    def result(self) -> Value:
+        if not self._has_float:
+            return check_integer(self._integers)
+        return self.as_float()
+
+    def as_float(self) -> float:
+        """The total as a float, whatever the parts were."""
+        if not math.isfinite(self._total):
+            return self._total
+        return float(self._integers) + (self._total + self._compensation)
+
+
+class Average(Accumulator):
+    """`avg(x)`, always a float."""
+
+    __slots__ = ("_count", "_sum")
+
+    def __init__(self) -> None:
+        self._sum = Sum()
+        self._count = 0
+
+    def add(self, value: Value, run: Run) -> None:
+        if type(value) is not int and not isinstance(value, float):
+            raise build_argument_type_error("avg", value, "Numbers")
+        self._sum.add(value, run)
+        self._count += 1
+
+    def result(self) -> Value:
+        return self._sum.as_float() / self._count if self._count else None
+
+
+class Extreme(Accumulator):
+    """`min(x)` and `max(x)` in the total order across types."""
+
+    __slots__ = ("_best", "_key", "_wants_greater")
+
+    def __init__(self, *, wants_greater: bool) -> None:
+        self._wants_greater = wants_greater
+        self._best: Value = None
+        self._key: tuple[Any, ...] | None = None
+
+    def add(self, value: Value, run: Run) -> None:
+        key = build_order_key(value)
+        if self._key is None or (key > self._key if self._wants_greater else key < self._key):
+            self._best, self._key = value, key
+
+    def result(self) -> Value:
+        return self._best
+
+
+class Collect(Accumulator):
+    """`collect(x)`: the list of the values in the order of the rows."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self) -> None:
+        self._items: list[Value] = []
+
+    def add(self, value: Value, run: Run) -> None:
+        run.budget.hold()
+        self._items.append(value)
+
+    def result(self) -> Value:
+        return self._items
+
+
+class Deviation(Accumulator):
+    """`stDev(x)` (of a sample) and `stDevP(x)` (of a population), by Welford's method."""
+
+    __slots__ = ("_count", "_deviations", "_is_sample", "_mean")
+
+    def __init__(self, *, is_sample: bool) -> None:
+        self._is_sample = is_sample
+        self._count = 0
+        self._mean = 0.0
+        self._deviations = 0.0
+
+    def add(self, value: Value, run: Run) -> None:
+        if type(value) is not int and not isinstance(value, float):
+            raise build_argument_type_error(
+                "stDev" if self._is_sample else "stDevP", value, "Numbers"
+            )
+        self._count += 1
+        distance = value - self._mean
+        self._mean += distance / self._count
+        self._deviations += distance * (value - self._mean)
+
+    def result(self) -> Value:
+        degrees = self._count - 1 if self._is_sample else self._count
+        return math.sqrt(self._deviations / degrees) if degrees > 0 else 0.0
+
+
+class Percentile(Accumulator):
+    """`percentileDisc(x, p)` (nearest value) and `percentileCont(x, p)` (interpolated).
+
+    Takes pairs of a value and the percentile, the same for every row of the group.
+    """
+
+    __slots__ = ("_is_continuous", "_name", "_numbers", "_wanted")
+
+    def __init__(self, *, is_continuous: bool) -> None:
+        self._is_continuous = is_continuous
+        self._name = "percentileCont" if is_continuous else "percentileDisc"
+        self._numbers: list[int | float] = []
+        self._wanted = 0.0
+
+    def add_pair(self, value: Value, percentile: Value, run: Run) -> None:
+        """Take one value and check the percentile that came with it."""
+        if type(percentile) is not int and not isinstance(percentile, float):
+            raise build_argument_type_error(self._name, percentile, "a Number as percentile")
+        if not 0.0 <= percentile <= 1.0:
+            raise build_range_error(
+                f"{self._name}() takes a percentile of 0 to 1, not {percentile}."
+            )
+        self._wanted = float(percentile)
+        self.add(value, run)
+
+    def add(self, value: Value, run: Run) -> None:
+        if type(value) is not int and not isinstance(value, float):
+            raise build_argument_type_error(self._name, value, "Numbers")
+        run.budget.hold()
+        self._numbers.append(value)
+
+    def result(self) -> Value:
+        if not self._numbers:
+            return None
+        self._numbers.sort()
+        return self._interpolate() if self._is_continuous else self._pick()
+
+    def _pick(self) -> int | float:
+        position = math.ceil(self._wanted * len(self._numbers)) - 1
+        return self._numbers[max(0, position)]
+
+    def _interpolate(self) -> float:
+        position = self._wanted * (len(self._numbers) - 1)
+        below, above = math.floor(position), math.ceil(position)
+        low, high = float(self._numbers[below]), float(self._numbers[above])
+        return low if below == above else low + (high - low) * (position - below)
+
+
+def build_accumulator(kind: AggregateKind) -> Accumulator:
+    """An empty accumulator of the kind."""
+    match kind:
+        case AggregateKind.COUNT | AggregateKind.COUNT_ROWS:
+            return Count()
+        case AggregateKind.SUM:
+            return Sum()
+        case AggregateKind.AVG:
+            return Average()
+        case AggregateKind.MIN | AggregateKind.MAX:
+            return Extreme(wants_greater=kind is AggregateKind.MAX)
+        case AggregateKind.COLLECT:
+            return Collect()
+        case AggregateKind.STDEV | AggregateKind.STDEVP:
+            return Deviation(is_sample=kind is AggregateKind.STDEV)
+        case AggregateKind.PERCENTILE_CONT | AggregateKind.PERCENTILE_DISC:
+            return Percentile(is_continuous=kind is AggregateKind.PERCENTILE_CONT)

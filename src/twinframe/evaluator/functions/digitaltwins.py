@@ -1,0 +1,65 @@
+"""The vendor's predicates: model membership and JSON type tests.
+
+It knows models only by the labels a node carries; no model is read here. Tests on presence, which
+need the expression and not only its value, stand in `twinframe.evaluator.calls`.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from twinframe.dtdl.dtmi import parse_version, parse_versionless
+from twinframe.evaluator.failures import build_argument_type_error
+from twinframe.evaluator.functions.declare import Function, strict, total
+from twinframe.model.comparison import equals, is_number
+from twinframe.model.values import Node, Value
+
+
+def is_of_model(subject: Value, model_id: Value, exact: Value = False) -> Value:
+    """Whether a twin is of a model, or, unless `exact`, of a later version or of an heir of it.
+
+    SPEC: the vendor's IS_OF_MODEL: the twin's model, or one it extends, has the given name and a
+    version not lower than the given one. `exact` asks for the identical id of the twin's own model.
+    """
+    if not isinstance(subject, Node):
+        raise build_argument_type_error("is_of_model", subject, "a twin first")
+    if not isinstance(model_id, str):
+        raise build_argument_type_error("is_of_model", model_id, "a model id (String) second")
+    if exact is True or exact == "exact":
+        return read_model_id(subject) == model_id
+    if model_id in subject.labels:
+        return True
+    name, lowest = _parse(model_id)
+    return any(
+        own_name == name and version >= lowest for own_name, version in map(_parse, subject.labels)
+    )
+
+
+def read_model_id(node: Node) -> str | None:
+    """The id of a twin's own model, from `$metadata.$model`; None where there is none."""
+    metadata = node.document.get("$metadata")
+    model_id = metadata.get("$model") if isinstance(metadata, dict) else None
+    return model_id if isinstance(model_id, str) else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _parse(dtmi: str) -> tuple[str, tuple[int, ...]]:
+    """Name and version, `1.2` as (1, 2); without a version the lowest of all."""
+    parts = parse_version(dtmi).split(".")
+    version = tuple(int(part) for part in parts) if all(map(str.isdecimal, parts)) else ()
+    return parse_versionless(dtmi), version
+
+
+def array_contains(items: Value, item: Value) -> Value:
+    """Whether a list holds the value; False for anything but a list."""
+    return isinstance(items, list) and any(equals(one, item) for one in items)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "digitaltwins.is_of_model": strict(is_of_model),
+    "is_bool": total(lambda value: isinstance(value, bool)),
+    "is_number": total(is_number),
+    "is_string": total(lambda value: isinstance(value, str)),
+    "is_object": total(lambda value: isinstance(value, dict)),
+    "array_contains": total(array_contains),
+}

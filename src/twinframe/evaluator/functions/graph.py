@@ -1,0 +1,113 @@
+"""Functions on nodes, relationships and paths.
+
+They do not find anything: patterns do. `keys()` and `properties()` show a thing's own contents; its
+system members, whose names start with `$`, are reached by name alone.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from twinframe.errors import QueryInvalid
+from twinframe.evaluator.failures import build_argument_type_error
+from twinframe.evaluator.functions.declare import Function, strict, strict_with_run
+from twinframe.evaluator.run import Run
+from twinframe.model.values import Node, Path, Relationship, Value
+
+
+def list_keys(value: Value) -> Value:
+    """The names of a map's entries, or of a node's or relationship's own properties."""
+    match value:
+        case dict():
+            return [*value]
+        case Node() | Relationship():
+            return [key for key in value.document if not key.startswith("$")]
+        case _:
+            raise _refuse("keys", value, "a Node, Relationship or Map")
+
+
+def build_properties(value: Value) -> Value:
+    """A map itself, or the own properties of a node or relationship as a map."""
+    match value:
+        case dict():
+            return value
+        case Node() | Relationship():
+            own = value.document.items()
+            return {key: member for key, member in own if not key.startswith("$")}  # type: ignore[misc]  # JSON values are values
+        case _:
+            raise _refuse("properties", value, "a Node, Relationship or Map")
+
+
+def list_labels(value: Value) -> Value:
+    """The labels of a node in alphabetical order."""
+    if isinstance(value, Node):
+        return [*sorted(value.labels)]
+    raise _refuse("labels", value, "a Node")
+
+
+def read_type(value: Value) -> Value:
+    """The type of a relationship."""
+    if isinstance(value, Relationship):
+        return value.type
+    raise _refuse("type", value, "a Relationship")
+
+
+def build_element_id(value: Value) -> Value:
+    """A string that names the thing in its graph.
+
+    A node's is its `$dtId`. Relationship ids are unique for a source only, so theirs is
+    `source/relationship`, each part percent-encoded.
+    """
+    match value:
+        case Node():
+            return value.id
+        case Relationship():
+            return f"{quote(value.source, safe='')}/{quote(value.id, safe='')}"
+        case _:
+            raise _refuse("elementId", value, "a Node or Relationship")
+
+
+def list_nodes(value: Value) -> Value:
+    """The nodes of a path, in order."""
+    if isinstance(value, Path):
+        return [*value.nodes]
+    raise _refuse("nodes", value, "a Path")
+
+
+def list_relationships(value: Value) -> Value:
+    """The relationships of a path, in order."""
+    if isinstance(value, Path):
+        return [*value.relationships]
+    raise _refuse("relationships", value, "a Path")
+
+
+def read_start_node(run: Run, value: Value) -> Value:
+    """The source of a relationship."""
+    if isinstance(value, Relationship):
+        return run.read_node(value.source)
+    raise _refuse("startNode", value, "a Relationship")
+
+
+def read_end_node(run: Run, value: Value) -> Value:
+    """The target of a relationship."""
+    if isinstance(value, Relationship):
+        return run.read_node(value.target)
+    raise _refuse("endNode", value, "a Relationship")
+
+
+def _refuse(function: str, value: Value, expected: str) -> QueryInvalid:
+    return build_argument_type_error(function, value, expected)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "keys": strict(list_keys),
+    "properties": strict(build_properties),
+    "labels": strict(list_labels),
+    "type": strict(read_type),
+    "id": strict(build_element_id),
+    "elementId": strict(build_element_id),
+    "nodes": strict(list_nodes),
+    "relationships": strict(list_relationships),
+    "startNode": strict_with_run(read_start_node),
+    "endNode": strict_with_run(read_end_node),
+}

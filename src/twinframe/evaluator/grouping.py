@@ -1,0 +1,115 @@
+"""Groups rows and aggregates within the groups. The aggregates themselves stand in `functions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from twinframe.cypher.algebra import Aggregate, AggregateCall, AggregateKind
+from twinframe.evaluator.expressions import compile_expression
+from twinframe.evaluator.functions.aggregates import Accumulator, Percentile, build_accumulator
+from twinframe.evaluator.run import Evaluate, Row, Run
+from twinframe.evaluator.scope import Scope
+from twinframe.model.comparison import build_equivalence_key
+from twinframe.model.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A compiled aggregate: what it is and the values it takes from a row."""
+
+    kind: AggregateKind
+    arguments: tuple[Evaluate, ...]
+    distinct: bool
+
+
+class _Aggregation:
+    """One aggregate of one group."""
+
+    __slots__ = ("_accumulator", "_call", "_seen")
+
+    def __init__(self, call: _Call) -> None:
+        self._call = call
+        self._accumulator: Accumulator = build_accumulator(call.kind)
+        self._seen: set[Hashable] | None = set() if call.distinct else None
+
+    def add(self, row: Row, run: Run) -> None:
+        call = self._call
+        if not call.arguments:
+            self._accumulator.add(None, run)
+            return
+        value = call.arguments[0](row, run)
+        if value is None or (self._seen is not None and self._has_seen(value, run)):
+            return
+        if isinstance(self._accumulator, Percentile):
+            self._accumulator.add_pair(value, call.arguments[1](row, run), run)
+        else:
+            self._accumulator.add(value, run)
+
+    def result(self) -> Value:
+        return self._accumulator.result()
+
+    def _has_seen(self, value: Value, run: Run) -> bool:
+        assert self._seen is not None  # noqa: S101  # asked for distinct calls only
+        key = build_equivalence_key(value)
+        if key in self._seen:
+            return True
+        run.budget.hold()
+        self._seen.add(key)
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    keys: Row
+    aggregations: tuple[_Aggregation, ...]
+
+    def add(self, row: Row, run: Run) -> None:
+        for aggregation in self.aggregations:
+            aggregation.add(row, run)
+
+    def finish(self) -> Row:
+        return (*self.keys, *(one.result() for one in self.aggregations))
+
+
+def compile_groups(
+    operator: Aggregate, scope: Scope
+) -> Callable[[Run, Iterator[Row]], Iterator[Row]]:
+    """From rows of `scope` to one row a group: keys, then aggregates. Groups come as first seen."""
+    keys = [compile_expression(expression, scope) for _, expression in operator.keys]
+    calls = [_compile_call(call, scope) for _, call in operator.aggregates]
+
+    def group(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
+        groups = _collect_groups(run, rows, keys, calls)
+        if not groups and not keys:
+            yield _build_group((), calls).finish()
+        for one in groups.values():
+            yield one.finish()
+        run.budget.release(len(groups))
+
+    return group
+
+
+def _collect_groups(
+    run: Run, rows: Iterator[Row], keys: Sequence[Evaluate], calls: Sequence[_Call]
+) -> dict[Hashable, _Group]:
+    groups: dict[Hashable, _Group] = {}
+    for row in rows:
+        run.budget.tick()
+        values = tuple([key(row, run) for key in keys])
+        identity = tuple([build_equivalence_key(value) for value in values])
+        group = groups.get(identity)
+        if group is None:
+            run.budget.hold()
+            group = groups[identity] = _build_group(values, calls)
+        group.add(row, run)
+    return groups
+
+
+def _build_group(keys: Row, calls: Sequence[_Call]) -> _Group:
+    return _Group(keys, tuple(_Aggregation(call) for call in calls))
+
+
+def _compile_call(call: AggregateCall, scope: Scope) -> _Call:
+    arguments = tuple(compile_expression(argument, scope) for argument in call.arguments)
+    return _Call(call.kind, arguments, call.distinct)

@@ -1,0 +1,128 @@
+"""Compiles operators: three-valued logic, comparison, membership, arithmetic, string predicates.
+
+It compiles no operands; they arrive as closures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, assert_never
+
+from twinframe.cypher.algebra import BinaryOperator, UnaryOperator
+from twinframe.evaluator import arithmetic, text
+from twinframe.evaluator.failures import build_type_error
+from twinframe.evaluator.run import Evaluate, Row, Run
+from twinframe.model.comparison import equals, is_less, is_less_or_equal, name_type, negate
+from twinframe.model.values import Value
+
+Dyadic: TypeAlias = Callable[[Value, Value], Value]
+
+_STRICT: dict[BinaryOperator, Dyadic] = {
+    BinaryOperator.EQUAL: equals,
+    BinaryOperator.NOT_EQUAL: lambda left, right: negate(equals(left, right)),
+    BinaryOperator.LESS: is_less,
+    BinaryOperator.LESS_EQUAL: is_less_or_equal,
+    BinaryOperator.GREATER: lambda left, right: is_less(right, left),
+    BinaryOperator.GREATER_EQUAL: lambda left, right: is_less_or_equal(right, left),
+    BinaryOperator.SUBTRACT: arithmetic.subtract,
+    BinaryOperator.MULTIPLY: arithmetic.multiply,
+    BinaryOperator.DIVIDE: arithmetic.divide,
+    BinaryOperator.MODULO: arithmetic.modulo,
+    BinaryOperator.POWER: arithmetic.power,
+    BinaryOperator.STARTS_WITH: text.starts_with,
+    BinaryOperator.ENDS_WITH: text.ends_with,
+    BinaryOperator.CONTAINS: text.contains,
+    BinaryOperator.MATCHES: text.matches,
+}
+
+
+def compile_binary(operator: BinaryOperator, left: Evaluate, right: Evaluate) -> Evaluate:
+    """The operator over two operands. OR and AND skip the right one where it cannot matter."""
+    match operator:
+        case BinaryOperator.AND:
+            return _compile_and(left, right)
+        case BinaryOperator.OR:
+            return _compile_or(left, right)
+        case BinaryOperator.XOR:
+            return _compile_xor(left, right)
+        case BinaryOperator.ADD:
+            return lambda row, run: arithmetic.add(left(row, run), right(row, run), run)
+        case BinaryOperator.IN:
+            return lambda row, run: is_element(left(row, run), right(row, run), run)
+        case _:
+            apply = _STRICT[operator]
+            return lambda row, run: apply(left(row, run), right(row, run))
+
+
+def compile_unary(operator: UnaryOperator, operand: Evaluate) -> Evaluate:
+    """The operator over one compiled operand."""
+    match operator:
+        case UnaryOperator.NOT:
+            return lambda row, run: negate(check_truth(operand(row, run), "NOT"))
+        case UnaryOperator.MINUS:
+            return lambda row, run: arithmetic.minus(operand(row, run))
+        case UnaryOperator.PLUS:
+            return lambda row, run: arithmetic.plus(operand(row, run))
+        case UnaryOperator.IS_NULL:
+            return lambda row, run: operand(row, run) is None
+        case UnaryOperator.IS_NOT_NULL:
+            return lambda row, run: operand(row, run) is not None
+        case _:
+            assert_never(operator)
+
+
+def check_truth(value: Value, place: str) -> bool | None:
+    """The value where a truth value is needed: true, false or null; other types are an error."""
+    if value is None or value is True or value is False:
+        return value
+    raise build_type_error(f"{place} takes a Boolean, not {name_type(value)}.")
+
+
+def is_element(item: Value, items: Value, run: Run) -> bool | None:
+    """`item IN items`: null when only a null could have been the match."""
+    if items is None:
+        return None
+    if not isinstance(items, list):
+        raise build_type_error(f"IN takes a List at its right, not {name_type(items)}.")
+    answer: bool | None = False
+    for one in items:
+        run.budget.tick()
+        same = equals(item, one)
+        if same:
+            return True
+        if same is None:
+            answer = None
+    return answer
+
+
+def _compile_and(left: Evaluate, right: Evaluate) -> Evaluate:
+    def evaluate(row: Row, run: Run) -> Value:
+        one = check_truth(left(row, run), "AND")
+        if one is False:
+            return False
+        other = check_truth(right(row, run), "AND")
+        return False if other is False else (one and other)
+
+    return evaluate
+
+
+def _compile_or(left: Evaluate, right: Evaluate) -> Evaluate:
+    def evaluate(row: Row, run: Run) -> Value:
+        one = check_truth(left(row, run), "OR")
+        if one is True:
+            return True
+        other = check_truth(right(row, run), "OR")
+        if other is True:
+            return True
+        return None if one is None or other is None else False
+
+    return evaluate
+
+
+def _compile_xor(left: Evaluate, right: Evaluate) -> Evaluate:
+    def evaluate(row: Row, run: Run) -> Value:
+        one = check_truth(left(row, run), "XOR")
+        other = check_truth(right(row, run), "XOR")
+        return None if one is None or other is None else one is not other
+
+    return evaluate

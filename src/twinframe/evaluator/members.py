@@ -1,0 +1,72 @@
+"""Reaching into values: properties, subscripts, slices. It resolves no variables.
+
+A missing member is null. `has_member` alone tells a missing member from a null one.
+"""
+
+from __future__ import annotations
+
+from twinframe.errors import QueryInvalid
+from twinframe.evaluator.failures import build_type_error
+from twinframe.model.comparison import name_type
+from twinframe.model.values import Node, Relationship, Value
+
+
+def read_member(subject: Value, key: str) -> Value:
+    """`subject.key` of a node, relationship or map; null of null."""
+    if isinstance(subject, Node | Relationship):
+        return subject.document.get(key)  # type: ignore[return-value]  # JSON values are values
+    if isinstance(subject, dict):
+        return subject.get(key)
+    if subject is None:
+        return None
+    raise build_type_error(
+        f"{name_type(subject)} has no properties: .{key} needs a Node, Relationship or Map."
+    )
+
+
+def has_member(subject: Value, key: Value) -> bool:
+    """Whether the member is present, null or not; False for subjects without members."""
+    if not isinstance(key, str):
+        return False
+    if isinstance(subject, Node | Relationship):
+        return key in subject.document
+    return isinstance(subject, dict) and key in subject
+
+
+def read_subscript(subject: Value, index: Value) -> Value:
+    """`subject[index]`: negative list positions count from the end, outside ones are null."""
+    if subject is None or index is None:
+        return None
+    if isinstance(subject, list):
+        return _read_element(subject, index)
+    if isinstance(subject, Node | Relationship | dict):
+        if isinstance(index, str):
+            return read_member(subject, index)
+        raise build_type_error(
+            f"{name_type(subject)} members are named by a String, not {name_type(index)}.",
+            detail="MapElementAccessByNonString",
+        )
+    raise build_type_error(f"{name_type(subject)} cannot be subscripted.")
+
+
+def read_slice(subject: Value, start: Value, end: Value) -> Value:
+    """`subject[start..end]`, `end` exclusive; bounds outside of the list are its ends."""
+    if subject is None or start is None or end is None:
+        return None
+    if not isinstance(subject, list):
+        raise build_type_error(f"{name_type(subject)} cannot be sliced; a List can.")
+    if type(start) is not int or type(end) is not int:
+        raise _refuse_position(start if type(start) is not int else end)
+    return subject[start:end]
+
+
+def _read_element(items: list[Value], index: Value) -> Value:
+    if type(index) is not int:
+        raise _refuse_position(index)
+    if -len(items) <= index < len(items):
+        return items[index]
+    return None
+
+
+def _refuse_position(index: Value) -> QueryInvalid:
+    return build_type_error(f"A list position is an Integer, not {name_type(index)}.")

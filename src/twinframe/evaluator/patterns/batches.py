@@ -1,0 +1,97 @@
+"""Reading the graph in batches that grow, so that a LIMIT 1 costs little and a full read few calls.
+
+It knows rows and hops but no pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from twinframe.cypher.algebra import Direction
+from twinframe.evaluator.reader import GraphReader, Hop
+from twinframe.evaluator.run import Run
+from twinframe.model.values import Node, Relationship
+
+T = TypeVar("T")
+
+_LARGEST = 512
+_MOST_CACHED_HOPS = 50_000
+_NOTHING: Mapping[str, Node] = {}
+
+
+def read_batches(items: Iterable[T], largest: int = _LARGEST) -> Iterator[list[T]]:
+    """Lists of 1, 4, 16, ... items, at most `largest`."""
+    source = iter(items)
+    size = 1
+    while batch := list(islice(source, size)):
+        yield batch
+        size = min(size * 4, largest)
+
+
+def read_needed_nodes(
+    reader: GraphReader, ids: Iterable[str], *, reads: bool
+) -> Mapping[str, Node]:
+    """The nodes of these ids in one call; without `reads` none at all."""
+    return reader.read_nodes(tuple(dict.fromkeys(ids))) if reads else _NOTHING
+
+
+def find_node(nodes: Mapping[str, Node], node_id: str, *, reads: bool) -> Node | None:
+    """The node read before; without `reads` a bare one that has nothing but its id."""
+    return nodes.get(node_id) if reads else Node(node_id, {})
+
+
+def turn(direction: Direction, *, backwards: bool) -> Direction:
+    """The direction as seen from the other end."""
+    if not backwards or direction is Direction.BOTH:
+        return direction
+    return Direction.INCOMING if direction is Direction.OUTGOING else Direction.OUTGOING
+
+
+def cross_known(
+    origin: str, relationship: Relationship, direction: Direction, types: Sequence[str]
+) -> str | None:
+    """The node that a known relationship leads to from `origin`; None where it does not."""
+    if types and relationship.type not in types:
+        return None
+    if direction is not Direction.INCOMING and relationship.source == origin:
+        return relationship.target
+    if direction is not Direction.OUTGOING and relationship.target == origin:
+        return relationship.source
+    return None
+
+
+class Adjacency:
+    """The hops at nodes, read in batches and kept for the walks of one operator.
+
+    PERF: walks of variable length come by the same nodes again and again.
+    """
+
+    __slots__ = ("_cached", "_count", "_direction", "_run", "_types")
+
+    def __init__(self, run: Run, direction: Direction, types: Sequence[str]) -> None:
+        self._run = run
+        self._direction = direction
+        self._types = types
+        self._cached: dict[str, list[Hop]] = {}
+        self._count = 0
+
+    def load(self, origins: Collection[str]) -> None:
+        """Make the hops of all `origins` present with at most one read."""
+        if self._count > _MOST_CACHED_HOPS:
+            self._cached.clear()
+            self._count = 0
+        missing = [one for one in dict.fromkeys(origins) if one not in self._cached]
+        if not missing:
+            return
+        for one in missing:
+            self._cached[one] = []
+        for hop in self._run.reader.read_hops(missing, self._direction, self._types):
+            self._run.budget.tick()
+            self._cached[hop.origin].append(hop)
+            self._count += 1
+
+    def find(self, origin: str) -> Sequence[Hop]:
+        """The hops of a node that was loaded."""
+        return self._cached[origin]

@@ -1,0 +1,49 @@
+"""The state of one run of a compiled plan: reader, parameters, budget. It evaluates nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from twinframe.errors import QueryInvalid
+from twinframe.evaluator.limits import Budget, Limits
+from twinframe.evaluator.reader import GraphReader
+from twinframe.model.values import Node, Value
+
+Row = tuple[Value, ...]
+"""One row: the values of the scope's variables, in scope order."""
+
+
+class Run:
+    """What operators and expressions need while they work. One run, one thread."""
+
+    __slots__ = ("budget", "parameters", "reader")
+
+    def __init__(
+        self, reader: GraphReader, parameters: Mapping[str, Value], limits: Limits
+    ) -> None:
+        self.reader = reader
+        self.parameters = parameters
+        self.budget = Budget(limits)
+
+    def read_parameter(self, name: str) -> Value:
+        """The parameter's value; `QueryInvalid` when the request did not bring it."""
+        try:
+            return self.parameters[name]
+        except KeyError:
+            known = ", ".join(f"${one}" for one in sorted(self.parameters)) or "none"
+            raise QueryInvalid(
+                f"The query uses ${name}, which the request does not give; it gives: {known}.",
+                kind="ParameterMissing",
+                detail="MissingParameter",
+            ) from None
+
+    def read_node(self, node_id: str) -> Node | None:
+        """One node by its id, or None. PERF: not batched; for functions of single values."""
+        return self.reader.read_nodes((node_id,)).get(node_id)
+
+
+Evaluate = Callable[[Row, Run], Value]
+"""A compiled expression: the value for a row."""
+
+Stream = Callable[[Run, Row], Iterator[Row]]
+"""A compiled operator: its rows, given the run and the outer row of its `Argument`."""

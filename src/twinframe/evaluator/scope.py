@@ -1,0 +1,57 @@
+"""Which variable stands where in a row, known while compiling. It holds no values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from twinframe.cypher.algebra import Operator
+from twinframe.evaluator.run import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """What one compilation shares.
+
+    `compile_subplan` compiles a correlated plan for outer rows of a given scope: expressions hold
+    plans, and this is how they reach the operators without importing them. `mentioned` are the
+    variables that the query looks at besides binding them.
+    """
+
+    compile_subplan: Callable[[Operator, Scope], CompiledPlan]
+    mentioned: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The variables of a row in order; of two equal names the later one counts.
+
+    `plans` is what the whole compilation shares.
+    """
+
+    names: tuple[str, ...]
+    plans: Plans
+
+    def find_slot(self, name: str) -> int:
+        """The position of a variable; unknown is a defect of the plan, not of the query text."""
+        for slot in range(len(self.names) - 1, -1, -1):
+            if self.names[slot] == name:
+                return slot
+        known = ", ".join(repr(one) for one in self.names) or "none"
+        raise LookupError(f"The plan reads the variable {name!r}, but its row has: {known}.")
+
+    def extend(self, *names: str) -> Scope:
+        """The scope of rows that carry further values at their end."""
+        return Scope((*self.names, *names), self.plans)
+
+    def replace(self, names: Sequence[str]) -> Scope:
+        """A scope of other variables over the same plans."""
+        return Scope(tuple(names), self.plans)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPlan:
+    """A compiled operator: the scope of its rows and how to run it."""
+
+    scope: Scope
+    stream: Stream

@@ -1,0 +1,222 @@
+"""Equality, equivalence, order and truth of values, as openCypher 9 defines them.
+
+It is not the rendering of values, and it never looks at a graph.
+
+Three relations are kept apart. *Equality* (`=`) is three-valued. *Equivalence* (DISTINCT, grouping)
+is two-valued: null is null and NaN is NaN. *Order* (ORDER BY, min, max) is total across types and
+agrees with equivalence. Booleans are never numbers; integers and floats compare by exact value.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable
+from typing import Any
+
+from twinframe.model.values import Node, Path, Relationship, Value
+
+INTEGER_MINIMUM = -(2**63)
+INTEGER_MAXIMUM = 2**63 - 1
+
+
+def is_number(value: Value) -> bool:
+    """Whether the value is an integer or a float; a boolean is neither."""
+    kind = type(value)
+    return kind is int or kind is float
+
+
+def is_integer(value: Value) -> bool:
+    """Whether the value is an integer; a boolean is not."""
+    return type(value) is int
+
+
+def name_type(value: Value) -> str:
+    """The Cypher name of the value's type, for messages."""
+    return _TYPE_NAMES[type(value)]
+
+
+_TYPE_NAMES: dict[type, str] = {
+    type(None): "Null",
+    bool: "Boolean",
+    int: "Integer",
+    float: "Float",
+    str: "String",
+    list: "List",
+    dict: "Map",
+    Node: "Node",
+    Relationship: "Relationship",
+    Path: "Path",
+}
+
+
+# --- equality -----------------------------------------------------------------------------------
+
+
+def equals(left: Value, right: Value) -> bool | None:
+    """`left = right`: None where a null hides the answer; values of different types are unequal.
+
+    Lists and maps are unequal as soon as one pair of members is, whatever the other pairs hide.
+    """
+    if left is None or right is None:
+        return None
+    kind = type(left)
+    if kind is not type(right):
+        # PERF: the exact comparison of an integer with a float is Python's own.
+        return is_number(left) and is_number(right) and left == right
+    if kind is list:
+        return _equals_lists(left, right)  # type: ignore[arg-type]  # both are lists
+    if kind is dict:
+        return _equals_maps(left, right)  # type: ignore[arg-type]  # both are maps
+    return left == right
+
+
+def _equals_lists(left: list[Value], right: list[Value]) -> bool | None:
+    if len(left) != len(right):
+        return False
+    answer: bool | None = True
+    for one, other in zip(left, right, strict=True):
+        same = equals(one, other)
+        if same is False:
+            return False
+        if same is None:
+            answer = None
+    return answer
+
+
+def _equals_maps(left: dict[str, Value], right: dict[str, Value]) -> bool | None:
+    if left.keys() != right.keys():
+        return False
+    answer: bool | None = True
+    for key, one in left.items():
+        same = equals(one, right[key])
+        if same is False:
+            return False
+        if same is None:
+            answer = None
+    return answer
+
+
+# --- equivalence --------------------------------------------------------------------------------
+
+
+class _Key(enum.Enum):
+    TRUE = enum.auto()
+    FALSE = enum.auto()
+    NAN = enum.auto()
+    LIST = enum.auto()
+    MAP = enum.auto()
+
+
+def build_equivalence_key(value: Value) -> Hashable:
+    """A hashable that is equal for exactly the equivalent values: what DISTINCT and groups use."""
+    kind = type(value)
+    if kind is str or kind is int or value is None:
+        return value  # type: ignore[return-value]  # hashable by the test above
+    if kind is bool:
+        return _Key.TRUE if value else _Key.FALSE
+    if kind is float:
+        return value if value == value else _Key.NAN  # type: ignore[return-value]  # NaN
+    if isinstance(value, list):
+        return (_Key.LIST, *(build_equivalence_key(item) for item in value))
+    if isinstance(value, dict):
+        return (
+            _Key.MAP,
+            frozenset((key, build_equivalence_key(item)) for key, item in value.items()),
+        )
+    return value  # nodes, relationships and paths hash by identity of the stored thing
+
+
+def is_equivalent(left: Value, right: Value) -> bool:
+    """Whether two values count as one for DISTINCT and grouping."""
+    return build_equivalence_key(left) == build_equivalence_key(right)
+
+
+# --- total order --------------------------------------------------------------------------------
+
+
+def build_order_key(value: Value) -> tuple[Any, ...]:
+    """A tuple whose Python order is the order of ORDER BY, ascending, across all types.
+
+    SPEC: openCypher 9, «Orderability»: map, node, relationship, list, path, string, boolean,
+    number, NaN, null. Lists by their elements, a shorter prefix first; maps by size, then names,
+    then values.
+    """
+    kind = type(value)
+    if kind is str:
+        return (5, value)
+    if kind is int:
+        return (7, value)
+    if value is None:
+        return (9,)
+    if kind is bool:
+        return (6, value)
+    if isinstance(value, float):
+        return (7, value) if value == value else (8,)  # false for NaN alone
+    return _build_composite_order_key(value)
+
+
+def _build_composite_order_key(value: Value) -> tuple[Any, ...]:
+    match value:
+        case list():
+            return (3, *(build_order_key(item) for item in value))
+        case dict():
+            names = sorted(value)
+            return (0, len(names), names, [build_order_key(value[name]) for name in names])
+        case Node():
+            return (1, value.id)
+        case Relationship():
+            return (2, value.source, value.id)
+        case Path():
+            nodes = tuple(node.id for node in value.nodes)
+            crossed = tuple((one.source, one.id) for one in value.relationships)
+            return (4, nodes, crossed)
+        case _:
+            raise TypeError(f"Not a value of the query languages: {type(value).__name__}.")
+
+
+# --- comparability ------------------------------------------------------------------------------
+
+
+def is_less(left: Value, right: Value) -> bool | None:
+    """`left < right`: None across types and for types without an order of their own."""
+    if _are_comparable(left, right):
+        return left < right  # type: ignore[operator]  # both numbers, strings or booleans
+    if isinstance(left, list) and isinstance(right, list):
+        return _is_less_list(left, right, when_equal=False)
+    return None
+
+
+def is_less_or_equal(left: Value, right: Value) -> bool | None:
+    """`left <= right`: None across types and for types without an order of their own."""
+    if _are_comparable(left, right):
+        return left <= right  # type: ignore[operator]  # both numbers, strings or booleans
+    if isinstance(left, list) and isinstance(right, list):
+        return _is_less_list(left, right, when_equal=True)
+    return None
+
+
+def _are_comparable(left: Value, right: Value) -> bool:
+    kind, other = type(left), type(right)
+    if kind is int or kind is float:
+        return other is int or other is float
+    return kind is other and (kind is str or kind is bool)
+
+
+def _is_less_list(left: list[Value], right: list[Value], *, when_equal: bool) -> bool | None:
+    for one, other in zip(left, right, strict=False):
+        same = equals(one, other)
+        if same is None:
+            return None
+        if not same:
+            return is_less(one, other)
+    if len(left) == len(right):
+        return when_equal
+    return len(left) < len(right)
+
+
+# --- three-valued logic -------------------------------------------------------------------------
+
+
+def negate(value: bool | None) -> bool | None:
+    """NOT: null stays null."""
+    return None if value is None else not value
