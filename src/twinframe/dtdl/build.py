@@ -1,11 +1,12 @@
 """Checked elements to interfaces: schemas resolved, contents inherited, ancestors listed.
 
-It expects a graph without findings and judges nothing.
+It judges nothing. Of a graph without findings every value is known; of resolved documents that were
+not checked again, what cannot be read is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -70,7 +71,9 @@ class Builder:
             display_name=_texts(element, "displayName"),
             description=_texts(element, "description"),
             extends=extends,
-            ancestors=build_ancestors(extends, lambda id_: known[id_].extends),
+            ancestors=build_ancestors(
+                extends, lambda base: known[base].extends if base in known else ()
+            ),
             contents=MappingProxyType(contents),
             dependencies=tuple(dict.fromkeys((*extends, *parts))),
             schemas=MappingProxyType(
@@ -119,11 +122,7 @@ class Builder:
         target = element.literals.get("target")
         least = element.literals.get("minMultiplicity")
         most = element.literals.get("maxMultiplicity")
-        properties = [
-            self._property(self.graph.elements[value])
-            for value in element.values.get("properties", ())
-            if isinstance(value, str)
-        ]
+        properties = [self._property(prop) for prop in self._children(element, "properties")]
         return Relationship(
             name=element.name,
             target=target if isinstance(target, str) else None,
@@ -163,11 +162,9 @@ class Builder:
         )
 
     def _payload(self, element: Element, name: str) -> CommandPayload | None:
-        value = element.one(name)
-        if not isinstance(value, str):
-            return None
-        payload = self.graph.elements[value]
-        return CommandPayload(payload.name, self._schema_of(payload, "schema"))
+        for payload in self._children(element, name):
+            return CommandPayload(payload.name, self._schema_of(payload, "schema"))
+        return None
 
     # --- schemas --------------------------------------------------------------------------------
 
@@ -180,8 +177,10 @@ class Builder:
     def _schema(self, identifier: str) -> Schema:
         schema = self.schemas.get(identifier)
         if schema is None:
-            element = self.graph.elements[identifier]
-            schema = self.schemas[identifier] = _SCHEMA_BUILDERS[element.cls](self, element)
+            element = self.graph.elements.get(identifier)
+            build = _SCHEMA_BUILDERS.get(element.cls) if element else None
+            schema = build(self, element) if build and element else OpenSchema()
+            self.schemas[identifier] = schema
         return schema
 
     def _array(self, element: Element) -> Schema:
@@ -189,8 +188,7 @@ class Builder:
 
     def _enum(self, element: Element) -> Schema:
         values: dict[str | int, str] = {}
-        for item in element.values.get("enumValues", ()):
-            child = self.graph.elements[item] if isinstance(item, str) else element
+        for child in self._children(element, "enumValues"):
             value = child.literals.get("enumValue")
             if isinstance(value, (str, int)):
                 values[value] = child.name
@@ -199,23 +197,20 @@ class Builder:
         return EnumSchema(element.id, name, MappingProxyType(values))
 
     def _map(self, element: Element) -> Schema:
-        key, value = (self._named(element, name) for name in ("mapKey", "mapValue"))
+        key, value = (
+            next(self._children(element, name), element) for name in ("mapKey", "mapValue")
+        )
         return MapSchema(element.id, key.name, value.name, self._schema_of(value, "schema"))
 
     def _object(self, element: Element) -> Schema:
-        fields = [
-            self.graph.elements[value]
-            for value in element.values.get("fields", ())
-            if isinstance(value, str)
-        ]
-        return ObjectSchema(
-            element.id,
-            MappingProxyType({f.name: self._schema_of(f, "schema") for f in fields}),
-        )
+        fields = self._children(element, "fields")
+        schemas = {f.name: self._schema_of(f, "schema") for f in fields}
+        return ObjectSchema(element.id, MappingProxyType(schemas))
 
-    def _named(self, element: Element, name: str) -> Element:
-        value = element.one(name)
-        return self.graph.elements[value] if isinstance(value, str) else element
+    def _children(self, element: Element, name: str) -> Iterator[Element]:
+        for value in element.values.get(name, ()):
+            if isinstance(value, str) and (child := self.graph.elements.get(value)) is not None:
+                yield child
 
 
 _BUILDERS: dict[str, Callable[[Builder, Element], Content]] = {

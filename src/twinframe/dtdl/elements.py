@@ -311,6 +311,8 @@ class ElementReader:
     def _parse_property(
         self, value: object, element: Element, rule: PropertyRule, place: Place, depth: int
     ) -> None:
+        if rule.kind is Kind.ANY:
+            return
         if rule.kind is not Kind.ELEMENT:
             subject = Subject(element.id, rule, place, element.context)
             literal: Literal | None

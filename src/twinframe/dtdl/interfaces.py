@@ -131,6 +131,9 @@ class Interface:
     components: Mapping[str, Component] = field(init=False)
     commands: Mapping[str, Command] = field(init=False)
 
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "properties", _select(self.contents, Property))

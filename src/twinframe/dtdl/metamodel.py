@@ -18,9 +18,9 @@ class Kind(Enum):
     LANG_STRING = "localizable string"
     BOOLEAN = "boolean"
     INTEGER = "integer"
-    NUMBER = "number"
     LITERAL = "string or integer"
     IDENTIFIER = "DTMI"
+    ANY = "JSON value"
     ELEMENT = "element"
 
 

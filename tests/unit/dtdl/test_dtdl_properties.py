@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
@@ -11,9 +13,12 @@ from hypothesis import strategies as st
 from tests.unit.dtdl.conftest import ENUM, LAYOUT
 from tests.unit.dtdl.documents import model, prop
 from twinframe.dtdl import (
+    SPECIFICATION,
     ModelFinding,
     ModelSet,
+    ParserLimits,
     PrimitiveSchema,
+    Resolver,
     TwinValidator,
     compile_test,
     list_mismatches,
@@ -58,11 +63,15 @@ VALID: list[dict[str, Any]] = [
 ]
 
 
-def judge(documents: list[object]) -> None:
+def judge(
+    documents: Sequence[object],
+    resolve: Resolver | None = None,
+    limits: ParserLimits = SPECIFICATION,
+) -> None:
     """Parse; an error must be ours and every one of its details a finding with a rule."""
     details: tuple[ErrorDetail, ...] | None = None
     try:
-        parse_models(documents)
+        parse_models(documents, resolve=resolve, limits=limits)
     except InputError as error:
         details = error.details
     if details is not None:
@@ -102,6 +111,19 @@ def test_a_valid_upload_with_one_value_replaced_gives_a_verdict(
         target = target[step]
     target[place[-1]] = value
     judge(documents)
+
+
+@given(st.sampled_from(PLACES), JSON, st.booleans())
+def test_any_json_from_a_resolver_gives_a_verdict(
+    place: tuple[Any, ...], value: object, trusted: bool
+) -> None:
+    stored: Any = copy.deepcopy(VALID)
+    target = stored
+    for step in place[:-1]:
+        target = target[step]
+    target[place[-1]] = value
+    heir = model("Heir", extends=["dtmi:com:example:A;1", "dtmi:com:example:B;1"])
+    judge([heir], lambda _: stored, replace(SPECIFICATION, trust_resolved=trusted))
 
 
 @given(st.sampled_from(sorted(PRIMITIVE_TESTS)), JSON)

@@ -50,6 +50,8 @@ def test_an_unknown_property_is_found_with_the_nearest_known_one() -> None:
         ({"@context": "dtmi:dtdl:context;3", "@type": "Interface"}, "missingTopLevelId"),
         ({"@context": "dtmi:dtdl:context;3", "@type": "Interface", "@id": "x"}, "invalidId"),
         ({"@context": ["dtmi:ex:c;1", "dtmi:dtdl:context;3"]}, "missingDtdlContext"),
+        ({"@context": "dtmi:dtdl:context;" + "9" * 5000}, "missingDtdlContext"),
+        ({"@context": "dtmi:dtdl:context;03"}, "missingDtdlContext"),
         (7, "notJsonObject"),
         (None, "notJsonObject"),
     ],

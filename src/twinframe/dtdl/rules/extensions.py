@@ -121,7 +121,7 @@ _OVERRIDE = AdjunctRule(
 _INITIALIZED = AdjunctRule(
     "Initialized",
     frozenset({"Property"}),
-    {"initialValue": PropertyRule("initialValue", Kind.LITERAL, required=True)},
+    {"initialValue": PropertyRule("initialValue", Kind.ANY, required=True)},
 )
 _REQUIRED = AdjunctRule("Required", frozenset({"Field"}))
 

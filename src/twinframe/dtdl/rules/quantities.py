@@ -105,6 +105,8 @@ SEMANTIC_TYPES: dict[str, str] = {
 MORE_UNITS: dict[str, str] = {
     "ApparentEnergyUnit": "voltAmpereHour kilovoltAmpereHour megavoltAmpereHour",
     "ApparentPowerUnit": "voltAmpere millivoltAmpere kilovoltAmpere megavoltAmpere",
+    "IrradianceUnit": "wattPerSquareMetre wattPerSquareCentimetre wattPerSquareFoot "
+    "wattPerSquareInch",
     "PowerUnit": "britishThermalUnitPerHour",
     "ReactiveEnergyUnit": "voltAmpereReactiveHour kilovoltAmpereReactiveHour "
     "megavoltAmpereReactiveHour",
@@ -119,8 +121,10 @@ MORE_SEMANTIC_TYPES: dict[str, str] = {
     "ApparentPower": "ApparentPowerUnit",
     "Concentration": "Unitless",
     "EnergyRate": "PowerUnit",
+    "Irradiance": "IrradianceUnit",
     "ReactiveEnergy": "ReactiveEnergyUnit",
     "ReactivePower": "ReactivePowerUnit",
+    "RelativeDensity": "Unitless",
 }
 
 
