@@ -71,9 +71,7 @@ class Builder:
             display_name=_texts(element, "displayName"),
             description=_texts(element, "description"),
             extends=extends,
-            ancestors=build_ancestors(
-                extends, lambda base: known[base].extends if base in known else ()
-            ),
+            ancestors=build_ancestors(extends, known),
             contents=MappingProxyType(contents),
             dependencies=tuple(dict.fromkeys((*extends, *parts))),
             schemas=MappingProxyType(
@@ -177,6 +175,9 @@ class Builder:
     def _schema(self, identifier: str) -> Schema:
         schema = self.schemas.get(identifier)
         if schema is None:
+            # NOTE: a schema that leads back to itself, which only an unchecked document can hold,
+            # is open where it does.
+            self.schemas[identifier] = OpenSchema()
             element = self.graph.elements.get(identifier)
             build = _SCHEMA_BUILDERS.get(element.cls) if element else None
             schema = build(self, element) if build and element else OpenSchema()
@@ -228,16 +229,17 @@ _SCHEMA_BUILDERS: dict[str, Callable[[Builder, Element], Schema]] = {
 }
 
 
-def build_ancestors(
-    extends: tuple[str, ...], extends_of: Callable[[str], tuple[str, ...]]
-) -> tuple[str, ...]:
-    """Return all bases above `extends`, nearest first (by level, then in declared order)."""
+def build_ancestors(extends: tuple[str, ...], known: Mapping[str, Interface]) -> tuple[str, ...]:
+    """Return all bases above `extends`, nearest first (by level, then in declared order).
+
+    Bases that are not `known` are listed, and not followed.
+    """
     found = dict.fromkeys(extends)
     level = list(found)
     while level:
         following = []
         for base in level:
-            for identifier in extends_of(base):
+            for identifier in known[base].extends if base in known else ():
                 if identifier not in found:
                     found[identifier] = None
                     following.append(identifier)

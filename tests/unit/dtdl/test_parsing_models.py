@@ -15,6 +15,7 @@ from twinframe.dtdl import (
     MapSchema,
     ModelSet,
     ObjectSchema,
+    OpenSchema,
     PrimitiveSchema,
     parse_models,
 )
@@ -163,6 +164,15 @@ def test_resolved_documents_are_not_reported_on_again() -> None:
     old = model("Old", [prop("twice"), prop("twice")])
     models = parse_models([model("A", extends="dtmi:com:example:Old;1")], resolve=lambda _: [old])
     assert set(models.interfaces) == {"dtmi:com:example:A;1", "dtmi:com:example:Old;1"}
+
+
+def test_a_resolved_schema_that_contains_itself_is_open_there() -> None:
+    loop = "dtmi:com:example:Loop;1"
+    schema = {"@id": loop, "@type": "Array", "elementSchema": loop}
+    old = model("Old", [prop("p", loop)], schemas=[schema])
+    models = parse_models([model("A", extends="dtmi:com:example:Old;1")], resolve=lambda _: [old])
+    found = models.interfaces["dtmi:com:example:A;1"].properties["p"].schema
+    assert found == ArraySchema(loop, OpenSchema())
 
 
 def test_resolved_documents_are_reported_on_where_they_are_not_trusted() -> None:
