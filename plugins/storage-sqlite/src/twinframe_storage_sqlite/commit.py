@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import apsw
 
-from twinframe.errors import TwinframeError
 from twinframe.storage.base import Outcome, Work
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.transaction import SqliteTransaction
@@ -75,7 +74,7 @@ def _fail(transaction: SqliteTransaction, error: BaseException) -> Outcome[objec
 
 
 def _translate(transaction: SqliteTransaction, error: BaseException) -> BaseException:
-    if isinstance(error, apsw.Error) and not isinstance(error, TwinframeError):
+    if isinstance(error, apsw.Error):
         translated = build_error(error, transaction.connection.filename)
         translated.__cause__ = error
         return translated

@@ -13,7 +13,7 @@ from twinframe_storage_sqlite.settings import SqliteSettings
 OLDEST_LIBRARY: Final = (3, 51, 3)
 """Before it, two processes that write and checkpoint could damage a file (the WAL-reset race)."""
 
-STATEMENT_CACHE: Final = 512
+STATEMENT_CACHE: Final = 256
 
 _READ_ACTIONS: Final = frozenset(
     {
@@ -37,9 +37,9 @@ def verify_library(version: str) -> None:
         )
 
 
-def open_writer(path: str, settings: SqliteSettings) -> apsw.Connection:
-    """A connection that may change the file `path`, which is created when it is missing."""
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+def open_writer(path: str, settings: SqliteSettings, *, create: bool) -> apsw.Connection:
+    """A connection that may change the file `path`, with `create` one that may not exist yet."""
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     connection = apsw.Connection(path, flags=flags, statementcachesize=STATEMENT_CACHE)
     _harden(connection)
     connection.set_busy_timeout(round(settings.busy_timeout * 1000))

@@ -52,8 +52,9 @@ class WalJanitor:
         connection.set_busy_timeout(_WAIT_FOR_READERS_MS)
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except (apsw.BusyError, apsw.FullError, apsw.IOError) as error:
+        except apsw.Error as error:
             # A reader is in the way, or there is no room to copy into: the next look tries again.
+            # The commit before it stands, so nothing here may fail a write.
             _log.warning(
                 "%s has %d bytes and cannot be cut: %s", self._wal, self.read_size(), error
             )

@@ -51,7 +51,7 @@ def open_graph(files: GraphFiles, settings: SqliteSettings) -> apsw.Connection:
         reason = f"it is missing or empty, but was set up as instance {marker}"
         raise build_damaged(path, reason)
     try:
-        connection = open_writer(path, settings)
+        connection = open_writer(path, settings, create=True)
         try:
             _verify_owner(connection)
             _enter_wal(connection)
@@ -61,6 +61,8 @@ def open_graph(files: GraphFiles, settings: SqliteSettings) -> apsw.Connection:
         except BaseException:
             connection.close(force=True)
             raise
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise ConfigurationError(f"{path} cannot be opened for writing: {error}.") from error
     except EngineError as error:
         raise build_error(error, path) from error
     return connection

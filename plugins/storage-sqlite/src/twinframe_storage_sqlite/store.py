@@ -10,7 +10,7 @@ import apsw
 from twinframe.errors import StorageDamaged, StorageError, TwinframeError
 from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, Work
 from twinframe_storage_sqlite.commit import commit_works
-from twinframe_storage_sqlite.connection import open_reader, verify_library
+from twinframe_storage_sqlite.connection import open_reader, open_writer, verify_library
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.files import build_files
 from twinframe_storage_sqlite.janitor import WalJanitor
@@ -35,7 +35,7 @@ class SqliteGraphStore(GraphStore):
         self._writer: SqliteTransaction | None = None
         self._turn: TurnLock | None = None
         self._janitor: WalJanitor | None = None
-        self._damage: StorageDamaged | None = None
+        self._damage: str | None = None
 
     def open(self) -> None:
         """Open or create the file, bring it to the newest schema and check that it is ours.
@@ -90,14 +90,31 @@ class SqliteGraphStore(GraphStore):
     # --- writing ------------------------------------------------------------------------------
 
     def _write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
-        if self._writer is None or self._turn is None or self._janitor is None:
+        if self._turn is None or self._janitor is None:
             raise StorageError(f"The store {self._path} is not open.")
         if self._damage is not None:
-            raise self._damage
+            raise StorageDamaged(self._damage)
+        writer = self._writer or self._open_writer()
         with self._turn.hold(self.settings.turn_timeout):
-            outcomes = commit_works(self._writer, works)
-            self._janitor.tidy(self._writer.connection)
-        for outcome in outcomes:
-            if isinstance(outcome.error, StorageDamaged):
-                self._damage = outcome.error
+            outcomes = commit_works(writer, works)
+            self._janitor.tidy(writer.connection)
+        self._note_failures(writer, outcomes)
         return outcomes
+
+    def _open_writer(self) -> SqliteTransaction:
+        try:
+            self._writer = SqliteTransaction(open_writer(self._path, self.settings, create=False))
+        except EngineError as error:
+            raise build_error(error, self._path) from error
+        return self._writer
+
+    def _note_failures(
+        self, writer: SqliteTransaction, outcomes: Sequence[Outcome[object]]
+    ) -> None:
+        errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+        for error in errors:
+            if isinstance(error, StorageDamaged):
+                self._damage = error.message  # no further write makes it worse
+        if any(isinstance(error.__cause__, apsw.IOError) for error in errors):
+            writer.close()  # an I/O error may stick to a connection: the next write opens anew
+            self._writer = None

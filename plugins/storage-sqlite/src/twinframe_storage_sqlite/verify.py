@@ -43,6 +43,7 @@ LEFT JOIN meta m ON m.key = k.value WHERE m.value IS NULL"""
 def verify_graph(connection: apsw.Connection) -> list[str]:
     """What is wrong, one finding a line, at most 100; empty when the file is sound."""
     findings: list[str] = []
+    connection.execute("BEGIN")  # one state for all checks, while others go on writing
     try:
         for finding in _find(connection):
             if len(findings) == _LARGEST_REPORT:
@@ -51,6 +52,8 @@ def verify_graph(connection: apsw.Connection) -> list[str]:
             findings.append(finding)
     except (apsw.CorruptError, apsw.NotADBError) as error:
         findings.append(f"the check itself ended early: {error}")
+    finally:
+        connection.execute("ROLLBACK")
     return findings
 
 

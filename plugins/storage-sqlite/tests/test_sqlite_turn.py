@@ -1,0 +1,109 @@
+"""The turn lock: exclusive, bounded, freed by the end of its holder, and fair between processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+import pytest
+
+from twinframe.errors import StorageBusy
+from twinframe_storage_sqlite.turn import TurnLock
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def open_lock(place: Path) -> TurnLock:
+    return TurnLock(place / "turn", place / "queue")
+
+
+def hold_for_ever(place: Path, held: Event) -> None:
+    with open_lock(place).hold(5):
+        held.set()
+        time.sleep(600)
+
+
+def take_turns(place: Path, name: str, start: Event, log: Queue[str]) -> None:
+    """Come back for the next turn at once, 150 times."""
+    lock = open_lock(place)
+    start.wait()
+    for _ in range(150):
+        with lock.hold(60):
+            log.put(name)
+            time.sleep(0.001)
+
+
+def test_a_turn_that_does_not_come_is_storage_busy(tmp_path: Path) -> None:
+    first, second = open_lock(tmp_path), open_lock(tmp_path)
+    with first.hold(1), pytest.raises(StorageBusy), second.hold(0.05):
+        pass
+    with second.hold(0.05):
+        pass
+    first.close()
+    second.close()
+
+
+def test_waiting_in_vain_leaves_the_queue_to_others(tmp_path: Path) -> None:
+    holder, gives_up, waits = (open_lock(tmp_path) for _ in range(3))
+    got = threading.Event()
+
+    def wait() -> None:
+        with waits.hold(30):
+            got.set()
+
+    with holder.hold(1):
+        with pytest.raises(StorageBusy), gives_up.hold(0.02):
+            pass
+        thread = threading.Thread(target=wait)
+        thread.start()
+    thread.join()
+    assert got.is_set()
+    for lock in (holder, gives_up, waits):
+        lock.close()
+
+
+def test_an_error_inside_ends_the_turn(tmp_path: Path) -> None:
+    first, second = open_lock(tmp_path), open_lock(tmp_path)
+    with pytest.raises(ZeroDivisionError), first.hold(1):
+        _ = 1 / 0
+    with second.hold(0.05):
+        pass
+    first.close()
+    second.close()
+
+
+def test_a_killed_holder_frees_the_turn(tmp_path: Path) -> None:
+    held = SPAWN.Event()
+    process = SPAWN.Process(target=hold_for_ever, args=(tmp_path, held))
+    process.start()
+    assert held.wait(30)
+    lock = open_lock(tmp_path)
+    with pytest.raises(StorageBusy), lock.hold(0.05):
+        pass
+    process.kill()
+    process.join()
+    with lock.hold(5):
+        pass
+    lock.close()
+
+
+def test_processes_that_come_back_at_once_cannot_overtake_those_that_wait(tmp_path: Path) -> None:
+    start, log = SPAWN.Event(), SPAWN.Queue()
+    processes = [
+        SPAWN.Process(target=take_turns, args=(tmp_path, name, start, log)) for name in "ab"
+    ]
+    for process in processes:
+        process.start()
+    time.sleep(0.5)  # both are up and wait for the start
+    start.set()
+    turns = [log.get() for _ in range(300)]
+    for process in processes:
+        process.join()
+    # While both are there, none has many turns in a row.
+    both = turns[: min(300 - turns[::-1].index(name) for name in "ab")]
+    runs = "".join(both).replace("ab", "a b").replace("ba", "b a").split()
+    assert max(len(run) for run in runs[1:]) <= 20
