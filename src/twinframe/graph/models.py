@@ -17,7 +17,7 @@ from twinframe.graph.context import GraphContext
 from twinframe.graph.model_cache import build_resolver
 from twinframe.model.clock import render_upload_time
 from twinframe.model.ids import parse_model_id
-from twinframe.model.pages import Page, PageRequest
+from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.patches import parse_patch
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction, ModelRecord
@@ -66,9 +66,8 @@ class Models:
     async def list_models(
         self,
         dependencies_for: Sequence[str] = (),
-        *,
         include_definition: bool = False,
-        request: PageRequest | None = None,
+        page: PageRequest = FIRST_PAGE,
     ) -> Page[bytes]:
         """ModelData by upload; with `dependencies_for` only those models and what they rest on.
 
@@ -78,7 +77,7 @@ class Models:
         roots = self._check_roots(dependencies_for)
         arguments = cast("list[JsonValue]", roots)
         listing = await self._context.open_listing("models", arguments, include_definition)
-        start, size = listing.start(request or PageRequest())
+        start, size = listing.start(page)
         after = cast("int", start or 0)
 
         def read(session: GraphSession) -> Sequence[ModelRecord]:
@@ -91,7 +90,7 @@ class Models:
         items = [(r.position, render_model(r, with_definition=include_definition)) for r in records]
         return listing.page(items, size)
 
-    async def read_model(self, model_id: str, *, include_definition: bool = False) -> bytes:
+    async def read_model(self, model_id: str, include_definition: bool = False) -> bytes:
         """The ModelData of one model; `InvalidArgument`, `ModelNotFound`."""
         parse_model_id(model_id)
         record = await self._context.runner.read(lambda session: session.read_model(model_id))

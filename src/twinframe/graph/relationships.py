@@ -31,7 +31,7 @@ from twinframe.graph.twin_documents import build_refusal
 from twinframe.graph.twins import require_model
 from twinframe.model.etags import build_etag, parse_if_match, parse_if_none_match
 from twinframe.model.ids import build_family, parse_relationship_id
-from twinframe.model.pages import Page, PageRequest
+from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.patches import PatchOperation, apply_patch, parse_patch
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import (
@@ -137,14 +137,14 @@ class Relationships:
         await self._context.runner.write(work)
 
     async def list_relationships(
-        self, source_id: str, name: str | None = None, request: PageRequest | None = None
+        self, source_id: str, name: str | None = None, page: PageRequest = FIRST_PAGE
     ) -> Page[bytes]:
         """Documents of the twin's outgoing relationships, of one name when it is given.
 
         Errors: `TwinNotFound`, `InvalidArgument`, `InvalidContinuationToken`.
         """
         listing = await self._context.open_listing("relationships", source_id, name)
-        after, size = listing.start(request or PageRequest())
+        after, size = listing.start(page)
 
         def read(session: GraphSession) -> Sequence[Listed[StoredDocument]]:
             found = session.read_relationships(
@@ -158,14 +158,14 @@ class Relationships:
         return listing.page([(listed.key, listed.item.body) for listed in found], size)
 
     async def list_incoming(
-        self, target_id: str, request: PageRequest | None = None
+        self, target_id: str, page: PageRequest = FIRST_PAGE
     ) -> Page[IncomingRelationship]:
         """The twin's incoming relationships.
 
         Errors: `TwinNotFound`, `InvalidArgument`, `InvalidContinuationToken`.
         """
         listing = await self._context.open_listing("incomingrelationships", target_id)
-        after, size = listing.start(request or PageRequest())
+        after, size = listing.start(page)
 
         def read(session: GraphSession) -> Sequence[Listed[IncomingRelationship]]:
             found = session.read_incoming(

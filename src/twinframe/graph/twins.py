@@ -160,9 +160,7 @@ class Twins:
         body = orjson.dumps(document)
         most = self._context.settings.graph.max_twin_bytes
         if len(body) > most:
-            raise LimitExceeded(
-                f"The twin would have {len(body)} bytes; at most {most} are stored."
-            )
+            raise LimitExceeded(f"The twin has {len(body)} bytes; at most {most} are stored.")
         etag = cast("str", document[ETAG])
         model_id = cast("str", cast("JsonObject", document[METADATA])[MODEL])
         transaction.put_twin(TwinRecord(twin_id, model_id, etag, body))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,13 @@ class PageRequest:
     token: str | None = None
 
 
+FIRST_PAGE: Final = PageRequest()
+"""The first page, of the usual size."""
+
+
 @dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class Page(Generic[T_co]):
     """Items and the token of the next page, None on the last. Only the last may be empty."""
 
-    items: tuple[T, ...]
+    items: tuple[T_co, ...]
     token: str | None = None

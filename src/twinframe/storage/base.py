@@ -144,9 +144,10 @@ class GraphSession(GraphReader):
 
     @abstractmethod
     def read_schema_version(self) -> int:
-        """A number never seen before after every change of a model: upload, deletion, decommission.
+        """A number that is new after every change of a model: upload, deletion, decommission.
 
-        Cheap: it is read with each write.
+        A number that a work saw is never given again, not even when the work was taken back: what
+        is kept under it would be taken for something else. Cheap: it is read with each write.
         """
 
     @abstractmethod

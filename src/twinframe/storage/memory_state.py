@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Final
 
 from twinframe.errors import (
     ModelAlreadyExists,
@@ -18,9 +19,12 @@ from twinframe.errors import (
 from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
 from twinframe.storage.memory_maps import FrozenMap
 
-K = TypeVar("K")
 RelationshipKey = tuple[str, str]
 """(source id, relationship id)"""
+
+
+_VERSIONS: Final = itertools.count(1)
+"""Numbers of model changes, for all graphs of the process: those taken back are not given again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ class GraphState:
             models=models,
             extends=extends,
             ancestors=_build_ancestors(self.ancestors, extends, ids),
-            schema_version=self.schema_version + 1,
+            schema_version=next(_VERSIONS),
             last_position=position,
         )
 
@@ -129,7 +133,7 @@ class GraphState:
         if record is None:
             raise ModelNotFound(model_id)
         models = self.models.set(model_id, replace(record, decommissioned=decommissioned))
-        return replace(self, models=models, schema_version=self.schema_version + 1)
+        return replace(self, models=models, schema_version=next(_VERSIONS))
 
     def delete_models(self, model_ids: Sequence[str]) -> GraphState:
         """Delete models that no other model refers to any more."""
@@ -144,7 +148,7 @@ class GraphState:
         models = self.models
         for model_id in going:
             models = models.delete(model_id)
-        return replace(self, models=models, schema_version=self.schema_version + 1)
+        return replace(self, models=models, schema_version=next(_VERSIONS))
 
     def build_referrers(self, model_id: str) -> tuple[str, ...]:
         """Ids of the other stored models that name it directly, in upload order."""

@@ -80,7 +80,8 @@ _FORGET_CLOSURE: Final = (
     "DELETE FROM interface_closure WHERE descendant IN (SELECT value FROM json_each(?))"
 )
 _FORGET: Final = "DELETE FROM interface WHERE id IN (SELECT value FROM json_each(?))"
-_BUMP: Final = "UPDATE meta SET value = value + 1 WHERE key = 'model_version'"
+# Random, not counted: a number that a rolled-back work saw must not come again with other models.
+_BUMP: Final = "UPDATE meta SET value = random() & 4611686018427387903 WHERE key = 'model_version'"
 
 
 def write_models(runner: StatementRunner, records: Sequence[ModelRecord]) -> None:

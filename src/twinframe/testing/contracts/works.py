@@ -1,4 +1,4 @@
-"""The storage contract for atomicity, isolation and visibility of writes. It holds no kill tests."""
+"""The storage contract for atomicity, isolation and visibility of writes. No kill tests here."""
 
 from __future__ import annotations
 
@@ -72,6 +72,27 @@ class WorkContract(StoreContract):
         assert isinstance(outcome.error, WorkRefusedError)
         with reading(store) as session:
             assert _describe(session) == before
+
+    def test_a_schema_version_that_was_taken_back_is_never_given_again(
+        self, store: GraphStore
+    ) -> None:
+        """Who kept something under that version would take it for what comes later."""
+        seen: list[int] = []
+
+        def upload(name: str, *, then_fail: bool) -> Work[object]:
+            def work(transaction: GraphTransaction) -> None:
+                transaction.put_models([build_model_record(name)])
+                seen.append(transaction.read_schema_version())
+                if then_fail:
+                    raise WorkRefusedError
+
+            return work
+
+        run_all(store, upload("A", then_fail=True))
+        run_all(store, upload("B", then_fail=True), upload("C", then_fail=False))
+        with reading(store) as session:
+            assert session.read_schema_version() == seen[-1]
+        assert len(set(seen)) == 3
 
     def test_an_error_of_the_store_inside_a_work_can_be_handled_there(
         self, store: GraphStore

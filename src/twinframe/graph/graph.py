@@ -1,0 +1,27 @@
+"""The data plane of one graph: all its use cases over one store. It opens and closes nothing."""
+
+from __future__ import annotations
+
+from twinframe.graph.components import Components
+from twinframe.graph.context import GraphContext
+from twinframe.graph.models import Models
+from twinframe.graph.ports import StoreRunner
+from twinframe.graph.relationships import Relationships
+from twinframe.graph.telemetry import Telemetry
+from twinframe.graph.twins import Twins
+from twinframe.model.clock import Clock, read_clock
+from twinframe.settings import Settings
+
+
+class Graph:
+    """What the edges (REST, MCP) call. Documents in are parsed JSON, documents out JSON text."""
+
+    def __init__(
+        self, runner: StoreRunner, settings: Settings, *, clock: Clock = read_clock
+    ) -> None:
+        context = GraphContext(runner, settings, clock)
+        self.twins = Twins(context)
+        self.components = Components(context, self.twins)
+        self.relationships = Relationships(context)
+        self.models = Models(context)
+        self.telemetry = Telemetry(context)

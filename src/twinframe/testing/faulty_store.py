@@ -1,0 +1,94 @@
+"""A store that fails on purpose, around any other. It is for tests of what stands above a store."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from twinframe.errors import StorageBusy, StorageError
+from twinframe.storage.base import (
+    GraphSession,
+    GraphStore,
+    GraphTransaction,
+    Outcome,
+    Work,
+)
+
+
+class FaultKind(enum.Enum):
+    """What goes wrong with one call of `write`."""
+
+    REFUSE = "nothing is done"
+    ROLL_BACK = "the works run, then the commit fails"
+    LOSE_REPLY = "everything is committed, and an error reported all the same"
+    RUN_TWICE = "the works run, are rolled back, and run again"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One failure; `error` is what every outcome of the call carries (not for RUN_TWICE)."""
+
+    kind: FaultKind
+    error: StorageError | None = None
+
+
+class _RolledBackError(Exception):
+    """Takes back what a work did."""
+
+
+class FaultyStore(GraphStore):
+    """Delegates to `store`, but for the calls of `write` that `faults` names, counted from 1."""
+
+    def __init__(self, store: GraphStore, faults: Mapping[int, Fault]) -> None:
+        self.traits = store.traits
+        self._store = store
+        self._faults = dict(faults)
+        self.writes = 0
+
+    def open(self) -> None:
+        """Open the store inside."""
+        self._store.open()
+
+    def close(self) -> None:
+        """Close the store inside."""
+        self._store.close()
+
+    def session(self) -> GraphSession:
+        """A session of the store inside."""
+        return self._store.session()
+
+    def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
+        """Write, or fail as planned for this call."""
+        self.writes += 1
+        fault = self._faults.get(self.writes)
+        if fault is None:
+            return self._store.write(works)
+        error = fault.error or StorageBusy("The store was told to fail.")
+        match fault.kind:
+            case FaultKind.REFUSE:
+                pass
+            case FaultKind.ROLL_BACK:
+                self._run_and_undo(works)
+            case FaultKind.LOSE_REPLY:
+                self._store.write(works)
+            case FaultKind.RUN_TWICE:
+                self._run_and_undo(works)
+                return self._store.write(works)
+        return [Outcome(error=error) for _ in works]
+
+    def verify(self) -> Sequence[str]:
+        """Verify the store inside."""
+        return self._store.verify()
+
+    def _run_and_undo(self, works: Sequence[Work[object]]) -> None:
+        self._store.write([cast("Work[object]", _undoing(work)) for work in works])
+
+
+def _undoing(work: Work[object]) -> Work[None]:
+    def run(transaction: GraphTransaction) -> None:
+        work(transaction)
+        raise _RolledBackError
+
+    return run

@@ -1,0 +1,46 @@
+"""A runner without threads, for tests of use cases. It bounds and places nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from twinframe.storage.base import GraphSession, GraphStore, Work
+
+T = TypeVar("T")
+
+
+class InlineRunner:
+    """Runs each read and each work at once, a batch of its own, on an open store."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+
+    async def read(self, function: Callable[[GraphSession], T]) -> T:
+        """Run in a session of its own."""
+        session = self._store.session()
+        try:
+            return function(session)
+        finally:
+            session.close()
+
+    async def write(self, work: Work[T]) -> T:
+        """Run as a batch of one."""
+        (outcome,) = self._store.write([work])
+        if outcome.error is not None:
+            raise outcome.error
+        return cast("T", outcome.result)
+
+    async def scan(
+        self,
+        function: Callable[[GraphSession], T],
+        timeout: float,  # noqa: ASYNC109  (seconds; the store interrupts its own statement)
+    ) -> T:
+        """Run in one snapshot."""
+        session = self._store.session()
+        try:
+            with session.snapshot(time.monotonic() + timeout):
+                return function(session)
+        finally:
+            session.close()
