@@ -108,4 +108,4 @@ def judge_undefined_property(
 
 def render_types(names: Iterable[str]) -> str:
     """Return class names for a message."""
-    return ", ".join(sorted(names))
+    return ", ".join(sorted(names)) or "none, only a predefined value"

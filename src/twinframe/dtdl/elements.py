@@ -159,61 +159,42 @@ class ElementReader:
     ) -> Types | None:
         label = _label(source, spot)
         if "@type" not in source:
-            return self._infer_type(source, spot, label)
+            return self._infer_type(source, spot, context, label)
         types = parse_types(source["@type"], context, self.findings, spot.place.at("@type"), label)
         allowed = spot.rule.classes
-        if len(types.classes) > 1:
-            self._bad_type(
-                "multipleMaterialTypes",
-                spot,
-                label,
-                f"has the types {render_types(types.classes)}; it takes one of them",
-                types.classes,
-            )
-            return None
         if not types.classes:
             if not types.broken:
-                self._bad_type(
-                    "badType",
-                    spot,
-                    label,
-                    f"'@type' names no class; it must be one of {render_types(allowed) or 'none'}",
-                    source["@type"],
-                )
+                text = f"'@type' names no class; it must be one of {render_types(allowed)}"
+                self._bad_type("badType", spot, label, text, source["@type"])
             return None
-        if types.classes[0] not in allowed:
+        if len(types.classes) > 1:
+            text = f"has the types {render_types(types.classes)}; it takes one of them"
+            self._bad_type("multipleMaterialTypes", spot, label, text, types.classes)
+            return None
+        cls = types.classes[0]
+        if cls not in allowed:
             rule = "badType" if spot.parent else "typeNotRootable"
-            self._bad_type(
-                rule,
-                spot,
-                label,
-                f"a value has the type {types.classes[0]}; allowed here: "
-                f"{render_types(allowed) or 'no element'}",
-                types.classes[0],
-            )
+            text = f"a value has the type {cls}; allowed here: {render_types(allowed)}"
+            self._bad_type(rule, spot, label, text, cls)
             return None
         return types
 
-    def _infer_type(self, source: Mapping[str, object], spot: Spot, label: str) -> Types | None:
-        if spot.rule.infer is not None:
-            return Types(classes=[spot.rule.infer])
-        if set(source) <= {"@id", "@context"} and "@id" in source:
-            self._bad_type(
-                "idReference",
-                spot,
-                label,
-                "an element is given as an object with nothing but '@id'; write the "
-                "DTMI as a string",
-                source["@id"],
-            )
-            return None
-        self._bad_type(
-            "badType",
-            spot,
-            label,
-            f"'@type' is missing; it must be one of {render_types(spot.rule.classes) or 'none'}",
-            ...,
-        )
+    def _infer_type(
+        self, source: Mapping[str, object], spot: Spot, context: Context, label: str
+    ) -> Types | None:
+        cls = spot.rule.infer
+        if cls is not None and cls in context.rules.classes:
+            return Types(classes=[cls])
+        if cls is not None:
+            text = f"a value must be a {cls}, which DTDL version {context.rules.version} has not"
+            self._bad_type("disallowedVersionDefinition", spot, label, text, cls)
+        elif "@id" in source and set(source) <= {"@id", "@context"}:
+            text = "an element is given as an object with nothing but '@id'; write the DTMI as a "
+            text += "string"
+            self._bad_type("idReference", spot, label, text, source["@id"])
+        else:
+            text = f"'@type' is missing; it must be one of {render_types(spot.rule.classes)}"
+            self._bad_type("badType", spot, label, text, ...)
         return None
 
     def _bad_type(self, rule: str, spot: Spot, label: str, text: str, value: object) -> None:

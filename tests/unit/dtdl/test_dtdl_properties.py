@@ -92,7 +92,24 @@ def list_places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ..
     return found
 
 
+def find_value(place: tuple[Any, ...]) -> object:
+    """Return the value at a place of the valid documents."""
+    value: Any = VALID
+    for step in place:
+        value = value[step]
+    return value
+
+
 PLACES = [place for place in list_places(VALID) if len(place) >= 1]
+OBJECTS = [place for place in PLACES if isinstance(find_value(place), dict)]
+CONTEXTS = [
+    "dtmi:dtdl:context;2",
+    "dtmi:dtdl:context;3",
+    ["dtmi:dtdl:extension:quantitativeTypes;1"],
+    ["dtmi:dtdl:context;2", "dtmi:dtdl:extension:annotation;2"],
+    [],
+    "dtmi:com:unknown;1",
+]
 
 
 @given(st.lists(JSON, max_size=3))
@@ -110,6 +127,20 @@ def test_a_valid_upload_with_one_value_replaced_gives_a_verdict(
     for step in place[:-1]:
         target = target[step]
     target[place[-1]] = value
+    judge(documents)
+
+
+@given(st.sampled_from(OBJECTS), st.sampled_from(CONTEXTS), WORDS, JSON)
+@settings(max_examples=300)
+def test_a_valid_upload_with_another_context_inside_gives_a_verdict(
+    place: tuple[Any, ...], context: object, word: str, value: object
+) -> None:
+    documents: Any = copy.deepcopy(VALID)
+    target = documents
+    for step in place:
+        target = target[step]
+    target[word] = value
+    target["@context"] = context
     judge(documents)
 
 

@@ -140,3 +140,9 @@ def test_a_very_wrong_upload_is_bounded_in_what_it_keeps() -> None:
     assert len(findings) == 1000
     with pytest.raises(ModelParsingFailed, match="And 1499 more"):
         parse_models(documents)
+
+
+def test_a_class_that_the_version_in_force_has_not_is_found() -> None:
+    request = {"@context": "dtmi:dtdl:context;2", "name": "x", "schema": "double"}
+    command = {"@type": "Command", "name": "go", "request": request}
+    assert find_rules(model("A", [command])) == ["disallowedVersionDefinition"]
