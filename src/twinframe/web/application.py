@@ -1,0 +1,193 @@
+"""Builds the ASGI application: routes to responders, errors to answers, layers around them.
+
+It opens no store and reads no settings file; `app` hands everything in.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, cast
+
+import falcon
+from falcon.asgi import App, Request, Response
+from starlette.middleware.cors import CORSMiddleware
+
+import twinframe
+from twinframe.errors import TwinframeError
+from twinframe.model.json import JsonLimits
+from twinframe.settings import CorsSettings, Settings
+from twinframe.web.access_log import AccessLog
+from twinframe.web.edge import Edge
+from twinframe.web.errors import (
+    JSON,
+    ErrorAnswer,
+    RouteNotFound,
+    build_answer,
+    build_http_answer,
+    build_status,
+)
+from twinframe.web.exchange import Asgi
+from twinframe.web.explorer import Explorer
+from twinframe.web.graph.ports import Graph
+from twinframe.web.guard import Guard, logger
+from twinframe.web.links import Links
+from twinframe.web.openapi import build_document
+from twinframe.web.operations import Route
+from twinframe.web.routes import ROUTES
+from twinframe.web.routing import BoundResponder, TableRouter
+
+Hook = Callable[[], Awaitable[None]]
+Probe = Callable[[], Awaitable[bool]]
+
+_PATCH_TWIN = "/digitaltwins/{twin_id}"
+_METHODS = ("GET", "HEAD", "PUT", "POST", "PATCH", "DELETE")
+_EXPOSED = (
+    "ETag",
+    "Operation-Location",
+    "Retry-After",
+    "query-charge",
+    "traceresponse",
+    "x-ms-error-code",
+    "x-request-id",
+)
+
+
+def build_application(
+    graph: Graph,
+    settings: Settings,
+    *,
+    start: Sequence[Hook] = (),
+    stop: Sequence[Hook] = (),
+    is_ready: Probe | None = None,
+    routes: Sequence[Route] = ROUTES,
+) -> Guard:
+    """The outermost ASGI application over a graph.
+
+    `start` and `stop` run at the lifespan's events, in order, in the process that serves; an
+    error in `start` stops the start-up. `is_ready` says whether the store answers. The lines of
+    the access log go to standard error.
+    """
+    guard: Guard
+
+    async def ready() -> bool:
+        return not guard.draining and (is_ready is None or await is_ready())
+
+    edge = Edge(
+        graph=graph,
+        json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
+        links=Links(settings.server.public_url),
+        explorer=Explorer(partial(_describe, routes)),
+        is_ready=ready,
+    )
+    app = build_falcon(edge, routes, _Lifespan(start, stop))
+    log = AccessLog(sys.stderr.buffer, settings.logging.format) if settings.logging.access else None
+    guard = Guard(cast("Asgi", app), settings.server, access_log=log)
+    if settings.cors.origins:
+        guard.wrap(build_cors(guard, settings.cors))
+    return guard
+
+
+def build_falcon(
+    edge: Edge, routes: Sequence[Route], lifespan: _Lifespan
+) -> App[Request, Response]:
+    """The Falcon application of these routes."""
+    app = App(media_type=JSON, router=build_router(edge, routes), middleware=[lifespan])
+    app.add_error_handler(TwinframeError, write_error)
+    app.add_error_handler(falcon.HTTPError, write_http_error)
+    app.add_error_handler(Exception, raise_on)
+    return app
+
+
+def build_router(edge: Edge, routes: Sequence[Route]) -> TableRouter:
+    """A router over the table; every GET answers HEAD too, every path OPTIONS."""
+    router = TableRouter()
+    for route in routes:
+        router.add(route.path, route.method, partial(route.responder, edge))
+    for _, methods in router.paths():
+        if "GET" in methods:
+            methods["HEAD"] = methods["GET"]
+        methods["OPTIONS"] = build_options(tuple(sorted({*methods, "OPTIONS"})))
+    return router
+
+
+def build_options(methods: tuple[str, ...]) -> BoundResponder:
+    """The responder of OPTIONS for a path with these methods."""
+    allowed = ", ".join(methods)
+
+    async def write_options(_request: Request, response: Response, **_params: str) -> None:
+        response.status = 204
+        response.set_header("allow", allowed)
+
+    return write_options
+
+
+def build_cors(guard: Guard, settings: CorsSettings) -> CORSMiddleware:
+    """The layer that answers preflights, before anything asks for credentials."""
+    return CORSMiddleware(
+        guard.handle,
+        allow_origins=settings.origins,
+        allow_methods=_METHODS,
+        allow_headers=["*"],
+        allow_credentials=settings.credentials,
+        expose_headers=_EXPOSED,
+        max_age=settings.max_age,
+    )
+
+
+def _describe(routes: Sequence[Route], base: str) -> dict[str, Any]:
+    return build_document(routes, version=twinframe.__version__, base=base)
+
+
+class _Lifespan:
+    """Falcon calls it at the lifespan's events."""
+
+    def __init__(self, start: Sequence[Hook], stop: Sequence[Hook]) -> None:
+        self._start = start
+        self._stop = stop
+
+    async def process_startup(self, _scope: Any, _event: Any) -> None:
+        for hook in self._start:
+            await hook()
+
+    async def process_shutdown(self, _scope: Any, _event: Any) -> None:
+        for hook in self._stop:
+            await hook()
+
+
+# --- errors on their way out ----------------------------------------------------------------------
+
+
+async def write_error(
+    request: Request, response: Response, error: TwinframeError, _params: dict[str, Any]
+) -> None:
+    """Answer with an error of ours."""
+    if build_status(error) == 500:
+        logger.error("%s: %s", error.code, error.message, exc_info=error)
+    write_answer(response, build_answer(error, patches_twin=request.uri_template == _PATCH_TWIN))
+
+
+async def write_http_error(
+    request: Request, response: Response, error: falcon.HTTPError, _params: dict[str, Any]
+) -> None:
+    """Answer with an error that Falcon itself raised, in our shape."""
+    if error.status_code == 404:
+        write_answer(response, build_answer(RouteNotFound(f"No operation is at {request.path!a}.")))
+    else:
+        write_answer(response, build_http_answer(error.status_code, error.title, error.description))
+
+
+def write_answer(response: Response, answer: ErrorAnswer) -> None:
+    """Put an error answer into a response."""
+    response.status = answer.status
+    response.data = answer.body
+    for name, value in answer.headers:
+        response.set_header(name, value)
+
+
+async def raise_on(
+    _request: Request, _response: Response, error: Exception, _params: dict[str, Any]
+) -> None:
+    """Let an unexpected error go up to the guard, which logs it and answers."""
+    raise error

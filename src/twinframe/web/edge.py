@@ -1,0 +1,28 @@
+"""What a responder may use: the use cases and the few things HTTP adds to them.
+
+It starts nothing; `application` builds it once a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from twinframe.model.json import JsonLimits
+from twinframe.web.explorer import Explorer
+from twinframe.web.graph.ports import Graph
+from twinframe.web.links import Links
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The surroundings of all responders of one application.
+
+    `is_ready` says whether the service should get requests: its store answers, no drain has begun.
+    """
+
+    graph: Graph
+    json_limits: JsonLimits
+    links: Links
+    explorer: Explorer
+    is_ready: Callable[[], Awaitable[bool]]

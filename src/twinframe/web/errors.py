@@ -1,0 +1,200 @@
+"""The only place where twinframe's errors become HTTP answers, in the vendor's shapes.
+
+It decides nothing about when an error is raised, and it knows no route.
+"""
+
+from __future__ import annotations
+
+import http
+from dataclasses import dataclass
+from typing import ClassVar
+
+import orjson
+
+from twinframe.errors import (
+    Conflict,
+    EmptyBody,
+    ErrorDetail,
+    InputError,
+    NotFound,
+    PatchNotObjects,
+    PreconditionFailed,
+    StorageBusy,
+    StorageDamaged,
+    StorageError,
+    StorageFull,
+    TwinframeError,
+    ValidationFailed,
+)
+
+JSON = "application/json; charset=utf-8"
+PROBLEM_JSON = "application/problem+json; charset=utf-8"
+
+# --- errors that only HTTP knows ----------------------------------------------------------------
+
+
+class EdgeError(TwinframeError):
+    """An error of the HTTP edge itself. `status` is its HTTP status."""
+
+    status: ClassVar[int] = 400
+
+
+class BadRequestTarget(EdgeError):
+    """The request target is not a path of well-formed, percent-encoded UTF-8 segments."""
+
+    code = "InvalidArgument"
+
+
+class RouteNotFound(EdgeError):
+    """No operation has this path."""
+
+    code = "NotFound"
+    status = 404
+
+
+class MethodNotAllowed(EdgeError):
+    """The path exists, but not for this method; `allowed` names the ones that do."""
+
+    code = "MethodNotAllowed"
+    status = 405
+
+    def __init__(self, method: str, allowed: tuple[str, ...]) -> None:
+        super().__init__(f"{method} is not allowed here. Allowed: {', '.join(allowed)}.")
+        self.allowed = allowed
+
+
+class BodyTooLarge(EdgeError):
+    """The request body is larger than the setting `Server__MaxBodyBytes`."""
+
+    code = "RequestBodyTooLarge"
+    status = 413
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The request body is larger than the limit of {limit} bytes.")
+        self.limit = limit
+
+
+class UnsupportedMediaType(EdgeError):
+    """The body's media type, charset or content coding is not one this operation reads."""
+
+    code = "UnsupportedMediaType"
+    status = 415
+
+
+class NotBuiltYet(EdgeError):
+    """The operation is part of the API but this version does not have it."""
+
+    code = "NotImplemented"
+    status = 501
+
+
+class ClientDisconnected(EdgeError):
+    """The client left before its body was complete; there is nobody to answer."""
+
+    code = "ClientDisconnected"
+    status = 499
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorAnswer:
+    """An error as HTTP: `headers` holds lower-case names, `content-type` included."""
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[str, str], ...]
+
+
+_STATUS: dict[type[TwinframeError], int] = {
+    InputError: 400,
+    NotFound: 404,
+    Conflict: 409,
+    PreconditionFailed: 412,
+    StorageBusy: 503,
+    StorageFull: 507,
+    StorageDamaged: 500,
+    StorageError: 503,
+}
+
+_RETRY_AFTER_SECONDS = "1"
+_VALIDATION_MESSAGE = "Invalid twin specified"  # SPEC: the vendor puts every reason in `details`
+
+
+def build_status(error: TwinframeError) -> int:
+    """The HTTP status of an error: that of its nearest mapped class, else 500."""
+    if isinstance(error, EdgeError):
+        return error.status
+    for kind in type(error).__mro__:
+        status = _STATUS.get(kind)
+        if status is not None:
+            return status
+    return 500
+
+
+def build_answer(error: TwinframeError, *, patches_twin: bool = False) -> ErrorAnswer:
+    """The HTTP answer to an error.
+
+    `patches_twin` says that the request patched a whole twin: the vendor's problem document for a
+    patch of non-objects has one member more there.
+    """
+    if isinstance(error, PatchNotObjects):
+        return _build_problem(error, patches_twin)
+    status = build_status(error)
+    message, details = error.message, error.details
+    if isinstance(error, ValidationFailed):
+        details = details or (ErrorDetail(error.code, message),)
+        message = _VALIDATION_MESSAGE
+    headers = [("content-type", JSON)]
+    if not isinstance(error, EmptyBody):  # SPEC: the vendor's BadRequest carries no code header
+        headers.append(("x-ms-error-code", error.code))
+    if status == 503:
+        headers.append(("retry-after", _RETRY_AFTER_SECONDS))
+    if isinstance(error, MethodNotAllowed):
+        headers.append(("allow", ", ".join(error.allowed)))
+    return ErrorAnswer(status, render_envelope(error.code, message, details), tuple(headers))
+
+
+def build_http_answer(status: int, title: str | None, description: str | None) -> ErrorAnswer:
+    """The answer to an error of the web framework: a status and its texts, in our envelope."""
+    code = "".join(word.capitalize() for word in http.HTTPStatus(status).phrase.split())
+    message = description or title or http.HTTPStatus(status).description
+    headers = (("content-type", JSON), ("x-ms-error-code", code))
+    return ErrorAnswer(status, render_envelope(code, message), headers)
+
+
+def render_envelope(code: str, message: str, details: tuple[ErrorDetail, ...] = ()) -> bytes:
+    """The vendor's error body: `{"error":{"code","message"[,"details"]}}`."""
+    error: dict[str, object] = {"code": code, "message": render_text(message)}
+    if details:
+        error["details"] = [
+            {"code": detail.code, "message": render_text(detail.message)} for detail in details
+        ]
+    return orjson.dumps({"error": error})
+
+
+def render_text(text: str) -> str:
+    """Text that UTF-8 can hold: a lone surrogate quoted from a bad input becomes `?`."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _build_problem(error: PatchNotObjects, patches_twin: bool) -> ErrorAnswer:
+    # SPEC: RFC 7807 as the vendor's model binding writes it when patch elements are no objects.
+    reasons: dict[str, list[str]] = {
+        f"[{position}]": [render_text(error.message)] for position in error.positions
+    }
+    if patches_twin:
+        reasons["jsonPatchDocument"] = ["The jsonPatchDocument field is required."]
+    body = orjson.dumps(
+        {
+            "errors": reasons,
+            "type": "https://tools.ietf.org/html/rfc7231#section-6.5.1",
+            "title": "One or more validation errors occurred.",
+            "status": 400,
+            "detail": None,
+            "instance": None,
+            "extensions": {},
+        }
+    )
+    return ErrorAnswer(400, body, (("content-type", PROBLEM_JSON),))

@@ -1,0 +1,160 @@
+"""One request and its answer as the guard sees them: id, target, body, status.
+
+It is transport only: what the request means is the responders' matter.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Awaitable, Callable, MutableMapping
+from time import perf_counter
+from typing import Any
+
+from twinframe.web.errors import BodyTooLarge, ClientDisconnected, UnsupportedMediaType
+from twinframe.web.paths import Target
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+SCOPE_KEY = "twinframe.exchange"
+
+_NO_TARGET = Target("", [])
+_WATCHED = frozenset(
+    (
+        b"content-encoding",
+        b"content-length",
+        b"host",
+        b"traceparent",
+        b"transfer-encoding",
+        b"x-request-id",
+    )
+)
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._~:+/=\-]{1,128}")
+# SPEC: W3C Trace Context section 3.2.2; version ff and all-zero ids are invalid.
+_TRACEPARENT = re.compile(
+    rb"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?"
+)
+_FIRST_WITHOUT_BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
+_FIRST_WITH_BODY: Message = {"type": "http.request", "body": b"", "more_body": True}
+
+
+class Exchange:
+    """The guard's record of one HTTP request; it stands in the scope under `SCOPE_KEY`."""
+
+    __slots__ = (
+        "_begun",
+        "_body_limit",
+        "_coding",
+        "_length",
+        "_receive",
+        "_send",
+        "_trace_id",
+        "has_body",
+        "host",
+        "request_id",
+        "scope",
+        "sent",
+        "started",
+        "status",
+        "target",
+    )
+
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, new_id: bytes, body_limit: int
+    ) -> None:
+        self.scope = scope
+        self.started = perf_counter()
+        self.request_id = new_id
+        self.status = 0
+        self.sent = 0
+        self.target = _NO_TARGET
+        self.has_body = False
+        self.host = b""
+        self._receive = receive
+        self._send = send
+        self._begun = False
+        self._body_limit = body_limit
+        self._coding = b""
+        self._length = 0
+        self._trace_id: bytes | None = None
+        for name, value in scope["headers"]:
+            if name in _WATCHED:
+                self._read_header(name, value)
+
+    def _read_header(self, name: bytes, value: bytes) -> None:
+        if name == b"host":
+            self.host = value
+        elif name == b"content-length":
+            self.has_body = value != b"0"
+            self._length = int(value) if value.isdigit() else 0
+        elif name == b"transfer-encoding":
+            self.has_body = True
+        elif name == b"content-encoding":
+            self._coding = value
+        elif name == b"x-request-id":
+            if _REQUEST_ID.fullmatch(value) is not None:
+                self.request_id = value
+        else:
+            found = _TRACEPARENT.fullmatch(value)
+            if found is not None:
+                self._trace_id = found[1]
+
+    async def receive(self) -> Message:
+        """ASGI `receive` for the application.
+
+        NOTE: the first event is made here and carries no data. Falcon asks for it before it
+        routes, and asking the server would send `100 Continue` before the request was checked.
+        """
+        if self._begun:
+            return await self._receive()
+        self._begun = True
+        return _FIRST_WITH_BODY if self.has_body else _FIRST_WITHOUT_BODY
+
+    def send(self, message: Message) -> Awaitable[None]:
+        """ASGI `send`: adds the request id and remembers status and size.
+
+        PERF: a plain function that hands on the server's awaitable, so it costs no coroutine.
+        """
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = [*message.get("headers", ()), (b"x-request-id", self.request_id)]
+            if self._trace_id is not None:
+                span = b"%016x" % random.getrandbits(64)
+                headers.append((b"traceresponse", b"00-%b-%b-01" % (self._trace_id, span)))
+            message["headers"] = headers
+        else:
+            self.sent += len(message.get("body", b""))
+        return self._send(message)
+
+    async def read_body(self) -> bytes:
+        """The whole request body.
+
+        Raises `BodyTooLarge`, `UnsupportedMediaType` for a content coding, and
+        `ClientDisconnected` when the client left before the end.
+        """
+        if not self.has_body:
+            return b""
+        if self._coding not in (b"", b"identity"):
+            raise UnsupportedMediaType(
+                "The content coding of the body is not supported; send it uncompressed."
+            )
+        if self._length > self._body_limit:
+            raise BodyTooLarge(self._body_limit)
+        self._begun = True
+        pieces: list[bytes] = []
+        size = 0
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnected("The client left before its request was complete.")
+            piece = message.get("body", b"")
+            size += len(piece)
+            if size > self._body_limit:
+                raise BodyTooLarge(self._body_limit)
+            pieces.append(piece)
+            if not message.get("more_body", False):
+                return pieces[0] if len(pieces) == 1 else b"".join(pieces)

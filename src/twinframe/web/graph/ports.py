@@ -1,0 +1,173 @@
+"""The use cases of the data plane as the responders call them. No implementation is here.
+
+Ids are decoded; documents are parsed JSON; bodies that come back are JSON text in UTF-8 that goes
+to the socket as it is. Errors are those of `twinframe.errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from twinframe.model.pages import Page, PageRequest
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import IncomingRelationship, StoredDocument
+
+
+class Twins(Protocol):
+    """Twins, whole."""
+
+    async def read_twin(self, twin_id: str) -> StoredDocument:
+        """The twin."""
+
+    async def put_twin(
+        self, twin_id: str, document: JsonValue, if_none_match: str | None
+    ) -> StoredDocument:
+        """Create or replace; the stored twin."""
+
+    async def patch_twin(self, twin_id: str, patch: JsonValue, if_match: str | None) -> str:
+        """Apply a JSON Patch; the new ETag."""
+
+    async def delete_twin(self, twin_id: str, if_match: str | None) -> None:
+        """Delete a twin that has no relationships."""
+
+
+class Components(Protocol):
+    """Components of twins; their ETag is the twin's."""
+
+    async def read_component(self, twin_id: str, name: str) -> StoredDocument:
+        """The component."""
+
+    async def patch_component(
+        self, twin_id: str, name: str, patch: JsonValue, if_match: str | None
+    ) -> str:
+        """Apply a JSON Patch; the twin's new ETag."""
+
+
+class Relationships(Protocol):
+    """Relationships, named by source twin and id."""
+
+    async def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument:
+        """The relationship."""
+
+    async def put_relationship(
+        self,
+        source_id: str,
+        relationship_id: str,
+        document: JsonValue,
+        if_none_match: str | None,
+    ) -> StoredDocument:
+        """Create or replace; the stored relationship."""
+
+    async def patch_relationship(
+        self, source_id: str, relationship_id: str, patch: JsonValue, if_match: str | None
+    ) -> str:
+        """Apply a JSON Patch; the new ETag."""
+
+    async def delete_relationship(
+        self, source_id: str, relationship_id: str, if_match: str | None
+    ) -> None:
+        """Delete the relationship."""
+
+    async def list_relationships(
+        self, source_id: str, name: str | None, page: PageRequest
+    ) -> Page[bytes]:
+        """Outgoing relationships, of one name when it is given."""
+
+    async def list_incoming(self, target_id: str, page: PageRequest) -> Page[IncomingRelationship]:
+        """Incoming relationships."""
+
+
+class Models(Protocol):
+    """DTDL models; answers are ModelData documents."""
+
+    async def create_models(self, documents: list[JsonValue]) -> Sequence[bytes]:
+        """Store models, all or none, in the order given."""
+
+    async def list_models(
+        self, dependencies_for: Sequence[str], include_definition: bool, page: PageRequest
+    ) -> Page[bytes]:
+        """Models by upload; with `dependencies_for` those models and all they depend on."""
+
+    async def read_model(self, model_id: str, include_definition: bool) -> bytes:
+        """The model."""
+
+    async def decommission_model(self, model_id: str, patch: JsonValue) -> None:
+        """Apply the one JSON Patch a model takes."""
+
+    async def delete_model(self, model_id: str) -> None:
+        """Delete a model no other model refers to."""
+
+    async def delete_all_models(self) -> None:
+        """Delete all models."""
+
+
+class Telemetry(Protocol):
+    """Telemetry of twins and components."""
+
+    async def publish(
+        self,
+        twin_id: str,
+        component: str | None,
+        payload: JsonValue,
+        message_id: str,
+        source_time: str | None,
+    ) -> None:
+        """Accept one message."""
+
+
+class QueryPage(Protocol):
+    """Rows of a query as JSON texts, where it goes on, and what it cost."""
+
+    @property
+    def rows(self) -> Sequence[bytes]:
+        """One JSON object a row."""
+
+    @property
+    def continuation_token(self) -> str | None:
+        """None after the last page."""
+
+    @property
+    def charge(self) -> float:
+        """Query units."""
+
+
+class Queries(Protocol):
+    """Queries of both languages."""
+
+    async def run(
+        self,
+        text: str | None,
+        parameters: Mapping[str, JsonValue],
+        continuation_token: str | None,
+        page_size: int | None,
+    ) -> QueryPage:
+        """One page of rows; with a token the text is not needed."""
+
+
+class Graph(Protocol):
+    """All use cases of one graph."""
+
+    @property
+    def twins(self) -> Twins:
+        """Twins."""
+
+    @property
+    def components(self) -> Components:
+        """Components."""
+
+    @property
+    def relationships(self) -> Relationships:
+        """Relationships."""
+
+    @property
+    def models(self) -> Models:
+        """Models."""
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """Telemetry."""
+
+    @property
+    def queries(self) -> Queries:
+        """Queries."""

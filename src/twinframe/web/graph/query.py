@@ -1,0 +1,38 @@
+"""The responder of `POST /query`. Languages, plans and tokens are the use cases' matter."""
+
+from __future__ import annotations
+
+import orjson
+from falcon.asgi import Request, Response
+
+from twinframe.errors import InvalidArgument
+from twinframe.model.values import JsonValue
+from twinframe.web.edge import Edge
+from twinframe.web.messages import read_json, read_page_size, render_array
+
+
+async def run_query(edge: Edge, request: Request, response: Response) -> None:
+    """POST: a page of rows; with a continuation token the text may be left out."""
+    body = await read_json(edge, request)
+    if not isinstance(body, dict):
+        raise InvalidArgument("Payload is invalid: the body must be an object with a query.")
+    text = _read_text(body, "query")
+    token = _read_text(body, "continuationToken")
+    if text is None and token is None:
+        raise InvalidArgument("The body must hold a query or a continuationToken.")
+    parameters = body.get("parameters") or {}
+    if not isinstance(parameters, dict):
+        raise InvalidArgument("parameters must be an object: names to values.")
+    page = await edge.graph.queries.run(text, parameters, token, read_page_size(request))
+    response.set_header("query-charge", f"{page.charge:.2f}")
+    response.data = b'{"value":%b,"continuationToken":%b}' % (
+        render_array(page.rows),
+        b"null" if page.continuation_token is None else orjson.dumps(page.continuation_token),
+    )
+
+
+def _read_text(body: dict[str, JsonValue], name: str) -> str | None:
+    value = body.get(name)
+    if value is None or isinstance(value, str):
+        return value
+    raise InvalidArgument(f"{name} must be a string.")

@@ -1,0 +1,169 @@
+"""Shapes of the data plane's bodies, for the OpenAPI document. Requests are not validated by them.
+
+Twins and relationships are checked against their DTDL models by the use cases; here they are open
+objects with the members every one of them has.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+T = TypeVar("T")
+
+ETAG_EXAMPLE = 'W/"0a8f2c51-9f2e-4b6a-8a57-3d1f5e1f9b11"'
+
+
+class Shape(BaseModel):
+    """Base of all shapes: members may be given by their Python names."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+
+class OpenShape(Shape):
+    """A shape with further members, defined by a DTDL model."""
+
+    model_config = ConfigDict(populate_by_name=True, extra="allow")
+
+
+class TwinMetadata(OpenShape):
+    """When each property was written, and the model."""
+
+    model: str = Field(alias="$model", examples=["dtmi:example:Room;1"])
+    last_update_time: str = Field("", alias="$lastUpdateTime")
+
+
+class DigitalTwin(OpenShape):
+    """A twin: its properties and components stand beside these members."""
+
+    dt_id: str = Field("", alias="$dtId", description="Given by the URL; ignored in a request.")
+    etag: str = Field("", alias="$etag", description="Set by the service.", examples=[ETAG_EXAMPLE])
+    metadata: TwinMetadata = Field(alias="$metadata")
+
+
+class DigitalTwinComponent(OpenShape):
+    """A component: its properties stand beside `$metadata`."""
+
+    metadata: dict[str, Any] = Field(default_factory=dict, alias="$metadata")
+
+
+class Relationship(OpenShape):
+    """A relationship: its properties stand beside these members."""
+
+    relationship_id: str = Field("", alias="$relationshipId", description="Given by the URL.")
+    etag: str = Field("", alias="$etag", description="Set by the service.", examples=[ETAG_EXAMPLE])
+    source_id: str = Field("", alias="$sourceId", description="Given by the URL.")
+    relationship_name: str = Field(alias="$relationshipName")
+    target_id: str = Field(alias="$targetId")
+
+
+class IncomingRelationship(Shape):
+    """A relationship seen from its target."""
+
+    relationship_id: str = Field(alias="$relationshipId")
+    source_id: str = Field(alias="$sourceId")
+    relationship_name: str = Field(alias="$relationshipName")
+    relationship_link: str = Field(alias="$relationshipLink")
+
+
+class DigitalTwinsModelData(Shape):
+    """A stored model; `model` only where the definition was asked for."""
+
+    id: str = Field(examples=["dtmi:example:Room;1"])
+    description: dict[str, str] = Field(default_factory=dict)
+    display_name: dict[str, str] = Field(default_factory=dict, alias="displayName")
+    decommissioned: bool = False
+    upload_time: str = Field(alias="uploadTime")
+    model: dict[str, Any] | None = None
+
+
+class PatchOperation(Shape):
+    """One operation of a JSON Patch (RFC 6902); add, replace and remove are supported."""
+
+    op: Literal["add", "replace", "remove"]
+    path: str = Field(examples=["/temperature"])
+    value: JsonValue = None
+
+
+class QuerySpecification(Shape):
+    """A query, or the token of its next page."""
+
+    query: str | None = Field(None, examples=["SELECT * FROM DIGITALTWINS T WHERE T.floor = 2"])
+    parameters: dict[str, JsonValue] | None = Field(
+        None, description="Values of the query's parameters, by name without `$`."
+    )
+    continuation_token: str | None = Field(None, alias="continuationToken")
+
+
+class QueryResult(Shape):
+    """One page of rows."""
+
+    value: list[dict[str, Any]]
+    continuation_token: str | None = Field(alias="continuationToken")
+
+
+class Listing(Shape, Generic[T]):
+    """One page of a listing; `nextLink` is null on the last."""
+
+    value: list[T]
+    next_link: str | None = Field(alias="nextLink")
+
+
+class EventRoute(Shape):
+    """Sends the events that pass a filter to an endpoint."""
+
+    id: str = ""
+    endpoint_name: str = Field(alias="endpointName")
+    filter: str
+
+
+class ImportJob(Shape):
+    """A bulk import."""
+
+    id: str = ""
+    input_blob_uri: str = Field(alias="inputBlobUri")
+    output_blob_uri: str = Field(alias="outputBlobUri")
+    status: str = ""
+
+
+class DeleteJob(Shape):
+    """A bulk deletion of the whole graph."""
+
+    id: str
+    status: str
+    created_date_time: str = Field(alias="createdDateTime")
+
+
+class Health(Shape):
+    """State of the service."""
+
+    status: str
+
+
+class ErrorDetail(Shape):
+    """One finding."""
+
+    code: str
+    message: str
+
+
+class ErrorBody(ErrorDetail):
+    """What was wrong."""
+
+    details: list[ErrorDetail] | None = None
+
+
+class ErrorResponse(Shape):
+    """The body of every error but one."""
+
+    error: ErrorBody
+
+
+class Problem(Shape):
+    """RFC 7807, for a patch whose elements are not objects."""
+
+    type: str
+    title: str
+    status: int
+    errors: dict[str, list[str]]

@@ -1,0 +1,128 @@
+"""The ASGI guard in front of everything: ids, names, access log and the last resort for errors.
+
+It is pure ASGI: it knows neither Falcon nor any route. Limits of framing are `protocol`'s.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import secrets
+from time import perf_counter, time
+from urllib.parse import quote
+
+from twinframe.errors import TwinframeError
+from twinframe.settings import ServerSettings
+from twinframe.web.access_log import AccessEntry, AccessLog
+from twinframe.web.errors import BadRequestTarget, ErrorAnswer, build_answer
+from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Send
+from twinframe.web.paths import TargetParser, check_query
+
+logger = logging.getLogger("twinframe.web")
+
+
+class Guard:
+    """The outermost ASGI application.
+
+    `server` gives the base path and the body limit, and the worker its limits. `access_log` is
+    None when no access log is wanted; its thread lives between the lifespan's events.
+    """
+
+    def __init__(
+        self,
+        app: Asgi,
+        server: ServerSettings,
+        *,
+        access_log: AccessLog | None = None,
+    ) -> None:
+        self.server = server
+        self.draining = False
+        self._app = app
+        self._handle: Asgi = self.handle
+        self._paths = TargetParser(server.base_path)
+        self._access_log = access_log
+        self._id_prefix = secrets.token_hex(5).encode("ascii")
+        self._count = itertools.count(1)
+
+    def begin_drain(self) -> None:
+        """From now on the service is not ready; requests already accepted are finished."""
+        self.draining = True
+
+    def wrap(self, layer: Asgi) -> None:
+        """Put an ASGI layer around `handle`: its answers get ids and log lines as well."""
+        self._handle = layer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope."""
+        if scope["type"] != "http":
+            await self._serve_other(scope, receive, send)
+            return
+        new_id = b"%b%08x" % (self._id_prefix, next(self._count))
+        exchange = Exchange(scope, receive, send, new_id, self.server.max_body_bytes)
+        scope[SCOPE_KEY] = exchange
+        try:
+            await self._handle(scope, exchange.receive, exchange.send)
+        finally:
+            if self._access_log is not None:
+                self._access_log.add(build_entry(exchange))
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check the request's names, then let the application answer."""
+        exchange: Exchange = scope[SCOPE_KEY]
+        try:
+            exchange.target = self._paths.parse(read_raw_path(scope))
+            if scope["query_string"]:
+                check_query(scope["query_string"])
+        except BadRequestTarget as error:
+            await write_answer(send, build_answer(error))
+            return
+        try:
+            await self._app(scope, receive, send)
+        except Exception:  # the request edge: nothing may end the worker
+            logger.exception("request %s failed", exchange.request_id.decode("ascii"))
+            if exchange.status:
+                raise  # the answer has begun: only closing the connection tells the client
+            await write_answer(send, build_answer(TwinframeError("An internal error occurred.")))
+
+    async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            if self._access_log is not None:
+                self._access_log.start()
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                if self._access_log is not None:
+                    self._access_log.stop()
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+
+
+def read_raw_path(scope: Scope) -> bytes:
+    """The path as sent. Servers without `raw_path` have decoded it: `%2F` is lost there."""
+    raw: bytes | None = scope.get("raw_path")
+    return raw if raw is not None else quote(scope["path"]).encode("ascii")
+
+
+async def write_answer(send: Send, answer: ErrorAnswer) -> None:
+    """Send an error answer as ASGI events."""
+    headers = [(name.encode("ascii"), value.encode("ascii")) for name, value in answer.headers]
+    headers.append((b"content-length", b"%d" % len(answer.body)))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def build_entry(exchange: Exchange) -> AccessEntry:
+    """The access log entry of an exchange that has ended; status 499 where none was answered."""
+    scope = exchange.scope
+    client = scope.get("client")
+    return AccessEntry(
+        time(),
+        perf_counter() - exchange.started,
+        scope["method"],
+        read_raw_path(scope),
+        exchange.status or 499,
+        exchange.sent,
+        exchange.request_id,
+        client[0] if client else "",
+    )

@@ -1,0 +1,131 @@
+"""What every responder needs of a request and an answer: bodies, page sizes, documents, pages.
+
+It knows HTTP and Falcon but no operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar, cast
+
+import orjson
+from falcon.asgi import Request, Response
+
+from twinframe.errors import InvalidArgument
+from twinframe.model.json import parse_json
+from twinframe.model.pages import Page, PageRequest
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import StoredDocument
+from twinframe.web.edge import Edge
+from twinframe.web.errors import UnsupportedMediaType
+from twinframe.web.exchange import SCOPE_KEY, Exchange
+from twinframe.web.links import DEFAULT_API_VERSION, Kept
+
+JSON_TYPES = frozenset(("application/json",))
+PATCH_TYPES = frozenset(("application/json-patch+json", "application/json"))
+
+T = TypeVar("T")
+
+_MAX_INT32 = 2**31 - 1
+
+
+def read_exchange(request: Request) -> Exchange:
+    """The guard's record of this request."""
+    return cast("Exchange", request.scope[SCOPE_KEY])
+
+
+# --- requests -------------------------------------------------------------------------------------
+
+
+async def read_json(
+    edge: Edge, request: Request, accepted: frozenset[str] = JSON_TYPES
+) -> JsonValue:
+    """The parsed body.
+
+    A missing Content-Type is taken for JSON; another than `accepted`, or a charset other than
+    UTF-8, is `UnsupportedMediaType`. No body at all is `EmptyBody`.
+    """
+    check_media_type(request.content_type, accepted)
+    return parse_json(await read_exchange(request).read_body(), edge.json_limits)
+
+
+def check_media_type(content_type: str | None, accepted: frozenset[str]) -> None:
+    """Refuse a body's type that this operation does not read; parameters but charset are free."""
+    if content_type is None or content_type in accepted:
+        return
+    kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
+    if kind not in accepted:
+        names = " or ".join(sorted(accepted))
+        raise UnsupportedMediaType(f"The Content-Type must be {names}, not {content_type!a}.")
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
+            raise UnsupportedMediaType(f"The charset must be utf-8, not {value!a}.")
+
+
+def read_page_request(request: Request) -> PageRequest:
+    """Size and token of a listing."""
+    token = request.get_param("continuationToken")
+    return PageRequest(size=read_page_size(request), token=token or None)
+
+
+def read_page_size(request: Request) -> int | None:
+    """`max-items-per-page`, or None; anything but a positive 32-bit integer is refused."""
+    text = request.get_header("max-items-per-page")
+    if text is None:
+        return None
+    if text.isascii() and text.isdigit() and len(text) <= 10 and 0 < int(text) <= _MAX_INT32:
+        return int(text)
+    raise InvalidArgument(f"max-items-per-page must be a positive 32-bit integer, not {text!a}.")
+
+
+def read_flag(request: Request, name: str) -> bool:
+    """A boolean query parameter, `true` or `false` in any case; absent is false."""
+    text = request.get_param(name)
+    if text is None:
+        return False
+    match text.lower():
+        case "true":
+            return True
+        case "false":
+            return False
+    raise InvalidArgument(f"The query parameter {name} must be true or false, not {text!a}.")
+
+
+def read_api_version(request: Request) -> str:
+    """The `api-version` asked for; any is accepted, and none stands for the newest."""
+    return request.get_param("api-version") or DEFAULT_API_VERSION
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def write_document(response: Response, document: StoredDocument) -> None:
+    """Answer with a stored document and its ETag."""
+    response.data = document.body
+    response.set_header("etag", document.etag)
+
+
+def write_no_content(response: Response, etag: str | None = None) -> None:
+    """Answer 204, with the new ETag if there is one."""
+    response.status = 204
+    if etag is not None:
+        response.set_header("etag", etag)
+
+
+def render_array(items: Sequence[bytes]) -> bytes:
+    """JSON texts as one array, without decoding them."""
+    return b"[%b]" % b",".join(items)
+
+
+def build_next_link(edge: Edge, request: Request, page: Page[T], kept: Kept) -> bytes:
+    """`nextLink` of a page as JSON text: an absolute URL, or null on the last page.
+
+    `kept` are the listing's own query parameters.
+    """
+    if page.token is None:
+        return b"null"
+    exchange = read_exchange(request)
+    return orjson.dumps(
+        edge.links.build_next(exchange, page.token, read_api_version(request), kept)
+    )

@@ -1,0 +1,70 @@
+"""The form of a route: what an operation is called, takes, answers, asks for, and who runs it.
+
+The routes themselves stand in `routes`; nothing here handles a request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Responder = Callable[..., Awaitable[None]]
+"""`async def responder(edge, request, response, **path_parameters) -> None`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A query parameter or request header. `kind` is its Python type, for the schema."""
+
+    name: str
+    place: Literal["query", "header"]
+    description: str
+    kind: Any = str
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A JSON request body: `kind` is the Python type of its value."""
+
+    kind: Any
+    media_types: tuple[str, ...] = ("application/json",)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of success. `kind` None is no body; `headers` maps names to descriptions."""
+
+    status: int
+    description: str
+    kind: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    media_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One operation of the API.
+
+    `path` is a template such as `/models/{model_id}`; `permission` is what a caller needs, None
+    for the few operations open to everybody; `errors` maps statuses to the codes documented for
+    them; `built` is False for operations that answer 501 in this version.
+    """
+
+    method: str
+    path: str
+    operation_id: str
+    summary: str
+    permission: str | None
+    responder: Responder
+    answer: Answer
+    tag: str
+    parameters: tuple[Parameter, ...] = ()
+    body: Body | None = None
+    errors: Mapping[int, str] = field(default_factory=dict)
+    built: bool = True
+
+    @property
+    def path_parameters(self) -> tuple[str, ...]:
+        """Names of the path's parameters, in order."""
+        return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))

@@ -1,0 +1,305 @@
+"""The guarded HTTP/1.1 protocol: uvicorn's httptools protocol with limits and time-outs.
+
+It refuses what is malformed, too large or too slow before the application sees it. It knows no
+route and no resource.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from twinframe.settings import ServerSettings
+from twinframe.web.framing import (
+    BODY_LARGE,
+    BUSY,
+    CHUNK_OVERHEAD_BYTES,
+    CHUNKING,
+    HEAD_LARGE,
+    MALFORMED,
+    MAX_PIPELINED,
+    TIMED_OUT,
+    TRAILERS,
+    URL_LONG,
+    Fault,
+    Limits,
+    build_limits,
+    check_head,
+)
+
+if TYPE_CHECKING:
+    from uvicorn.config import Config
+    from uvicorn.server import ServerState
+
+
+class Refused(Exception):  # noqa: N818  (a signal through the parser, not an error of ours)
+    """Stops the parser inside a callback; the connection's fault says why."""
+
+
+class Phase(IntEnum):
+    """What a connection waits for."""
+
+    HEAD = 1  # the rest of a request's head
+    BODY = 2  # the rest of a request's body
+    ANSWER = 3  # the application
+    IDLE = 4  # the next request
+    CLOSING = 5  # the client, to take what was written
+
+
+class Sweeper:
+    """Looks at all connections of a process in turn and ends those that are too slow.
+
+    PERF: one timer a process instead of one or two a request (stock uvicorn arms one a response).
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._connections: set[GuardedProtocol] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch(self, connection: GuardedProtocol, loop: asyncio.AbstractEventLoop) -> None:
+        """Look at this connection until it is forgotten."""
+        self._connections.add(connection)
+        if self._timer is None:
+            self._timer = loop.call_later(self._seconds, self._sweep, loop)
+
+    def forget(self, connection: GuardedProtocol) -> None:
+        """The connection is gone."""
+        self._connections.discard(connection)
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for connection in tuple(self._connections):
+            connection.check_time(now)
+        self._timer = (
+            loop.call_later(self._seconds, self._sweep, loop) if self._connections else None
+        )
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """One connection. Use `build_protocol`, which sets `limits` and `sweeper`."""
+
+    limits: ClassVar[Limits]
+    sweeper: ClassVar[Sweeper]
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._phase = Phase.HEAD
+        self._since = 0.0  # moment of the phase's last progress, seconds of the loop's clock
+        self._begun = 0  # requests begun on this connection
+        self._received = 0  # bytes of the present piece of data
+        self._head_bytes = 0
+        self._head_fields = 0
+        self._body_bytes = 0
+        self._chunk_overhead = 0
+        self._unsent = 0
+        self._unsent_since = 0.0
+        self._found: Fault | None = None  # by a parser callback, in the present request
+        self._fault: Fault | None = None  # the connection ends with this answer
+        self._upgraded = False
+
+    # --- connection -----------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        self.sweeper.watch(self, self.loop)
+        if len(self.connections) > self.limits.connections:
+            self._refuse(BUSY)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.sweeper.forget(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._fault is not None or self._upgraded:
+            return
+        begun = self._begun
+        self._received = len(data)
+        if self._phase is Phase.BODY:
+            self._since = self.loop.time()
+            self._chunk_overhead += len(data)
+        elif self._phase is Phase.IDLE:
+            self._phase = Phase.HEAD
+            self._since = self.loop.time()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # The request itself was served as plain HTTP/1.1; what follows it is not ours to read.
+            self._upgraded = True
+            self.cycle.keep_alive = False
+        except httptools.HttpParserError:
+            self._refuse(self._found or MALFORMED)
+            return
+        if self._phase is Phase.HEAD:
+            self._check_partial_head(begun)
+        elif self._chunk_overhead > CHUNK_OVERHEAD_BYTES and self._phase is Phase.BODY:
+            self._refuse(CHUNKING)
+
+    # --- parser callbacks -----------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._begun += 1
+        self._head_bytes = 0
+        self._body_bytes = 0
+        self._found = None
+        if self._phase is not Phase.HEAD:
+            self._phase = Phase.HEAD
+            self._since = self.loop.time()
+
+    def on_url(self, url: bytes) -> None:
+        self.url += url
+        if len(self.url) > self.limits.url_bytes:
+            self._stop(URL_LONG)
+
+    def on_headers_complete(self) -> None:
+        headers = self.headers
+        fault = check_head(
+            self.parser.get_http_version(), self.parser.get_method(), headers, self.limits
+        )
+        if fault is None and self._received > self.limits.head_bytes:
+            size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in headers)
+            fault = HEAD_LARGE if size > self.limits.head_bytes else None
+        if fault is None and len(self.pipeline) >= MAX_PIPELINED:
+            fault = BUSY
+        if fault is not None:
+            self._stop(fault)
+        if self.url == b"*":
+            self.url = b"/*"  # SPEC: RFC 9110 section 9.3.7, a target that no route has
+        self._head_fields = len(headers)
+        self._chunk_overhead = 0
+        self._phase = Phase.BODY
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        self._chunk_overhead -= len(body)
+        if self._body_bytes > self.limits.body_bytes:
+            self._stop(BODY_LARGE)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if len(self.headers) != self._head_fields:
+            self._stop(TRAILERS)
+        super().on_message_complete()
+        answered = self.cycle.response_complete and not self.pipeline
+        self._phase = Phase.IDLE if answered else Phase.ANSWER
+        if answered:
+            self._since = self.loop.time()
+
+    def on_response_complete(self) -> None:
+        # NOTE: stands for uvicorn's method of this name, without its keep-alive timer.
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            cycle, app = self.pipeline.pop()
+            self._start_asgi_task(cycle, app)
+        elif self._fault is not None:
+            self._write_fault(self._fault)
+        elif self._phase is Phase.ANSWER:
+            self._phase = Phase.IDLE
+            self._since = self.loop.time()
+
+    # --- time -----------------------------------------------------------------------------------
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unsent = self.transport.get_write_buffer_size()
+        self._unsent_since = self.loop.time()
+
+    def check_time(self, now: float) -> None:
+        """End the connection if what it waits for takes too long; called by the sweeper."""
+        waited = now - self._since
+        match self._phase:
+            case Phase.CLOSING:
+                if waited > self.limits.write_seconds:
+                    self.transport.abort()
+                return
+            case _ if self.transport.is_closing():
+                self._phase = Phase.CLOSING
+                self._since = now
+                return
+            case Phase.IDLE:
+                if waited > self.limits.idle_seconds:
+                    self.transport.close()
+            case Phase.HEAD | Phase.BODY if self.flow.read_paused:
+                self._since = now  # it is we who do not read
+            case Phase.HEAD:
+                if waited > self.limits.header_seconds:
+                    self._time_out()
+            case Phase.BODY:
+                if waited > self.limits.body_seconds:
+                    self._time_out()
+        if self.flow.write_paused:
+            self._check_progress(now)
+
+    def _time_out(self) -> None:
+        if self._begun == 0:
+            self.transport.close()  # nothing was asked, so nothing is answered
+        else:
+            self._refuse(TIMED_OUT)
+
+    def _check_progress(self, now: float) -> None:
+        unsent = self.transport.get_write_buffer_size()
+        if unsent < self._unsent:
+            self._unsent_since = now
+        elif now - self._unsent_since > self.limits.write_seconds:
+            self.transport.abort()
+        self._unsent = unsent
+
+    # --- refusing -------------------------------------------------------------------------------
+
+    def _stop(self, fault: Fault) -> None:
+        self._found = fault
+        raise Refused
+
+    def _check_partial_head(self, begun: int) -> None:
+        # Of a piece of data with several requests the last head's share is unknown: not counted.
+        if self._begun - begun <= 1:
+            self._head_bytes += self._received
+        if self._head_bytes > self.limits.head_bytes + self.limits.url_bytes:
+            self._refuse(HEAD_LARGE)
+
+    def _refuse(self, fault: Fault) -> None:
+        """Answer with the fault and close, after the answers to earlier requests are out."""
+        self._fault = fault
+        cycle: RequestResponseCycle | None = self.cycle  # None before the first request
+        if cycle is not None and self._phase is Phase.BODY and not cycle.response_complete:
+            # The faulty bytes are this request's own body: the application must not finish it.
+            cycle.disconnected = True
+            cycle.message_event.set()
+            if self.pipeline:
+                self.pipeline.popleft()
+            elif cycle.response_started:
+                self.transport.close()
+                return
+            else:
+                self._write_fault(fault)
+                return
+        if self.pipeline or (cycle is not None and not cycle.response_complete):
+            return  # on_response_complete goes on
+        self._write_fault(fault)
+
+    def _write_fault(self, fault: Fault) -> None:
+        self.transport.write(fault.answer)
+        self.transport.close()
+
+
+def build_protocol(settings: ServerSettings) -> type[GuardedProtocol]:
+    """A protocol class with these limits, for uvicorn's `http` option; one a process."""
+    limits = build_limits(settings)
+    namespace = {"limits": limits, "sweeper": Sweeper(limits.sweep_seconds)}
+    return type("GuardedProtocol", (GuardedProtocol,), namespace)

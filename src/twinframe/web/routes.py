@@ -1,0 +1,522 @@
+"""All operations of the service in one table.
+
+The application, the OpenAPI document and the permission check are made from it; a route that does
+not stand here does not exist. Responders live in `graph` and beside this module.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from falcon.asgi import Request, Response
+
+from twinframe.web import explorer, health
+from twinframe.web.edge import Edge
+from twinframe.web.errors import NotBuiltYet
+from twinframe.web.graph import components, models, query, relationships, schemas, telemetry, twins
+from twinframe.web.operations import Answer, Body, Parameter, Route
+
+
+async def refuse_unbuilt(
+    _edge: Edge, request: Request, _response: Response, **_params: str
+) -> NoReturn:
+    """Stands for operations that a later version has."""
+    raise NotBuiltYet(f"{request.method} {request.path} is not built yet in this version.")
+
+
+_ETAG = {"ETag": "The version of the document, weak."}
+_NO_CONTENT = Answer(204, "Done.")
+_PATCHED = Answer(204, "Patched.", headers=_ETAG)
+_IF_MATCH = Parameter("If-Match", "header", "`*`, or the ETag the document must have.")
+_IF_NONE_MATCH = Parameter("If-None-Match", "header", "`*`: only create, never replace.")
+_PAGE_SIZE = Parameter("max-items-per-page", "header", "Most items of the page.", int)
+_TOKEN = Parameter("continuationToken", "query", "Where to go on; part of a nextLink.")
+_DEFINITION = Parameter("includeModelDefinition", "query", "Include the DTDL document.", bool)
+_PATCH = Body(list[schemas.PatchOperation], ("application/json-patch+json", "application/json"))
+_TWIN = Answer(200, "The twin.", schemas.DigitalTwin, _ETAG)
+_RELATIONSHIP = Answer(200, "The relationship.", schemas.Relationship, _ETAG)
+_TELEMETRY = (
+    Parameter("Message-Id", "header", "Id of the message; one is made if it is missing."),
+    Parameter("Telemetry-Source-Time", "header", "When the message was measured."),
+)
+
+_PATCH_ERRORS = "InvalidArgument, JsonPatchInvalid, ValidationFailed"
+_NO_TWIN = "DigitalTwinNotFound"
+_NO_EDGE = "DigitalTwinNotFound, RelationshipNotFound"
+_STALE = "PreconditionFailed"
+
+_TWINS = "/digitaltwins/{twin_id}"
+_COMPONENT = _TWINS + "/components/{component}"
+_RELATIONSHIPS = _TWINS + "/relationships"
+_EDGE = _RELATIONSHIPS + "/{relationship_id}"
+
+
+def _later(
+    method: str, path: str, operation_id: str, summary: str, permission: str, **more: Any
+) -> Route:
+    return Route(
+        method,
+        path,
+        operation_id,
+        summary,
+        permission,
+        refuse_unbuilt,
+        more.pop("answer", _NO_CONTENT),
+        "Event routes" if path.startswith("/eventroutes") else "Jobs",
+        built=False,
+        **more,
+    )
+
+
+_TWIN_ROUTES = (
+    Route(
+        "GET",
+        _TWINS,
+        "DigitalTwins_GetById",
+        "Read a twin",
+        "digitaltwins/read",
+        twins.read_twin,
+        _TWIN,
+        "Twins",
+        errors={404: _NO_TWIN},
+    ),
+    Route(
+        "PUT",
+        _TWINS,
+        "DigitalTwins_Add",
+        "Create or replace a twin",
+        "digitaltwins/write",
+        twins.put_twin,
+        _TWIN,
+        "Twins",
+        (_IF_NONE_MATCH,),
+        Body(schemas.DigitalTwin),
+        {400: "InvalidArgument, ModelDecommissioned, ValidationFailed", 412: _STALE},
+    ),
+    Route(
+        "PATCH",
+        _TWINS,
+        "DigitalTwins_Update",
+        "Patch a twin",
+        "digitaltwins/write",
+        twins.patch_twin,
+        _PATCHED,
+        "Twins",
+        (_IF_MATCH,),
+        _PATCH,
+        {400: _PATCH_ERRORS, 404: _NO_TWIN, 412: _STALE},
+    ),
+    Route(
+        "DELETE",
+        _TWINS,
+        "DigitalTwins_Delete",
+        "Delete a twin without relationships",
+        "digitaltwins/delete",
+        twins.delete_twin,
+        _NO_CONTENT,
+        "Twins",
+        (_IF_MATCH,),
+        errors={400: "InvalidArgument, RelationshipsNotDeleted", 404: _NO_TWIN, 412: _STALE},
+    ),
+    Route(
+        "GET",
+        _COMPONENT,
+        "DigitalTwins_GetComponent",
+        "Read a component",
+        "digitaltwins/read",
+        components.read_component,
+        Answer(200, "The component.", schemas.DigitalTwinComponent, _ETAG),
+        "Twins",
+        errors={404: "DigitalTwinNotFound, ComponentNotFound"},
+    ),
+    Route(
+        "PATCH",
+        _COMPONENT,
+        "DigitalTwins_UpdateComponent",
+        "Patch a component",
+        "digitaltwins/write",
+        components.patch_component,
+        _PATCHED,
+        "Twins",
+        (_IF_MATCH,),
+        _PATCH,
+        {400: _PATCH_ERRORS, 404: _NO_TWIN, 412: _STALE},
+    ),
+    Route(
+        "POST",
+        _TWINS + "/telemetry",
+        "DigitalTwins_SendTelemetry",
+        "Send telemetry of a twin",
+        "digitaltwins/write",
+        telemetry.publish_telemetry,
+        _NO_CONTENT,
+        "Telemetry",
+        _TELEMETRY,
+        Body(dict[str, Any]),
+        {400: "InvalidArgument", 404: _NO_TWIN},
+    ),
+    Route(
+        "POST",
+        _COMPONENT + "/telemetry",
+        "DigitalTwins_SendComponentTelemetry",
+        "Send telemetry of a component",
+        "digitaltwins/write",
+        telemetry.publish_telemetry,
+        _NO_CONTENT,
+        "Telemetry",
+        _TELEMETRY,
+        Body(dict[str, Any]),
+        {400: "InvalidArgument", 404: "DigitalTwinNotFound, ComponentNotFound"},
+    ),
+)
+
+_RELATIONSHIP_ROUTES = (
+    Route(
+        "GET",
+        _EDGE,
+        "DigitalTwins_GetRelationshipById",
+        "Read a relationship",
+        "digitaltwins/relationships/read",
+        relationships.read_relationship,
+        _RELATIONSHIP,
+        "Relationships",
+        errors={404: _NO_EDGE},
+    ),
+    Route(
+        "PUT",
+        _EDGE,
+        "DigitalTwins_AddRelationship",
+        "Create or replace a relationship",
+        "digitaltwins/relationships/write",
+        relationships.put_relationship,
+        _RELATIONSHIP,
+        "Relationships",
+        (_IF_NONE_MATCH,),
+        Body(schemas.Relationship),
+        {
+            400: "InvalidArgument, InvalidRelationship, OperationNotAllowed, ValidationFailed",
+            404: "DigitalTwinNotFound, TargetDigitalTwinNotFound",
+            412: _STALE,
+        },
+    ),
+    Route(
+        "PATCH",
+        _EDGE,
+        "DigitalTwins_UpdateRelationship",
+        "Patch the properties of a relationship",
+        "digitaltwins/relationships/write",
+        relationships.patch_relationship,
+        _PATCHED,
+        "Relationships",
+        (_IF_MATCH,),
+        _PATCH,
+        {400: f"InvalidRelationship, {_PATCH_ERRORS}", 404: _NO_EDGE, 412: _STALE},
+    ),
+    Route(
+        "DELETE",
+        _EDGE,
+        "DigitalTwins_DeleteRelationship",
+        "Delete a relationship",
+        "digitaltwins/relationships/delete",
+        relationships.delete_relationship,
+        _NO_CONTENT,
+        "Relationships",
+        (_IF_MATCH,),
+        errors={404: _NO_EDGE, 412: _STALE},
+    ),
+    Route(
+        "GET",
+        _RELATIONSHIPS,
+        "DigitalTwins_ListRelationships",
+        "List the outgoing relationships of a twin",
+        "digitaltwins/relationships/read",
+        relationships.list_relationships,
+        Answer(200, "A page.", schemas.Listing[schemas.Relationship]),
+        "Relationships",
+        (
+            Parameter("relationshipName", "query", "Only relationships of this name."),
+            _TOKEN,
+            _PAGE_SIZE,
+        ),
+        errors={400: "InvalidArgument, InvalidContinuationToken", 404: _NO_TWIN},
+    ),
+    Route(
+        "GET",
+        _TWINS + "/incomingrelationships",
+        "DigitalTwins_ListIncomingRelationships",
+        "List the relationships that end at a twin",
+        "digitaltwins/relationships/read",
+        relationships.list_incoming,
+        Answer(200, "A page.", schemas.Listing[schemas.IncomingRelationship]),
+        "Relationships",
+        (_TOKEN, _PAGE_SIZE),
+        errors={400: "InvalidArgument, InvalidContinuationToken", 404: _NO_TWIN},
+    ),
+)
+
+_MODEL_ROUTES = (
+    Route(
+        "POST",
+        "/models",
+        "DigitalTwinModels_Add",
+        "Upload models, all or none",
+        "models/write",
+        models.create_models,
+        Answer(201, "What was stored.", list[schemas.DigitalTwinsModelData]),
+        "Models",
+        body=Body(list[dict[str, Any]]),
+        errors={
+            400: "DTDLParserError, InvalidArgument, LimitExceeded, ModelVersionNotSupported",
+            409: "ModelIdAlreadyExists",
+        },
+    ),
+    Route(
+        "GET",
+        "/models",
+        "DigitalTwinModels_List",
+        "List models",
+        "models/read",
+        models.list_models,
+        Answer(200, "A page.", schemas.Listing[schemas.DigitalTwinsModelData]),
+        "Models",
+        (
+            Parameter(
+                "dependenciesFor",
+                "query",
+                "These models and all they depend on; may be repeated.",
+                list[str],
+            ),
+            _DEFINITION,
+            _TOKEN,
+            _PAGE_SIZE,
+        ),
+        errors={400: "InvalidArgument, InvalidContinuationToken", 404: "ModelNotFound"},
+    ),
+    Route(
+        "DELETE",
+        "/models",
+        "DigitalTwinModels_DeleteAll",
+        "Delete all models",
+        "models/delete",
+        models.delete_all_models,
+        _NO_CONTENT,
+        "Models",
+    ),
+    Route(
+        "GET",
+        "/models/{model_id}",
+        "DigitalTwinModels_GetById",
+        "Read a model",
+        "models/read",
+        models.read_model,
+        Answer(200, "The model.", schemas.DigitalTwinsModelData),
+        "Models",
+        (_DEFINITION,),
+        errors={400: "InvalidArgument", 404: "ModelNotFound"},
+    ),
+    Route(
+        "PATCH",
+        "/models/{model_id}",
+        "DigitalTwinModels_Update",
+        "Decommission a model",
+        "models/write",
+        models.decommission_model,
+        _NO_CONTENT,
+        "Models",
+        body=_PATCH,
+        errors={400: "InvalidArgument, JsonPatchInvalid", 404: "ModelNotFound"},
+    ),
+    Route(
+        "DELETE",
+        "/models/{model_id}",
+        "DigitalTwinModels_Delete",
+        "Delete a model",
+        "models/delete",
+        models.delete_model,
+        _NO_CONTENT,
+        "Models",
+        errors={400: "InvalidArgument", 404: "ModelNotFound", 409: "ModelReferencesNotDeleted"},
+    ),
+)
+
+_QUERY_ROUTES = (
+    Route(
+        "POST",
+        "/query",
+        "Query_QueryTwins",
+        "Run a query",
+        "query/read",
+        query.run_query,
+        Answer(
+            200, "A page of rows.", schemas.QueryResult, {"query-charge": "What the page cost."}
+        ),
+        "Query",
+        (_PAGE_SIZE,),
+        Body(schemas.QuerySpecification),
+        {400: "InvalidArgument, InvalidContinuationToken, SqlQueryError, TimeoutError"},
+    ),
+)
+
+_ROUTE_LIST = Answer(200, "A page.", schemas.Listing[schemas.EventRoute])
+_IMPORT_JOB = Answer(200, "The job.", schemas.ImportJob)
+_IMPORT_LIST = Answer(200, "A page.", schemas.Listing[schemas.ImportJob])
+_DELETE_JOB = Answer(200, "The job.", schemas.DeleteJob)
+_DELETE_LIST = Answer(200, "A page.", schemas.Listing[schemas.DeleteJob])
+_IMPORTS = "/jobs/imports/{job_id}"
+_DELETIONS = "/jobs/deletions"
+
+_LATER_ROUTES = (
+    _later(
+        "GET",
+        "/eventroutes",
+        "EventRoutes_List",
+        "List event routes",
+        "eventroutes/read",
+        answer=_ROUTE_LIST,
+    ),
+    _later(
+        "GET",
+        "/eventroutes/{route_id}",
+        "EventRoutes_GetById",
+        "Read an event route",
+        "eventroutes/read",
+        answer=Answer(200, "The route.", schemas.EventRoute),
+    ),
+    _later(
+        "PUT",
+        "/eventroutes/{route_id}",
+        "EventRoutes_Add",
+        "Create or replace an event route",
+        "eventroutes/write",
+        body=Body(schemas.EventRoute),
+    ),
+    _later(
+        "DELETE",
+        "/eventroutes/{route_id}",
+        "EventRoutes_Delete",
+        "Delete an event route",
+        "eventroutes/delete",
+    ),
+    _later(
+        "GET",
+        "/jobs/imports",
+        "ImportJobs_List",
+        "List import jobs",
+        "jobs/imports/read",
+        answer=_IMPORT_LIST,
+    ),
+    _later(
+        "GET",
+        _IMPORTS,
+        "ImportJobs_GetById",
+        "Read an import job",
+        "jobs/imports/read",
+        answer=_IMPORT_JOB,
+    ),
+    _later(
+        "PUT",
+        _IMPORTS,
+        "ImportJobs_Add",
+        "Start an import",
+        "jobs/imports/write",
+        answer=Answer(201, "The job.", schemas.ImportJob),
+        body=Body(schemas.ImportJob),
+    ),
+    _later(
+        "POST",
+        _IMPORTS + "/cancel",
+        "ImportJobs_Cancel",
+        "Cancel an import",
+        "jobs/imports/cancel",
+        answer=_IMPORT_JOB,
+    ),
+    _later("DELETE", _IMPORTS, "ImportJobs_Delete", "Forget an import job", "jobs/imports/delete"),
+    _later(
+        "POST",
+        _DELETIONS,
+        "DeleteJobs_Add",
+        "Delete the whole graph",
+        "jobs/deletions/write",
+        answer=Answer(202, "The job.", schemas.DeleteJob),
+    ),
+    _later(
+        "GET",
+        _DELETIONS,
+        "DeleteJobs_List",
+        "List delete jobs",
+        "jobs/deletions/read",
+        answer=_DELETE_LIST,
+    ),
+    _later(
+        "GET",
+        _DELETIONS + "/{job_id}",
+        "DeleteJobs_GetById",
+        "Read a delete job",
+        "jobs/deletions/read",
+        answer=_DELETE_JOB,
+    ),
+)
+
+_SERVICE_ROUTES = (
+    Route(
+        "GET",
+        "/health/live",
+        "Health_Live",
+        "Whether the worker answers",
+        None,
+        health.read_live,
+        Answer(200, "It does.", schemas.Health),
+        "Service",
+    ),
+    Route(
+        "GET",
+        "/health/ready",
+        "Health_Ready",
+        "Whether the service should get requests",
+        None,
+        health.read_ready,
+        Answer(200, "It should.", schemas.Health),
+        "Service",
+        errors={503: ""},
+    ),
+    Route(
+        "GET",
+        "/openapi.json",
+        "Service_OpenApi",
+        "This document",
+        None,
+        explorer.read_document,
+        Answer(200, "An OpenAPI 3.1 document.", dict[str, Any]),
+        "Service",
+    ),
+    Route(
+        "GET",
+        "/swagger",
+        "Service_Explorer",
+        "The interactive explorer",
+        None,
+        explorer.read_page,
+        Answer(200, "A page.", str, media_type="text/html"),
+        "Service",
+    ),
+    Route(
+        "GET",
+        "/swagger/assets/{name}",
+        "Service_ExplorerAsset",
+        "A file of the explorer",
+        None,
+        explorer.read_asset,
+        Answer(200, "The file.", str, media_type="application/octet-stream"),
+        "Service",
+        errors={404: "NotFound"},
+    ),
+)
+
+ROUTES: tuple[Route, ...] = (
+    *_TWIN_ROUTES,
+    *_RELATIONSHIP_ROUTES,
+    *_MODEL_ROUTES,
+    *_QUERY_ROUTES,
+    *_LATER_ROUTES,
+    *_SERVICE_ROUTES,
+)

@@ -1,0 +1,81 @@
+"""The gunicorn worker class: uvicorn on uvloop with the guarded protocol, bound to its arbiter.
+
+It takes its limits from the application it serves and builds no application itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol, cast
+
+from gunicorn.arbiter import Arbiter
+from uvicorn.config import Config
+from uvicorn.server import Server
+from uvicorn_worker import UvicornWorker  # type: ignore[import-untyped]  # ships no types
+
+from twinframe.settings import ServerSettings
+from twinframe.web.protocol import build_protocol
+
+_PR_SET_PDEATHSIG = 1
+
+
+class ServedApplication(Protocol):
+    """What the worker needs of the application: its limits, and to be told that it ends."""
+
+    server: ServerSettings
+
+    def begin_drain(self) -> None:
+        """From now on the service is not ready; requests already accepted are finished."""
+
+
+class DrainingServer(Server):
+    """uvicorn's server that tells the application before it stops accepting."""
+
+    def __init__(self, config: Config, begin_drain: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._begin_drain = begin_drain
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._begin_drain()
+        await super().shutdown(sockets)
+
+
+class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
+    """`worker_class = "twinframe.web.worker:Worker"`; the application is `ServedApplication`."""
+
+    # SEC: httptools, never h11 (request smuggling with CL and TE). Forwarding headers are not
+    # believed: links behind a proxy come from `Server__PublicUrl`.
+    CONFIG_KWARGS: ClassVar[dict[str, Any]] = {
+        "loop": "uvloop",
+        "http": "httptools",
+        "ws": "none",
+        "interface": "asgi3",
+        "lifespan": "on",
+        "access_log": False,
+        "proxy_headers": False,
+        "server_header": False,
+    }
+
+    def init_process(self) -> None:
+        """Die with the arbiter: an orphan would go on serving beside its successors."""
+        if sys.platform == "linux":
+            ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+            if os.getppid() != self.ppid:
+                sys.exit(1)  # the arbiter was gone before the line above
+        super().init_process()
+
+    async def _serve(self) -> None:
+        application = cast("ServedApplication", self.wsgi)
+        self.config.app = self.wsgi
+        self.config.http = build_protocol(application.server)
+        self.config.timeout_graceful_shutdown = max(1, int(application.server.graceful_timeout))
+        server = DrainingServer(self.config, application.begin_drain)
+        self._install_sigquit_handler()
+        await server.serve(sockets=self.sockets)
+        if not server.started:
+            sys.exit(Arbiter.WORKER_BOOT_ERROR)
