@@ -1,0 +1,7 @@
+"""The composition root: settings, plugins, use cases and edge put together. It decides nothing."""
+
+from __future__ import annotations
+
+from twinframe.app.application import build_app, create_app
+
+__all__ = ["build_app", "create_app"]

@@ -1,0 +1,78 @@
+"""The composition root: an installation becomes an ASGI application. It alone knows all layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from twinframe.app.installation import (
+    Installation,
+    build_installation,
+    check_built,
+    load_installation,
+)
+from twinframe.app.logs import configure_logging
+from twinframe.errors import StorageError
+from twinframe.graph.graph import Graph
+from twinframe.settings import Section, Settings
+from twinframe.settings.shape import KeyPath
+from twinframe.storage.base import GraphStore
+from twinframe.storage.runner import StoreRunner
+from twinframe.web.application import build_application
+from twinframe.web.guard import Guard
+
+
+def create_app(
+    settings: Settings | None = None, sections: Mapping[KeyPath, Section] | None = None
+) -> Guard:
+    """The ASGI application of these settings; without any, of the process's file and environment.
+
+    Raises `ConfigurationError` when they are wrong. The store is opened at the lifespan's start-up.
+    """
+    if settings is None:
+        installation = load_installation()
+        configure_logging(installation.settings.logging)
+    else:
+        installation = build_installation(settings, sections)
+    return build_app(installation)
+
+
+def build_app(installation: Installation) -> Guard:
+    """The ASGI application of an installation. Call it in the process that serves.
+
+    NOTE: nothing is opened and no thread runs before the lifespan's start-up.
+    """
+    settings = installation.settings
+    check_built(settings)
+    service = StoreService(installation.build_store(), settings)
+    return build_application(
+        Graph(service.runner, settings),
+        settings,
+        start=[service.start],
+        stop=[service.stop],
+        is_ready=service.is_ready,
+    )
+
+
+class StoreService:
+    """A store and its runner as the lifespan sees them: opened at the start, closed at the end."""
+
+    def __init__(self, store: GraphStore, settings: Settings) -> None:
+        self.store = store
+        self.runner = StoreRunner(store, settings.storage)
+
+    async def start(self) -> None:
+        """Open the store: the process has forked, and nothing else runs yet that could wait."""
+        self.store.open()
+
+    async def stop(self) -> None:
+        """Finish accepted work, then close the store."""
+        await self.runner.close()
+        self.store.close()
+
+    async def is_ready(self) -> bool:
+        """Whether the store answers."""
+        try:
+            await self.runner.read(lambda session: session.read_schema_version())
+        except StorageError:
+            return False
+        return True

@@ -1,0 +1,114 @@
+"""What is installed and chosen: settings, plugins, what they build. It opens and serves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pluggy
+
+from twinframe.errors import SettingsError
+from twinframe.hooks.drivers import Plugin, load_plugin, load_plugins
+from twinframe.hooks.manager import build_manager
+from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE
+from twinframe.hooks.sections import build_places, build_section_path, read_section_class
+from twinframe.permissions.base import PermissionProvider
+from twinframe.resourcetypes.base import ResourceType
+from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.settings import Configuration, Section, Settings, load_settings
+from twinframe.settings.shape import KeyPath
+from twinframe.storage.base import GraphStore, QueryEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Checked settings and the plugin manager that holds the plugins they choose."""
+
+    configuration: Configuration
+    manager: pluggy.PluginManager
+
+    @property
+    def settings(self) -> Settings:
+        """The core's settings."""
+        return self.configuration.settings
+
+    def load_storage(self) -> Plugin:
+        """The chosen storage plugin. Raises `PluginError`."""
+        return load_plugin(self.manager, STORAGE, self.settings.storage.provider)
+
+    def build_store(self) -> GraphStore:
+        """The store of the served graph, not opened. Raises `PluginError`, `ConfigurationError`."""
+        plugin = self.load_storage()
+        section = self._read_section(plugin)
+        graph = self.settings.storage.graph
+        return plugin.build("twinframe_graph_store", GraphStore, settings=section, graph=graph)  # type: ignore[type-abstract]  # only for isinstance
+
+    def build_query_engine(self, store: GraphStore) -> QueryEngine | None:
+        """The engine inside the store, None when it has none. Raises `PluginError`."""
+        plugin = self.load_storage()
+        if plugin.call("twinframe_query_engine", store=store) is None:
+            return None
+        return plugin.build("twinframe_query_engine", QueryEngine, store=store)  # type: ignore[type-abstract]  # only for isinstance
+
+    def build_permission_provider(self) -> PermissionProvider | None:
+        """The chosen provider, None when authorization is off. Raises `PluginError`."""
+        authorization = self.settings.authorization
+        if not authorization.enabled:
+            return None
+        plugin = load_plugin(self.manager, PERMISSION_PROVIDER, authorization.provider)
+        section = self._read_section(plugin)
+        return plugin.build(
+            "twinframe_permission_provider",
+            PermissionProvider,  # type: ignore[type-abstract]  # only for isinstance
+            settings=section,
+            authorization=authorization,
+        )
+
+    def build_resource_types(self) -> ResourceTypeRegistry:
+        """All resource types of all plugins. Raises `PluginError` for two of one name."""
+        plugins = load_plugins(self.manager, RESOURCE_TYPE)
+        found: list[ResourceType] = []
+        for plugin in plugins:
+            found += plugin.build_all("twinframe_resource_types", ResourceType)
+        return ResourceTypeRegistry(found)
+
+    def _read_section(self, plugin: Plugin) -> Section:
+        model = read_section_class(plugin) or Section
+        return self.configuration.section(build_section_path(plugin), model)
+
+
+def load_installation(
+    config: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Installation:
+    """Read the settings and load the plugins they choose.
+
+    Raises `SettingsError` or `PluginError` with all that is wrong in `details`.
+    """
+    manager = build_manager()
+    return Installation(load_settings(config, environ, build_places(manager)), manager)
+
+
+def build_installation(
+    settings: Settings, sections: Mapping[KeyPath, Section] | None = None
+) -> Installation:
+    """An installation of settings made in Python; `sections` by path: `("Storage", "Sqlite")`."""
+    return Installation(Configuration(settings, sections or {}), build_manager())
+
+
+def check_built(settings: Settings) -> None:
+    """Refuse what can be set but is not built yet: SEC: it must not look as if it were on.
+
+    Raises `SettingsError`.
+    """
+    sections = {
+        "Authentication": settings.authentication.enabled,
+        "Authorization": settings.authorization.enabled,
+        "MCP": settings.mcp.enabled,
+    }
+    wanted = [f"{name}__Enabled=true" for name, enabled in sections.items() if enabled]
+    if wanted:
+        raise SettingsError(
+            f"{' and '.join(wanted)}: this is not built yet, and the service does not start as if "
+            "it were. Leave it off, and put a proxy that authenticates in front."
+        )

@@ -1,0 +1,107 @@
+"""Checks an installation before it serves: what is wrong is one clear line. It serves nothing."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from twinframe.app.installation import Installation, check_built
+from twinframe.errors import ConfigurationError, SettingsError, StorageError
+from twinframe.settings import ServerSettings, Settings, TlsSettings
+
+LOOPBACK = ("127.", "localhost:", "[::1]:", "unix:")
+
+
+def find_problems(installation: Installation, *, everything: bool = False) -> Iterator[str]:
+    """What would stop the start, one line each; with `everything` also what is not in use.
+
+    It opens the store and closes it again, which creates or migrates it.
+    """
+    settings = installation.settings
+    checks: list[Callable[[], object]] = [
+        lambda: check_built(settings),
+        lambda: check_tls(settings.server.tls),
+        lambda: check_store(installation),
+        installation.build_permission_provider,
+    ]
+    if everything:
+        checks.append(installation.build_resource_types)
+    for check in checks:
+        try:
+            check()
+        except (ConfigurationError, StorageError) as error:
+            yield error.message
+
+
+def list_warnings(settings: Settings) -> list[str]:
+    """What an operator should know though it stops nothing."""
+    if settings.authentication.enabled or settings.server.bind.startswith(LOOPBACK):
+        return []
+    warning = (
+        f"Server__Bind={settings.server.bind} is reachable from other machines and nobody is asked "
+        "for credentials: whoever reaches it may read and change everything."
+    )
+    return [warning]
+
+
+def check_tls(tls: TlsSettings) -> None:
+    """Load certificate and key once. Raises `SettingsError` naming the setting."""
+    if not tls.certificate:
+        return
+    for key, name in (("Certificate", tls.certificate), ("Key", tls.key)):
+        try:
+            with Path(name).open("rb"):
+                pass
+        except OSError as error:
+            raise SettingsError(f"Server__Tls__{key}={name}: {error.strerror}.") from error
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
+            tls.certificate, tls.key, _no_password
+        )
+    except (ssl.SSLError, ValueError) as error:
+        raise SettingsError(
+            f"Server__Tls__Certificate={tls.certificate} and Server__Tls__Key={tls.key} are not a "
+            f"certificate and its unencrypted key in PEM form: {error}."
+        ) from error
+
+
+def check_store(installation: Installation) -> None:
+    """Open the store and close it. Raises `ConfigurationError` or `StorageError`.
+
+    NOTE: it is closed before any process forks: an open database must not cross a fork.
+    """
+    store = installation.build_store()
+    server = installation.settings.server
+    if server.workers > 1 and not store.traits.shared:
+        raise SettingsError(
+            f"Storage__Provider={installation.settings.storage.provider} keeps its graph in one "
+            f"process: {server.workers} workers would serve as many graphs. Set Server__Workers=1."
+        )
+    store.open()
+    store.close()
+
+
+def check_bind(server: ServerSettings) -> None:
+    """Bind the address and let it go. Raises `SettingsError` when it cannot be had."""
+    if server.bind.startswith("unix:"):
+        return
+    host, _colon, port = server.bind.rpartition(":")
+    try:
+        found = socket.getaddrinfo(
+            host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, kind, protocol, _name, address = found[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        hint = " Another program listens there." if error.errno == errno.EADDRINUSE else ""
+        reason = error.strerror or str(error)
+        raise SettingsError(f"Server__Bind={server.bind}: {reason}.{hint}") from error
+
+
+def _no_password() -> str:
+    raise ValueError("the key is encrypted")

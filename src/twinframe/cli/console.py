@@ -1,0 +1,78 @@
+"""What all commands share: the settings option, errors as lines, tables. It knows no command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+import orjson
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from twinframe.errors import QueryInvalid, TwinframeError
+
+_UNBOUNDED = 100_000
+
+config_option = click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="JSON file with settings; else the one that TWINFRAME_CONFIG names.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
+
+
+class Commands(click.Group):
+    """A group whose commands end with a line a problem and exit code 1, not with a traceback."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; errors raised on purpose become lines on standard error."""
+        try:
+            return super().invoke(ctx)
+        except TwinframeError as error:
+            write_error(error)
+            ctx.exit(1)
+        except OSError as error:
+            # NOTE: a closed pipe (`| head`) is click's to handle.
+            if isinstance(error, BrokenPipeError):
+                raise
+            write_problems([str(error)])
+            ctx.exit(1)
+
+
+def write_error(error: TwinframeError) -> None:
+    """Print an error and its details to standard error."""
+    if error.details:
+        write_problems([detail.message for detail in error.details])
+        return
+    write_problems([error.message])
+    if isinstance(error, QueryInvalid) and error.excerpt:
+        click.echo(error.excerpt, err=True)
+
+
+def write_problems(problems: Iterable[str]) -> None:
+    """Print problems to standard error, one line each."""
+    for problem in problems:
+        click.echo(f"twinframe: {problem}", err=True)
+
+
+def write_json(value: object) -> None:
+    """Print a value as indented JSON."""
+    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
+
+
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table; on a terminal it is fitted to its width, else nothing is cut off."""
+    table = Table(*columns, header_style="bold", box=SIMPLE_HEAD)
+    lines = [[Text(cell) for cell in row] for row in rows]
+    for line in lines:
+        table.add_row(*line)
+    console = Console(file=sys.stdout)
+    if not console.is_terminal:
+        # NOTE: a measure is never wider than its console.
+        console = Console(file=sys.stdout, width=_UNBOUNDED)
+        console.width = console.measure(table).maximum
+    console.print(table)

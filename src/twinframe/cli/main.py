@@ -1,0 +1,23 @@
+"""The command table of `twinframe`. It holds no command itself."""
+
+from __future__ import annotations
+
+import click
+
+from twinframe import __version__
+from twinframe.cli.check import check
+from twinframe.cli.console import Commands
+from twinframe.cli.plugins import plugins
+from twinframe.cli.serve import serve
+from twinframe.cli.settings import settings
+from twinframe.cli.verify import verify
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="twinframe")
+def main() -> None:
+    """A digital-twin graph service."""
+
+
+for command in (serve, check, plugins, settings, verify):
+    main.add_command(command)

@@ -1,0 +1,79 @@
+"""`twinframe plugins`: what is installed, from where, and what is in use. It loads none of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from twinframe.app.installation import load_installation
+from twinframe.cli.console import (
+    config_option,
+    json_option,
+    write_json,
+    write_problems,
+    write_table,
+)
+from twinframe.errors import ConfigurationError
+from twinframe.hooks.drivers import PluginInfo, find_plugins
+from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, SEAMS, STORAGE
+from twinframe.settings import Settings
+
+
+@click.command()
+@config_option
+@json_option
+def plugins(config: Path | None, *, as_json: bool) -> None:
+    """List installed plugins: group, name, distribution, and whether they are in use."""
+    settings = _load_settings(config)
+    rows = [(info, _is_active(info, settings)) for seam in SEAMS for info in find_plugins(seam)]
+    if as_json:
+        write_json([_build_document(info, active=active) for info, active in rows])
+        return
+    columns = ("group", "name", "distribution", "version", "active")
+    write_table(
+        columns,
+        [
+            (info.group, info.name, info.distribution, info.version, _render_active(active))
+            for info, active in rows
+        ],
+    )
+
+
+def _load_settings(config: Path | None) -> Settings | None:
+    """NOTE: with settings that do not load, a list of what is installed helps most."""
+    try:
+        return load_installation(config).settings
+    except ConfigurationError as error:
+        write_problems([f"{error.message} What is in use is not known."])
+        return None
+
+
+def _is_active(info: PluginInfo, settings: Settings | None) -> bool | None:
+    if settings is None:
+        return None
+    authorization = settings.authorization
+    match info.group:
+        case STORAGE.group:
+            return info.name.casefold() == settings.storage.provider.casefold()
+        case PERMISSION_PROVIDER.group:
+            return (
+                authorization.enabled and info.name.casefold() == authorization.provider.casefold()
+            )
+        case RESOURCE_TYPE.group:
+            return True
+    return False
+
+
+def _build_document(info: PluginInfo, *, active: bool | None) -> dict[str, object]:
+    return {
+        "group": info.group,
+        "name": info.name,
+        "distribution": info.distribution,
+        "version": info.version,
+        "active": active,
+    }
+
+
+def _render_active(active: bool | None) -> str:
+    return "?" if active is None else "yes" if active else "no"

@@ -1,0 +1,112 @@
+"""`twinframe serve`: gunicorn with our worker class. Reload and drain are gunicorn's own."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import click
+from gunicorn.app.base import BaseApplication
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
+
+from twinframe.app import build_app
+from twinframe.app.installation import Installation, load_installation
+from twinframe.app.logs import configure_logging
+from twinframe.app.preflight import check_bind, find_problems, list_warnings
+from twinframe.cli.console import config_option, write_problems
+from twinframe.errors import TwinframeError
+from twinframe.web.guard import Guard
+from twinframe.web.worker import Worker
+
+_LOG = logging.getLogger(__name__)
+
+
+@click.command()
+@config_option
+def serve(config: Path | None) -> None:
+    """Serve the graph API. HUP reads the settings again, TERM drains and ends."""
+    installation = load_installation(config)
+    problems = list(find_problems(installation))
+    if problems:
+        write_problems(problems)
+        raise SystemExit(1)
+    check_bind(installation.settings.server)
+    configure_logging(installation.settings.logging)
+    for warning in list_warnings(installation.settings):
+        _LOG.warning("%s", warning)
+    Service(installation, config).run()
+
+
+class ServiceLogger(Logger):
+    """gunicorn's and uvicorn's lines in the form of all others."""
+
+    def setup(self, cfg: Config) -> None:
+        """Take the handlers and the level of the root logger."""
+        self.cfg = cfg
+        root = logging.getLogger()
+        for log in (self.error_log, self.access_log):
+            log.handlers = list(root.handlers)
+            log.setLevel(root.level)
+
+
+class Service(BaseApplication):
+    """The application gunicorn runs. The arbiter holds the settings; each worker builds its app.
+
+    NOTE: nothing is preloaded: a store opened before the fork would be shared by force.
+    """
+
+    def __init__(self, installation: Installation, config: Path | None) -> None:
+        self._installation = installation
+        self._config = config
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Translate our settings to gunicorn's. Its own files and variables are not read."""
+        for name, value in build_gunicorn_settings(self._installation).items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Guard:
+        """The ASGI application, in the worker process."""
+        return build_app(self._installation)
+
+    def reload(self) -> None:
+        """Read the settings again; wrong ones are told and the old ones stay in force."""
+        try:
+            installation = load_installation(self._config)
+            problems = list(find_problems(installation))
+            server = installation.settings.server
+            if server.bind != self._installation.settings.server.bind:
+                check_bind(server)
+        except TwinframeError as error:
+            problems = [error.message]
+            installation = self._installation
+        if problems:
+            _LOG.error("The new settings are not taken: %s", " ".join(problems))
+        else:
+            self._installation = installation
+            configure_logging(installation.settings.logging)
+        super().reload()
+
+
+def build_gunicorn_settings(installation: Installation) -> dict[str, object]:
+    """gunicorn's settings by name, all others at their defaults."""
+    server = installation.settings.server
+    settings: dict[str, object] = {
+        "bind": server.bind,
+        "workers": server.workers,
+        "worker_class": Worker,
+        "logger_class": ServiceLogger,
+        "proc_name": "twinframe",
+        "timeout": server.worker_timeout,
+        "graceful_timeout": max(1, round(server.graceful_timeout)),
+        "keepalive": max(1, round(server.idle_timeout)),
+        "control_socket_disable": True,
+        "umask": 0o077,
+    }
+    if Path("/dev/shm").is_dir():  # noqa: S108  (the heartbeat file, named by gunicorn itself)
+        # NOTE: on a disk, a stalled disk would look like a frozen worker.
+        settings["worker_tmp_dir"] = "/dev/shm"  # noqa: S108
+    if server.tls.certificate:
+        settings |= {"certfile": server.tls.certificate, "keyfile": server.tls.key}
+    return settings
