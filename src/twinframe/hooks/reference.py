@@ -1,15 +1,18 @@
-"""The hooks as text: the reference page. It calls none of them."""
+"""Reference pages that need the plugins: hooks and settings. They print, they choose nothing."""
 
 from __future__ import annotations
 
 import inspect
 
 from twinframe.hooks import specs
-from twinframe.hooks.manager import PROJECT, list_hooks
+from twinframe.hooks.drivers import load_plugin
+from twinframe.hooks.manager import PROJECT, build_manager, list_hooks
 from twinframe.hooks.seams import SEAMS
+from twinframe.hooks.sections import build_section_path, read_section_class
+from twinframe.settings.render import PluginReference, render_reference
 
 
-def render_reference() -> str:
+def render_hooks_page() -> str:
     """The page `docs/reference/hooks.md`."""
     parts = [_INTRODUCTION, "## Seams", "", "| seam | entry-point group | hook | ours |"]
     parts.append("| --- | --- | --- | --- |")
@@ -20,6 +23,23 @@ def render_reference() -> str:
     for name in list_hooks():
         parts += _render_hook(name)
     return "\n".join(parts)
+
+
+def render_settings_page() -> str:
+    """The page `docs/reference/settings.md`: the core and this project's plugins, all installed.
+
+    Raises `PluginError` when one of them is missing.
+    """
+    manager = build_manager()
+    found: list[PluginReference] = []
+    for seam in SEAMS:
+        for name, distribution in seam.distributions.items():
+            plugin = load_plugin(manager, seam, name)
+            model = read_section_class(plugin)
+            if model is not None:
+                path = build_section_path(plugin)
+                found.append(PluginReference(path, model, distribution))
+    return render_reference(found)
 
 
 def _render_hook(name: str) -> list[str]:
