@@ -37,7 +37,6 @@ class WalJanitor:
             return
         self._commits = 0
         if self.read_size() > self._limit and time.monotonic() >= self._next:
-            self._next = time.monotonic() + _PAUSE
             self._truncate(connection)
 
     def read_size(self) -> int:
@@ -55,6 +54,7 @@ class WalJanitor:
         except apsw.Error as error:
             # A reader is in the way, or there is no room to copy into: the next look tries again.
             # The commit before it stands, so nothing here may fail a write.
+            self._next = time.monotonic() + _PAUSE
             _log.warning(
                 "%s has %d bytes and cannot be cut: %s", self._wal, self.read_size(), error
             )

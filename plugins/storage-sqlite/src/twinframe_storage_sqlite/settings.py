@@ -13,29 +13,34 @@ class SqliteSettings(Section):
     """Where the files of the graphs lie, what an acknowledged write promises, what it may cost."""
 
     directory: str = Field(
-        "var", description="Directory of the files, made when it is missing; one file a graph."
+        default="var",
+        description="Directory of the files, made when it is missing; one file a graph.",
     )
     durability: Literal["full", "relaxed"] = Field(
-        "full",
+        default="full",
         description="`full`: an acknowledged write survives power loss. `relaxed`: it survives the "
         "end of the process, but power loss may take the last writes (never parts of one).",
     )
     cache_bytes: Bytes = Field(
-        8 * 1024 * 1024, description="Page cache of each connection; a worker holds about four."
+        default=8 * 1024 * 1024,
+        description="Page cache of each connection; a worker holds about four.",
     )
     wal_limit_bytes: Bytes = Field(
-        64 * 1024 * 1024,
+        default=64 * 1024 * 1024,
         description="Size above which the write-ahead log is emptied and cut after a commit.",
     )
     checkpoint_pages: Annotated[int, Field(ge=100)] = Field(
-        4000, description="Pages in the write-ahead log that start a checkpoint after a commit."
+        default=4000,
+        description="Pages in the write-ahead log that start a checkpoint after a commit.",
     )
     turn_timeout: Seconds = Field(
-        5.0, description="Seconds a batch of writes waits for its turn among all processes."
+        default=5.0, description="Seconds a batch of writes waits for its turn among all processes."
     )
     busy_timeout: Seconds = Field(
-        5.0, description="Seconds SQLite itself waits for a lock; a backstop behind the turn."
+        default=5.0,
+        description="Seconds SQLite itself waits for a lock; a backstop behind the turn.",
     )
     max_document_bytes: Bytes = Field(
-        256 * 1024 * 1024, description="Largest single value a read may build; more is an error."
+        default=256 * 1024 * 1024,
+        description="Largest single value a read may build; more is an error.",
     )
