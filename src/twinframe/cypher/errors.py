@@ -1,0 +1,91 @@
+"""Builds the errors of query texts: kind, detail, line, column and an excerpt with a caret.
+
+It raises nothing itself and knows no grammar.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from twinframe.errors import QueryInvalid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from twinframe.cypher.algebra import Span
+
+_EXCERPT_WIDTH = 100
+
+
+class Source:
+    """A query text that can say where in it something is wrong.
+
+    This is the form of Cypher's errors; a language with another form derives from it.
+    """
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def error(
+        self,
+        span: Span | None,
+        detail: str,
+        message: str,
+        *,
+        kind: str = "SyntaxError",
+    ) -> QueryInvalid:
+        """The error to be raised for the place `span` (None: no place).
+
+        `kind` and `detail` are those of the openCypher Technology Compatibility Kit.
+        """
+        if span is None:
+            return QueryInvalid(f"{kind}: {detail}: {message}", kind=kind, detail=detail)
+        line, column = find_position(self.text, span.start)
+        excerpt = build_excerpt(self.text, span.start)
+        return QueryInvalid(
+            self._message(kind, detail, line, column, message, excerpt),
+            kind=kind,
+            detail=detail,
+            line=line,
+            column=column,
+            excerpt=excerpt,
+        )
+
+    def _message(
+        self, kind: str, detail: str, line: int, column: int, message: str, excerpt: str
+    ) -> str:
+        return f"{kind}: {detail} at line {line}, column {column}: {message}\n{excerpt}"
+
+
+def find_position(text: str, offset: int) -> tuple[int, int]:
+    """Line and column, both counted from 1, of a character offset."""
+    line = text.count("\n", 0, offset) + 1
+    return line, offset - (text.rfind("\n", 0, offset) + 1) + 1
+
+
+def build_excerpt(text: str, offset: int) -> str:
+    """The line of `offset`, cut to a readable width, and a caret below the place."""
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    end = len(text) if end < 0 else end
+    left = max(start, offset - _EXCERPT_WIDTH // 2)
+    right = min(end, left + _EXCERPT_WIDTH)
+    prefix = "..." if left > start else ""
+    suffix = "..." if right < end else ""
+    # NOTE: one blank for each control character keeps the caret in its column.
+    shown = "".join(char if char.isprintable() else " " for char in text[left:right])
+    return f"{prefix}{shown}{suffix}\n{' ' * (len(prefix) + offset - left)}^"
+
+
+def render_suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` with the nearest of the `known` names, or nothing."""
+    nearest = get_close_matches(name, list(known), n=1)
+    if not nearest:
+        folded = {candidate.casefold(): candidate for candidate in known}
+        nearest = [
+            folded[hit] for hit in get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
+        ]
+    return f"; did you mean '{nearest[0]}'?" if nearest else ""

@@ -1,0 +1,27 @@
+"""What a caller decides about reading a query text: limits and habits. It reads no settings itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEndOptions:
+    """Limits of a query text. The defaults are those of `twinframe.settings.QuerySettings`.
+
+    - `max_text_bytes`: longest text, in bytes of UTF-8.
+    - `max_depth`: deepest nesting of parentheses, lists, maps, calls, CASE and subqueries.
+    - `max_height`: highest tree that a text may become, chains like `1 + 1 + 1` and rows of
+      clauses included; every later phase may therefore recurse over a tree safely. Chains of AND,
+      OR, XOR, of comparisons, of labels and of UNION are balanced and hence practically free.
+    - `max_hops`: longest variable-length pattern; a pattern that needs more is refused.
+    - `vendor_hops_exclusive`: `*n..m` in the vendor's MATCH leaves out n itself.
+    - `vendor_extensions`: allow what the vendor's language lacks (ORDER BY, GROUP BY, ...).
+    """
+
+    max_text_bytes: int = 64 * 1024
+    max_depth: int = 64
+    max_height: int = 192
+    max_hops: int = 32
+    vendor_hops_exclusive: bool = True
+    vendor_extensions: bool = True

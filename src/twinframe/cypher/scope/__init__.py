@@ -1,0 +1,27 @@
+"""Every check of a Cypher syntax tree that needs names, types or the place of an aggregate.
+
+It builds nothing: what `builder` needs to know is noted in the tree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twinframe.cypher.scope.clauses import ClauseChecker
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from twinframe.cypher import ast
+    from twinframe.cypher.errors import Source
+
+
+def check_query(source: Source, query: ast.Query, parameters: Collection[str]) -> tuple[str, ...]:
+    """Checks the whole query and notes the findings in its tree.
+
+    `parameters` are the names supplied with the request. Returns the names that the query uses.
+    Raises QueryInvalid with the kind and detail of the openCypher Technology Compatibility Kit.
+    """
+    checker = ClauseChecker(source, parameters)
+    checker.check_query(query)
+    return tuple(checker.used_parameters)

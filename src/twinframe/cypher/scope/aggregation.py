@@ -1,0 +1,125 @@
+"""Which expressions of an aggregating projection are groups, and what may stand around aggregates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twinframe.cypher import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+
+def has_aggregate(node: ast.Expression) -> bool:
+    """Whether an aggregate of this projection stands in the expression."""
+    if isinstance(node, ast.CountRows) or (
+        isinstance(node, ast.Call) and node.aggregate is not None
+    ):
+        return True
+    return any(has_aggregate(child) for child in find_children(node))
+
+
+def find_children(node: ast.Expression) -> Iterator[ast.Expression]:  # noqa: C901 -- one arm a kind
+    """The expressions directly inside, those of patterns and subqueries left out."""
+    match node:
+        case ast.Property():
+            yield node.subject
+        case ast.Subscript():
+            yield node.subject
+            yield node.index
+        case ast.Slice():
+            yield node.subject
+            yield from (bound for bound in (node.start, node.end) if bound is not None)
+        case ast.ListLiteral():
+            yield from node.items
+        case ast.MapLiteral():
+            yield from (value for _, value in node.entries)
+        case ast.Unary():
+            yield node.operand
+        case ast.Binary():
+            yield node.left
+            yield node.right
+        case ast.Logical() | ast.Comparison():
+            yield from node.operands
+        case ast.HasLabels():
+            yield node.subject
+        case ast.Case():
+            yield from (node.operand,) if node.operand is not None else ()
+            for condition, result in node.branches:
+                yield condition
+                yield result
+            yield from (node.default,) if node.default is not None else ()
+        case ast.Call():
+            yield from node.arguments
+        case ast.ListComprehension():
+            yield node.source
+            yield from (part for part in (node.predicate, node.projection) if part is not None)
+        case ast.Quantifier():
+            yield node.source
+            yield node.predicate
+        case ast.Reduce():
+            yield node.initial
+            yield node.source
+            yield node.step
+        case _:
+            return
+
+
+def mentions(node: ast.Expression, names: Collection[str]) -> bool:
+    """Whether one of the variables stands in the expression (patterns and subqueries left out)."""
+    if isinstance(node, ast.Variable):
+        return node.name in names
+    return any(mentions(child, names) for child in find_children(node))
+
+
+def find_ungrouped(
+    node: ast.Expression,
+    groups: list[tuple[ast.Expression, str]],
+    local: frozenset[str] = frozenset(),
+) -> ast.Expression | None:
+    """The first variable or property outside of aggregates that has no single value in a group.
+
+    SPEC: openCypher, «ambiguous aggregation expressions»: around an aggregate only constants, and
+    variables and properties of variables that are projected as such, may stand. What a subquery or
+    pattern takes from outside must be projected under its own name.
+    """
+    if isinstance(node, ast.CountRows) or (
+        isinstance(node, ast.Call) and node.aggregate is not None
+    ):
+        return None
+    if isinstance(node, ast.Variable):
+        return None if node.name in local or _is_group(node, groups) else node
+    if is_group_reference(node) and _is_group(node, groups):
+        return None
+    if isinstance(
+        node, ast.PatternPredicate | ast.PatternComprehension | ast.ShortestPath | ast.Subquery
+    ):
+        taken = [ast.Variable(name, node.span) for name in node.outer if name not in local]
+        return next((found for found in taken if (found, found.name) not in groups), None)
+    inner = local | bound_names(node)
+    for child in find_children(node):
+        if (found := find_ungrouped(child, groups, inner)) is not None:
+            return found
+    return None
+
+
+def _is_group(node: ast.Expression, groups: list[tuple[ast.Expression, str]]) -> bool:
+    return any(expression == node for expression, _ in groups)
+
+
+def is_group_reference(node: ast.Expression) -> bool:
+    """Whether the expression is a variable or a property of one (of one ...)."""
+    while isinstance(node, ast.Property):
+        node = node.subject
+    return isinstance(node, ast.Variable)
+
+
+def bound_names(node: ast.Expression) -> frozenset[str]:
+    """The variables that a comprehension, quantifier or reduce binds itself."""
+    match node:
+        case ast.ListComprehension() | ast.Quantifier():
+            return frozenset({node.variable})
+        case ast.Reduce():
+            return frozenset({node.variable, node.accumulator})
+        case _:
+            return frozenset()

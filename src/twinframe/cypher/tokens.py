@@ -1,0 +1,98 @@
+"""Tokens of the query languages and the words that are not free as names. No reading of text."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from twinframe.cypher.algebra import Span
+
+
+class TokenKind(enum.Enum):
+    """What a token is; the value is how an error message calls it."""
+
+    NAME = "name"  # also every keyword: only the parser knows which it is
+    QUOTED = "quoted name"
+    STRING = "string"
+    INTEGER = "integer"
+    FLOAT = "number"
+    BAD_NUMBER = "malformed number"
+    PARAMETER = "parameter"
+    SYMBOL = "symbol"
+    END = "end of the query"
+
+
+@dataclass(slots=True)
+class Token:
+    """One token. `key` is the upper-case word of a NAME, the text of a SYMBOL, else empty.
+
+    `value` is the text a name, string or parameter stands for, or the number.
+    """
+
+    kind: TokenKind
+    key: str
+    value: str | int | float
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        """Where the token stands."""
+        return Span(self.start, self.end)
+
+    @property
+    def name(self) -> str:
+        """The value as text."""
+        return str(self.value)
+
+
+RESERVED = frozenset(
+    [
+        "AND",
+        "AS",
+        "CASE",
+        "CONTAINS",
+        "CREATE",
+        "DELETE",
+        "DETACH",
+        "DISTINCT",
+        "ELSE",
+        "END",
+        "ENDS",
+        "FALSE",
+        "FOREACH",
+        "IN",
+        "IS",
+        "MATCH",
+        "MERGE",
+        "NOT",
+        "NULL",
+        "OPTIONAL",
+        "OR",
+        "REMOVE",
+        "RETURN",
+        "SET",
+        "STARTS",
+        "THEN",
+        "TRUE",
+        "UNION",
+        "UNWIND",
+        "WHEN",
+        "WHERE",
+        "WITH",
+        "XOR",
+    ]
+)
+"""Words that a variable may bear only in backticks.
+
+NOTE: openCypher 9 reserves more (ORDER, LIMIT, ALL, ...), but none of those is ambiguous where a
+variable may stand, and twins have order numbers and limits.
+"""
+
+WRITING_CLAUSES = frozenset(
+    ["CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "FOREACH", "LOAD", "DROP"]
+)
+"""First words of clauses that write or read files; `/query` refuses each by name."""
+
+READING_CLAUSES = ("MATCH", "OPTIONAL MATCH", "UNWIND", "WITH", "CALL", "RETURN")
+"""The clauses that a reading query is made of, for error messages."""
