@@ -1,0 +1,142 @@
+"""JSON is read strictly and written back with the same meaning."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from twinframe.errors import EmptyBody, InvalidArgument
+from twinframe.model.json import JsonLimits, parse_json, render_json
+
+LIMITS = JsonLimits(max_depth=64, max_keys=1000)
+CLEAN = st.text(st.characters(codec="utf-8", exclude_characters="\x00"))
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | CLEAN,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(CLEAN, inner, max_size=4),
+    max_leaves=20,
+)
+
+REFUSED: tuple[tuple[str, bytes, str], ...] = (
+    ("a duplicate key", b'{"a":1,"b":2,"a":3}', "'a' twice"),
+    ("a duplicate key written with an escape", b'{"$dtId":1,"\\u0024dtId":2}', "'$dtId' twice"),
+    ("a duplicate key inside", b'[{"x":{"k":1,"k":1}}]', "'k' twice"),
+    ("NaN", b"[NaN]", "NaN"),
+    ("Infinity", b'{"a":Infinity}', "Infinity"),
+    ("minus Infinity", b"-Infinity", "-Infinity"),
+    ("a number beyond doubles", b"[1e999]", "1e999"),
+    ("a negative number beyond doubles", b"[-1e999]", "-1e999"),
+    ("2^63", b"[9223372036854775808]", "64 bits"),
+    ("-2^63-1", b"[-9223372036854775809]", "64 bits"),
+    ("2^64", b'{"n":18446744073709551616}', "64 bits"),
+    ("100,000 digits", b"1" * 100_000, "100000 characters"),
+    ("invalid UTF-8", b'["\xff"]', "bad byte at 2"),
+    ("an overlong encoding", b'["\xc0\xaf"]', "bad byte"),
+    ("an encoded surrogate", b'["\xed\xa0\x80"]', "bad byte"),
+    ("UTF-16", '["a"]'.encode("utf-16"), "UTF-8"),
+    ("a byte order mark", b"\xef\xbb\xbf[]", "byte order mark"),
+    ("an escaped lone surrogate", b'{"a":["x","\\ud800"]}', "'/a/1'"),
+    ("an escaped lone surrogate in a key", b'{"\\udfff":1}', "U+DFFF"),
+    ("an escaped U+0000", b'{"a":{"b":"x\\u0000"}}', "'/a/b'"),
+    ("a raw control character", b'["\x01"]', "not valid JSON"),
+    ("trailing data", b'{"a":1} x', "position 8"),
+    ("two values", b"[] []", "not valid JSON"),
+    ("a trailing comma", b"[1,]", "not valid JSON"),
+    ("a missing end", b'{"a":', "position 5"),
+    ("single quotes", b"{'a':1}", "not valid JSON"),
+    ("leading zeros", b"[01]", "not valid JSON"),
+    ("a plus sign", b"[+1]", "not valid JSON"),
+    ("a comment", b"[1] // one", "not valid JSON"),
+)
+
+
+@pytest.mark.parametrize(("what", "body", "part"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_what_engines_disagree_about_is_refused_and_named(
+    what: str, body: bytes, part: str
+) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        parse_json(body, LIMITS)
+    assert part in caught.value.message, what
+
+
+@pytest.mark.parametrize("body", [b"", b"  \r\n\t"])
+def test_an_empty_body_is_an_error_of_its_own(body: bytes) -> None:
+    with pytest.raises(EmptyBody):
+        parse_json(body, LIMITS)
+
+
+@pytest.mark.parametrize(
+    "body", [b"null", b"1", b'"x"', b" [1] \n", b'{"a":[true,false,null]}', b"-0", b"[1.0,1]"]
+)
+def test_any_clean_value_is_read(body: bytes) -> None:
+    assert parse_json(body, LIMITS) == json.loads(body)
+
+
+def test_numbers_keep_their_kind() -> None:
+    value = parse_json(b"[68, 68.0, 9223372036854775807, -9223372036854775808, 1e2]", LIMITS)
+    assert render_json(value) == b"[68,68.0,9223372036854775807,-9223372036854775808,100.0]"
+
+
+def test_a_pair_of_escaped_surrogates_is_one_character() -> None:
+    assert parse_json(b'"\\ud83c\\udfe2 \\\\u0000"', LIMITS) == "\U0001f3e2 \\u0000"
+
+
+@pytest.mark.parametrize("open_", [b"[", b'{"a":'])
+@pytest.mark.parametrize("depth", [65, 1025, 100_000])
+def test_deep_nesting_is_refused_before_anything_recurses(open_: bytes, depth: int) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        parse_json(open_ * depth, LIMITS)
+    assert "64 levels" in caught.value.message
+
+
+def test_nesting_up_to_the_limit_is_read() -> None:
+    assert parse_json(b"[" * 64 + b"]" * 64, LIMITS)
+
+
+def test_brackets_in_texts_are_no_nesting() -> None:
+    text = "[{" * 200 + '"' + "\\" + "[" * 200
+    assert parse_json(json.dumps([text, {"[" * 100: []}]).encode(), LIMITS) == [
+        text,
+        {"[" * 100: []},
+    ]
+
+
+def test_many_flat_objects_are_not_deep() -> None:
+    assert len(parse_json(b"[" + b"{}," * 500 + b"{}]", LIMITS)) == 501  # type: ignore[arg-type]
+
+
+def test_more_members_than_allowed_are_refused() -> None:
+    body = json.dumps([{str(n): n} for n in range(1001)]).encode()
+    with pytest.raises(InvalidArgument) as caught:
+        parse_json(body, LIMITS)
+    assert "1001" in caught.value.message
+    assert parse_json(json.dumps({str(n): n for n in range(1000)}).encode(), LIMITS)
+
+
+def test_colons_in_texts_are_no_members() -> None:
+    assert parse_json(json.dumps([":" * 5000]).encode(), LIMITS) == [":" * 5000]
+
+
+@given(VALUES)
+def test_reading_what_was_written_gives_the_value_back(value: Any) -> None:
+    limits = JsonLimits()
+    assert parse_json(render_json(value), limits) == value
+    assert parse_json(json.dumps(value).encode(), limits) == value
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused_with_an_error_of_ours(body: bytes) -> None:
+    try:
+        value = parse_json(body, LIMITS)
+    except (InvalidArgument, EmptyBody):
+        return
+    assert not (isinstance(value, float) and math.isnan(value))
+    render_json(value)
