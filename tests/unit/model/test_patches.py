@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from typing import Any
 
@@ -177,9 +178,8 @@ def reference(document: Any, verb: str, path: list[str], value: Any) -> Any:
     """One operation, by copying along the path."""
     head, *rest = path
     if isinstance(document, dict):
-        if rest or verb != "add":
-            if head not in document:
-                raise NotThereError
+        if head not in document and (rest or verb != "add"):
+            raise NotThereError
         changed: Any = dict(document)
         if rest:
             changed[head] = reference(document[head], verb, rest, value)
@@ -262,8 +262,6 @@ ODD_OPERATIONS = st.fixed_dictionaries(
 @given(st.dictionaries(NAMES, VALUES, max_size=4), st.lists(ODD_OPERATIONS, max_size=3) | ANY_JSON)
 def test_no_foreign_exception_comes_out(document: dict[str, Any], body: Any) -> None:
     before = copy.deepcopy(document)
-    try:
+    with contextlib.suppress(JsonPatchInvalid):
         apply_patch(document, parse_patch(body, max_operations=5))
-    except JsonPatchInvalid as error:
-        assert error.message
     assert document == before
