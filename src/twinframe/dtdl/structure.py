@@ -14,7 +14,7 @@ from twinframe.dtdl.findings import Findings, render_value
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined, Reference
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.metamodel import ChainRule, PropertyRule
-from twinframe.dtdl.rules.extensions import GEOSPATIAL_TERMS
+from twinframe.dtdl.rules.core import CONTENTS, GEOSPATIAL
 
 
 @dataclass(slots=True)
@@ -220,7 +220,8 @@ class Structure:
                     for name, content in self.contents.get(base.id, {}).items():
                         effective.setdefault(name, content)
             for content in self._children(element, "contents"):
-                effective.setdefault(content.name, content)
+                if content.cls in CONTENTS:
+                    effective.setdefault(content.name, content)
             self.contents[identifier] = effective
 
     def _check_hierarchy(self, element: Element) -> None:
@@ -314,7 +315,7 @@ class Structure:
             seen.add(element.id)
             for name in element.context.rules.schema_chain.steps:
                 for value in element.values.get(name, ()):
-                    if isinstance(value, Predefined) and value.name in GEOSPATIAL_TERMS:
+                    if isinstance(value, Predefined) and value.name in GEOSPATIAL:
                         return True
                 waiting += self._children(element, name)
         return False

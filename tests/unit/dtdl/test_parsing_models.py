@@ -175,6 +175,12 @@ def test_a_resolved_schema_that_contains_itself_is_open_there() -> None:
     assert found == ArraySchema(loop, OpenSchema())
 
 
+def test_a_resolved_content_that_is_no_content_is_left_out() -> None:
+    old = model("Old", ["dtmi:com:example:Old;1", prop("p")])
+    models = parse_models([model("A", extends="dtmi:com:example:Old;1")], resolve=lambda _: [old])
+    assert set(models.interfaces["dtmi:com:example:A;1"].contents) == {"p"}
+
+
 def test_resolved_documents_are_reported_on_where_they_are_not_trusted() -> None:
     old = model("Old", [prop("twice"), prop("twice")])
     limits = replace(SPECIFICATION, trust_resolved=False)

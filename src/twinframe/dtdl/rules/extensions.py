@@ -182,5 +182,3 @@ EXTENSIONS: dict[str, Vocabulary] = {
     )
 }
 """Known contexts by identifier."""
-
-GEOSPATIAL_TERMS = frozenset(GEOSPATIAL)
