@@ -6,7 +6,7 @@ Engines and planner rules decide by it where a predicate may be tested and what 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import assert_never
 
@@ -254,19 +254,23 @@ def find_scope(operator: Operator) -> tuple[str, ...]:
             assert_never(operator)
 
 
-def walk_operators(operator: Operator) -> Iterator[Operator]:
-    """The operator and everything below it, the plans of `Apply` and `Subplan` included."""
+def walk_operators(operator: Operator, without: Operator | None = None) -> Iterator[Operator]:
+    """The operator and everything below it, the plans of `Apply` and `Subplan` included.
+
+    The operator object `without`, and what is below it, is left out.
+    """
     waiting = [operator]
     while waiting:
         one = waiting.pop()
+        if one is without:
+            continue
         yield one
         waiting += find_sources(one)
         if isinstance(one, Apply):
             waiting.append(one.plan)
         for expression in find_expressions(one):
-            waiting += (
-                part.plan for part in walk_expressions(expression) if isinstance(part, Subplan)
-            )
+            parts = walk_expressions(expression)
+            waiting += (part.plan for part in parts if isinstance(part, Subplan))
 
 
 def walk_expressions(expression: Expression) -> Iterator[Expression]:
@@ -291,16 +295,35 @@ def walk_expressions(expression: Expression) -> Iterator[Expression]:
 
 def find_mentioned(root: Operator, columns: Sequence[str]) -> frozenset[str]:
     """The variables that something looks at: an expression, a column, or a second pattern."""
-    found = set(columns)
-    matched: Counter[str] = Counter()
-    for operator in walk_operators(root):
+    matched = Counter(
+        name
+        for operator in walk_operators(root)
+        if isinstance(operator, Match)
+        for name in find_pattern_variables(operator.pattern)
+    )
+    shared = (name for name, times in matched.items() if times > 1)
+    return frozenset((*columns, *shared, *_find_read(walk_operators(root))))
+
+
+def find_mentioned_outside(
+    root: Operator, columns: Sequence[str], without: Operator
+) -> frozenset[str]:
+    """The variables that the plan looks at or matches again outside of one of its operators."""
+    outside = tuple(walk_operators(root, without))
+    matched = (
+        name
+        for operator in outside
+        if isinstance(operator, Match)
+        for name in find_pattern_variables(operator.pattern)
+    )
+    return frozenset((*columns, *matched, *_find_read(outside)))
+
+
+def _find_read(operators: Iterable[Operator]) -> Iterator[str]:
+    for operator in operators:
         if isinstance(operator, Argument):
-            found.update(operator.variables)
-        if isinstance(operator, Match):
-            matched.update(find_pattern_variables(operator.pattern))
+            yield from operator.variables
         for expression in find_expressions(operator):
             for part in walk_expressions(expression):
                 if isinstance(part, Variable):
-                    found.add(part.name)
-    found.update(name for name, times in matched.items() if times > 1)
-    return frozenset(found)
+                    yield part.name

@@ -47,8 +47,14 @@ class EvaluatorPlan:
 
 
 def compile_query(query: Query, leaves: Sequence[Leaf] = ()) -> EvaluatorPlan:
-    """Compile a query; `leaves` are parts of it whose rows another engine brings."""
-    plan = compile_plan(query.root, find_mentioned(query.root, query.columns), leaves)
+    """Compile a query; `leaves` are parts of it whose rows another engine brings.
+
+    An expression nested more deeply than Python can follow is `LimitExceeded`.
+    """
+    try:
+        plan = compile_plan(query.root, find_mentioned(query.root, query.columns), leaves)
+    except RecursionError as error:
+        raise LimitExceeded("An expression of the query is nested too deeply.") from error
     slots = tuple(plan.scope.find_slot(name) for name in query.columns)
     return EvaluatorPlan(query.columns, plan.stream, slots)
 

@@ -53,3 +53,27 @@ class GraphReader(ABC):
     @abstractmethod
     def read_model_ids(self) -> frozenset[str]:
         """The DTMIs of all interfaces, also decommissioned ones and those only twins still name."""
+
+
+class EmptyReader(GraphReader):
+    """A graph of nothing: for expressions that read no graph."""
+
+    def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
+        return iter(())
+
+    def read_nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
+        return {}
+
+    def scan_relationships(self, types: Sequence[str]) -> Iterator[Relationship]:
+        return iter(())
+
+    def read_hops(
+        self, origins: Iterable[str], direction: Direction, types: Sequence[str]
+    ) -> Iterator[Hop]:
+        return iter(())
+
+    def read_descendants(self, model_id: str) -> frozenset[str]:
+        return frozenset()
+
+    def read_model_ids(self) -> frozenset[str]:
+        return frozenset()

@@ -57,15 +57,13 @@ def build_json(value: Value) -> Any:
             raise TypeError(f"Not a value of the query languages: {kind.__name__}.")
 
 
-def render_text(value: str | bool | float) -> str:
-    """The value as `toString()` and string concatenation write it: the shortest that reads back."""
+def render_text(value: str | float) -> str:
+    """A string, boolean or number as `toString()` writes it: the shortest that reads back."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float) and not math.isfinite(value):
-        return _name_non_finite(value)
-    return str(value)
+    return str(value) if math.isfinite(value) else _name_non_finite(value)
 
 
 def _build_path(path: Path) -> list[Any]:

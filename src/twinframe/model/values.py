@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class Path:
 
 
 Value: TypeAlias = (
-    "None | bool | int | float | str | list[Value] | dict[str, Value] | Node | Relationship | Path"
+    "bool | int | float | str | list[Value] | dict[str, Value] | Node | Relationship | Path | None"
 )
 
 
 def parameter_signature(parameters: Mapping[str, Value]) -> frozenset[tuple[str, str]]:
-    """Names and types of parameters: what a compiled query may depend on, and part of its cache key.
+    """Names and types of parameters: all that a compiled query may depend on, for its cache key.
 
     The type of a list says the types of its elements too, since `x IN $list` compiles by them.
     """

@@ -1,0 +1,21 @@
+"""The rewrites of the optimizer, one a file: each a function operator -> operator of equal rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twinframe.cypher.algebra import Operator
+from twinframe.planner.rules.equality_into_pattern import move_equality_into_pattern
+from twinframe.planner.rules.filter_into_match import move_filter_into_match
+from twinframe.planner.rules.fold_constants import fold_constants
+from twinframe.planner.rules.labels_into_pattern import move_labels_into_pattern
+from twinframe.planner.rules.merge_projects import merge_projects
+
+RULES: tuple[Callable[[Operator], Operator], ...] = (
+    fold_constants,
+    merge_projects,
+    move_filter_into_match,
+    move_equality_into_pattern,
+    move_labels_into_pattern,
+)
+"""In the order in which each operator goes through them."""

@@ -1,0 +1,146 @@
+"""Runs a split query against a session and gives rows for the wire. It makes no plan.
+
+The caller holds the session's snapshot, with the same deadline, while it takes rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from twinframe.cypher.algebra import Operator, Query, ResultShape
+from twinframe.errors import InvalidContinuationToken
+from twinframe.evaluator.engine import EvaluatorPlan
+from twinframe.evaluator.limits import Limits
+from twinframe.evaluator.run import Row
+from twinframe.model.rendering import render_json, render_row
+from twinframe.model.values import Value
+from twinframe.storage.base import CompiledQuery, GraphSession, JsonRow
+
+
+@dataclass(frozen=True, slots=True)
+class PushedPart:
+    """A part of a plan that the store runs: everything below and with `operator`.
+
+    `columns` are the variables its rows carry; `compiled.text` is what the store is given.
+    """
+
+    operator: Operator
+    columns: tuple[str, ...]
+    engine: str
+    compiled: CompiledQuery
+
+
+class Execution(ABC):
+    """A query ready to run: immutable, shared by threads, run again with other parameter values.
+
+    `parts` are what the store runs, for EXPLAIN; none when the evaluator runs all.
+    """
+
+    query: Query
+    parts: tuple[PushedPart, ...]
+
+    @property
+    @abstractmethod
+    def resumable(self) -> bool:
+        """Whether a page can start behind the `key` of a row."""
+
+    @abstractmethod
+    def run_json(
+        self,
+        session: GraphSession,
+        parameters: Mapping[str, Value],
+        limits: Limits,
+        *,
+        after: int | str | None = None,
+        skip: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[JsonRow]:
+        """Result rows as JSON, leaving out those up to the key `after`, then the first `skip`."""
+
+    @abstractmethod
+    def run_rows(
+        self, session: GraphSession, parameters: Mapping[str, Value], limits: Limits
+    ) -> Iterator[Row]:
+        """Result rows as values in the order of the query's columns."""
+
+
+class WholeExecution(Execution):
+    """The store runs the whole query."""
+
+    def __init__(self, query: Query, engine: str, compiled: CompiledQuery) -> None:
+        self.query = query
+        self.parts = (PushedPart(query.root, query.columns, engine, compiled),)
+        self._compiled = compiled
+
+    @property
+    def resumable(self) -> bool:
+        return self._compiled.resumable
+
+    def run_json(
+        self,
+        session: GraphSession,
+        parameters: Mapping[str, Value],
+        limits: Limits,
+        *,
+        after: int | str | None = None,
+        skip: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[JsonRow]:
+        return self._compiled.run_json(session, parameters, after=after, skip=skip, limit=limit)
+
+    def run_rows(
+        self, session: GraphSession, parameters: Mapping[str, Value], limits: Limits
+    ) -> Iterator[Row]:
+        return self._compiled.run_rows(session, parameters)
+
+
+class EvaluatedExecution(Execution):
+    """The evaluator runs the query, above rows of the store where `parts` says so.
+
+    `declined` is why the store did not take the whole query; empty when it has no engine.
+    """
+
+    resumable = False
+
+    def __init__(
+        self,
+        query: Query,
+        plan: EvaluatorPlan,
+        parts: tuple[PushedPart, ...] = (),
+        declined: str = "",
+    ) -> None:
+        self.query = query
+        self.parts = parts
+        self.declined = declined
+        self._plan = plan
+
+    def run_json(
+        self,
+        session: GraphSession,
+        parameters: Mapping[str, Value],
+        limits: Limits,
+        *,
+        after: int | str | None = None,
+        skip: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[JsonRow]:
+        if after is not None:
+            raise InvalidContinuationToken("The rows of this query have no key to go on behind.")
+        rows = self.run_rows(session, parameters, limits)
+        for row in islice(rows, skip, None if limit is None else skip + limit):
+            yield JsonRow(self._render(row))
+
+    def run_rows(
+        self, session: GraphSession, parameters: Mapping[str, Value], limits: Limits
+    ) -> Iterator[Row]:
+        return self._plan.run(session, parameters, limits)
+
+    def _render(self, row: Row) -> bytes:
+        match self.query.shape:
+            case ResultShape.DOCUMENT:
+                return render_json(row[0])
+            case ResultShape.OBJECT:
+                return render_row(self.query.columns, row, omit_null=self.query.omit_null)

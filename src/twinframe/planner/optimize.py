@@ -1,0 +1,29 @@
+"""Rewrites a query by the rules into one of equal rows that engines run faster. It runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from twinframe.cypher.algebra import Operator, Query
+from twinframe.errors import LimitExceeded
+from twinframe.planner.rules import RULES
+from twinframe.planner.traversal import rewrite_operators
+
+
+def optimize(query: Query, rules: Sequence[Callable[[Operator], Operator]] = RULES) -> Query:
+    """The query with every rule applied to every operator, from the leaves up.
+
+    An expression nested more deeply than Python can follow is `LimitExceeded`.
+    """
+
+    def apply(operator: Operator) -> Operator:
+        for rule in rules:
+            operator = rule(operator)
+        return operator
+
+    try:
+        root = rewrite_operators(query.root, apply)
+    except RecursionError as error:
+        raise LimitExceeded("An expression of the query is nested too deeply.") from error
+    return query if root is query.root else replace(query, root=root)

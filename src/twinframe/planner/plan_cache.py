@@ -1,0 +1,56 @@
+"""Keeps the executions of the queries asked last. It neither parses nor plans: callers do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+
+from cachetools import LRUCache
+
+from twinframe.model.values import Value, parameter_signature
+from twinframe.planner.execution import Execution
+
+
+@dataclass(frozen=True, slots=True)
+class PlanKey:
+    """What a plan depends on.
+
+    `options` is whatever of the settings and the language goes into it; `schema_version` is the
+    graph's, since engines compile labels by the models there are.
+    """
+
+    text: str
+    signature: frozenset[tuple[str, str]]
+    schema_version: int
+    options: Hashable = None
+
+
+def build_plan_key(
+    text: str, parameters: Mapping[str, Value], schema_version: int, options: Hashable = None
+) -> PlanKey:
+    """The key of a query text with parameters of these names and types."""
+    return PlanKey(text, parameter_signature(parameters), schema_version, options)
+
+
+class PlanCache:
+    """At most `size` executions, the least recently used dropped first. Safe between threads."""
+
+    def __init__(self, size: int) -> None:
+        self._kept: LRUCache[PlanKey, Execution] = LRUCache(size)
+        self._lock = threading.Lock()
+
+    def find_or_build(self, key: PlanKey, build: Callable[[], Execution]) -> Execution:
+        """The kept execution, or the one that `build` makes.
+
+        NOTE: two threads may build the same plan at once; a lock held while building would let one
+        slow plan stop all others.
+        """
+        with self._lock:
+            kept = self._kept.get(key)
+        if kept is not None:
+            return kept
+        built = build()
+        with self._lock:
+            self._kept[key] = built
+        return built

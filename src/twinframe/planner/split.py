@@ -1,0 +1,112 @@
+"""Cuts a query between a store's own engine and the evaluator. It runs neither.
+
+The whole query where the engine takes it, else the largest part at the bottom of the plan that it
+takes, else nothing: what an engine declines, the evaluator runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from twinframe.cypher.algebra import (
+    Aggregate,
+    Argument,
+    Distinct,
+    Match,
+    Operator,
+    Project,
+    Query,
+    Union,
+)
+from twinframe.evaluator.analysis import (
+    find_mentioned_outside,
+    find_scope,
+    find_sources,
+    walk_sources,
+)
+from twinframe.evaluator.engine import compile_query
+from twinframe.evaluator.operators import Leaf
+from twinframe.evaluator.run import Row, Run
+from twinframe.model.values import Value
+from twinframe.planner.execution import (
+    EvaluatedExecution,
+    Execution,
+    PushedPart,
+    WholeExecution,
+)
+from twinframe.storage.base import CannotRun, GraphSession, QueryEngine
+
+
+def split(query: Query, engine: QueryEngine | None, parameters: Mapping[str, Value]) -> Execution:
+    """How the query will be run. Of `parameters` only names and types decide."""
+    if engine is None:
+        return EvaluatedExecution(query, compile_query(query))
+    try:
+        return WholeExecution(query, engine.name, engine.compile(query, parameters))
+    except CannotRun as declined:
+        cutter = _Cutter(query, engine, parameters)
+        parts = tuple(cutter.cut(query.root, needs_all=False))
+        leaves = [_build_leaf(part) for part in parts]
+        return EvaluatedExecution(query, compile_query(query, leaves), parts, declined.message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cutter:
+    query: Query
+    engine: QueryEngine
+    parameters: Mapping[str, Value]
+
+    def cut(self, operator: Operator, *, needs_all: bool) -> Iterator[PushedPart]:
+        """The largest parts below `operator` (itself declined) that the engine takes.
+
+        `needs_all`: what stands above compares whole rows, so that every variable must come along.
+        """
+        match operator:
+            case Project() | Aggregate():
+                needs_all = False
+            case Distinct() | Union():
+                needs_all = True
+            case _:
+                pass
+        for source in find_sources(operator):
+            if not _is_worth_pushing(source):
+                continue
+            part = self._push(source, needs_all=needs_all)
+            if part is not None:
+                yield part
+            else:
+                yield from self.cut(source, needs_all=needs_all)
+
+    def _push(self, operator: Operator, *, needs_all: bool) -> PushedPart | None:
+        scope = find_scope(operator)
+        columns = scope
+        if not needs_all:
+            used = find_mentioned_outside(self.query.root, self.query.columns, operator)
+            # NOTE: rows that carry nothing still count; one column keeps them tellable.
+            columns = tuple(name for name in scope if name in used) or scope[:1]
+        part = Query(operator, columns)
+        try:
+            compiled = self.engine.compile(part, self.parameters)
+        except CannotRun:
+            return None
+        return PushedPart(operator, columns, self.engine.name, compiled)
+
+
+def _is_worth_pushing(operator: Operator) -> bool:
+    """Whether it reads the graph, and stands alone (no correlated plan does)."""
+    below = tuple(walk_sources(operator))
+    return any(isinstance(one, Match) for one in below) and not any(
+        isinstance(one, Argument) for one in below
+    )
+
+
+def _build_leaf(part: PushedPart) -> Leaf:
+    compiled = part.compiled
+
+    def read_rows(run: Run) -> Iterator[Row]:
+        if not isinstance(run.reader, GraphSession):
+            raise TypeError("A plan with pushed parts runs against a session of its store.")
+        return compiled.run_rows(run.reader, run.parameters)
+
+    return Leaf(part.operator, part.columns, read_rows)
