@@ -25,4 +25,4 @@ def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
 @hookimpl
 def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
     """The compiler to SQL, for stores of this plugin."""
-    return SqliteQueryEngine(store) if isinstance(store, SqliteGraphStore) else None
+    return SqliteQueryEngine() if isinstance(store, SqliteGraphStore) else None

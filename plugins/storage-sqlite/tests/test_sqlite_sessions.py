@@ -1,0 +1,217 @@
+"""Sessions: they cannot write, stop at deadlines, page by index, and follow other processes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+
+from twinframe.cypher.algebra import Direction, LabelName
+from twinframe.errors import (
+    InvalidArgument,
+    InvalidContinuationToken,
+    LimitExceeded,
+    QueryTimeout,
+)
+from twinframe.storage.base import GraphTransaction, Work
+from twinframe.testing.contracts.base import put, run
+from twinframe.testing.factories import (
+    build_model_record,
+    build_relationship_record,
+    build_twin_record,
+)
+from twinframe_storage_sqlite import session as session_module
+from twinframe_storage_sqlite.session import SqliteSession
+from twinframe_storage_sqlite.store import SqliteGraphStore
+
+if TYPE_CHECKING:
+    from conftest import MakeStore
+
+ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO meta VALUES ('a', 1)",
+        "DELETE FROM twin",
+        "UPDATE meta SET value = 0",
+        "CREATE TABLE t (a)",
+        "CREATE TEMP TABLE t (a)",
+        "DROP TABLE twin",
+        "ATTACH ':memory:' AS other",
+        "PRAGMA query_only = OFF",
+        "PRAGMA writable_schema = ON",
+        "SELECT * FROM pragma_database_list",
+        "SELECT load_extension('x')",
+        "VACUUM INTO 'copy.db'",
+    ],
+)
+def test_a_session_refuses_whatever_is_no_read(session: SqliteSession, statement: str) -> None:
+    with pytest.raises((apsw.AuthError, apsw.ReadOnlyError, apsw.SQLError)):
+        session.connection.execute(statement).fetchall()
+
+
+def test_a_double_quoted_word_is_no_string(session: SqliteSession) -> None:
+    with pytest.raises(apsw.SQLError, match="no such column"):
+        session.connection.execute('SELECT "no_such_column" FROM meta')
+
+
+def test_a_deadline_stops_a_runaway_statement(session: SqliteSession) -> None:
+    with pytest.raises(QueryTimeout), session.snapshot(time.monotonic() + 0.05):
+        session.read_all(ENDLESS)
+    assert not session.connection.in_transaction
+    assert session.read_all("SELECT 1") == [(1,)]
+
+
+def test_a_deadline_stops_many_short_statements(session: SqliteSession) -> None:
+    def read_on() -> None:
+        while True:
+            session.read_nodes(["none"])
+
+    with pytest.raises(QueryTimeout), session.snapshot(time.monotonic() + 0.05):
+        read_on()
+
+
+def test_an_inner_snapshot_cannot_prolong_the_deadline(session: SqliteSession) -> None:
+    with (
+        pytest.raises(QueryTimeout),
+        session.snapshot(time.monotonic() + 0.05),
+        session.snapshot(time.monotonic() + 600),
+    ):
+        session.read_all(ENDLESS)
+
+
+def test_another_thread_can_interrupt_a_snapshot(session: SqliteSession) -> None:
+    timer = threading.Timer(0.05, session.interrupt)
+    timer.start()
+    with pytest.raises(QueryTimeout), session.snapshot():
+        session.read_all(ENDLESS)
+    timer.join()
+    with session.snapshot():  # the next one starts afresh
+        assert session.read_all("SELECT 1") == [(1,)]
+
+
+def test_an_unfinished_scan_does_not_keep_the_snapshot(
+    store: SqliteGraphStore, session: SqliteSession
+) -> None:
+    put(store, *(build_twin_record(f"t{number}") for number in range(10)))
+    with session.snapshot():
+        next(session.scan_nodes(None))
+    put(store, build_twin_record("later"))
+    assert session.has_twin("later")
+
+
+def test_values_sqlite_cannot_hold_are_invalid_arguments(session: SqliteSession) -> None:
+    with pytest.raises(InvalidArgument, match="surrogate"):
+        session.read_twin("\ud800")
+    with pytest.raises(InvalidArgument, match="64-bit"):
+        session.read_all("SELECT ?", (2**63,))
+
+
+def test_a_value_larger_than_the_limit_is_refused(make_store: MakeStore) -> None:
+    store = make_store(max_document_bytes=1_000_000)
+    session = store.session()
+    with pytest.raises(LimitExceeded):
+        session.read_all("SELECT zeroblob(2000000) || 'x'")
+    session.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["_OUTGOING_ANY", "_OUTGOING_NAMED", "_INCOMING", "_MODELS_AFTER", "_TWIN"]
+)
+def test_listings_are_read_in_index_order_without_sorting(
+    session: SqliteSession, name: str
+) -> None:
+    sql = vars(session_module)[name]
+    session.connection.authorizer = None
+    count = sql.count("?") or sql.count(":")
+    bindings = (
+        dict.fromkeys(("source", "after", "name", "limit"), "") if ":" in sql else ("",) * count
+    )
+    plan = [row[3] for row in session.connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings)]
+    assert plan
+    assert not [step for step in plan if "TEMP B-TREE" in step or step.startswith("SCAN")]
+
+
+def test_hops_of_more_origins_than_one_statement_takes_are_all_found(
+    store: SqliteGraphStore, session: SqliteSession
+) -> None:
+    twins = [build_twin_record(f"t{number}") for number in range(1201)]
+    edges = [
+        build_relationship_record(f"t{number}", "r", f"t{number + 1}") for number in range(1200)
+    ]
+    put(store, *twins, *edges)
+    origins = [f"t{number}" for number in range(1201)]
+    outgoing = list(session.read_hops(iter(origins), Direction.OUTGOING, []))
+    assert [(hop.origin, hop.reached) for hop in outgoing] == list(pairwise(origins))
+    assert len(list(session.read_hops(origins, Direction.BOTH, ["has"]))) == 2400
+
+
+def test_labels_follow_models_that_another_store_adds(
+    make_store: MakeStore, session: SqliteSession
+) -> None:
+    other = make_store()
+    assert list(session.scan_nodes(LabelName("Space"))) == []
+    put(
+        other,
+        build_model_record("Space"),
+        build_model_record("Room", extends=["Space"]),
+        build_twin_record("a", model="Room"),
+    )
+    (node,) = session.scan_nodes(LabelName("Space"))
+    assert node.labels == {"Twin", "Space", "Room", "dtmi:test:Space;1", "dtmi:test:Room;1"}
+
+
+def test_labels_seen_in_a_work_that_failed_are_not_remembered(store: SqliteGraphStore) -> None:
+    def look_and_fail(transaction: GraphTransaction) -> None:
+        transaction.put_models([build_model_record("Space")])
+        list(transaction.scan_nodes(LabelName("Space")))
+        raise ZeroDivisionError
+
+    def look(transaction: GraphTransaction) -> list[str]:
+        transaction.put_models([build_model_record("Room")])
+        transaction.put_twin(build_twin_record("a", model="Room"))
+        return [node.id for node in transaction.scan_nodes(LabelName("Room"))]
+
+    with pytest.raises(ZeroDivisionError):
+        run(store, look_and_fail)
+    assert run(store, look) == ["a"]
+
+
+@pytest.mark.parametrize("key", ["", "x", "1", "1.x.name", "é.2.name"])
+def test_a_foreign_listing_key_is_an_invalid_token(session: SqliteSession, key: str) -> None:
+    with pytest.raises(InvalidContinuationToken):
+        session.read_incoming("a", after=key, limit=1)
+
+
+def build_deletion(source_id: str) -> Work[None]:
+    return lambda transaction: transaction.delete_relationship(source_id, "r")
+
+
+def test_pages_of_incoming_relationships_have_neither_gaps_nor_doubles_while_others_write(
+    store: SqliteGraphStore, session: SqliteSession
+) -> None:
+    sources = [f"s{number:03}" for number in range(100)]
+    put(store, *map(build_twin_record, [*sources, "hub"]))
+    put(
+        store,
+        *(
+            build_relationship_record(source, "r", "hub", name=f"n{source[-1]}")
+            for source in sources
+        ),
+    )
+    seen: list[str] = []
+    key = None
+    while page := session.read_incoming("hub", after=key, limit=7):
+        seen += [listed.item.source_id for listed in page]
+        key = page[-1].key
+        # The row before the next page goes, and a new one comes; those that stay are seen once.
+        gone = seen[-1]
+        run(store, build_deletion(gone))
+        put(store, build_relationship_record(gone, f"new{len(seen)}", "hub", name="a"))
+    assert sorted(seen) == sources
