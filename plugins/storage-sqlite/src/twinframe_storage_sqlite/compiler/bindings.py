@@ -1,0 +1,140 @@
+"""Values of a statement: constants of the query text, and request parameters under a transform.
+
+Nothing here renders a value into SQL text; every value gets a placeholder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from twinframe.errors import QueryInvalid
+from twinframe.model.values import Value
+from twinframe.storage.base import CannotRun
+
+SqliteValue = None | int | float | str | bytes
+Transform = Callable[[Value], SqliteValue]
+
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+
+
+def build_scalar(value: Value) -> SqliteValue:
+    """A scalar as SQLite holds it; `CannotRun` where SQLite has no such value."""
+    match value:
+        case bool():
+            return int(value)
+        case int():
+            if not _LOWEST <= value <= _HIGHEST:
+                raise CannotRun(f"The integer {value} does not fit into 64 bits.")
+            return value
+        case float():
+            # NOTE: SQLite reads a NaN as NULL.
+            if math.isnan(value):
+                raise CannotRun("SQLite has no NaN.")
+            return value
+        case None | str():
+            return value
+        case _:
+            raise CannotRun(f"A {type(value).__name__} is no scalar of SQLite.")
+
+
+def build_count(value: Value) -> SqliteValue:
+    """A number of rows; `CannotRun` for what is none, so that the evaluator says why."""
+    if type(value) is not int or value < 0:
+        raise CannotRun("SKIP or LIMIT by something that is no count.")
+    return min(value, _HIGHEST)
+
+
+def build_json(value: Value) -> str:
+    """A list or map as JSON text; `CannotRun` where JSON would not hold it exactly."""
+    _check_json(value)
+    try:
+        return orjson.dumps(value).decode()
+    except (TypeError, orjson.JSONEncodeError) as error:
+        raise CannotRun(f"A parameter cannot travel as JSON: {error}.") from error
+
+
+def _check_json(value: Value) -> None:
+    match value:
+        case list():
+            for item in value:
+                _check_json(item)
+        case dict():
+            for item in value.values():
+                _check_json(item)
+        case float():
+            if not math.isfinite(value):
+                raise CannotRun("JSON has no NaN and no infinity.")
+        case _:
+            build_scalar(value)
+
+
+def build_prefix_end(value: Value) -> SqliteValue:
+    """The least value above every string that starts with the string `value`.
+
+    Strings are ordered by code point; when the last code point has no successor the one before it
+    decides. A blob is above every text.
+    """
+    text = value if isinstance(value, str) else ""
+    while text:
+        last = ord(text[-1])
+        if last < 0x10FFFF:
+            return text[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)
+        text = text[:-1]
+    return b""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a bound value comes from: the parameter `name`, or the constant `value` if None."""
+
+    name: str | None
+    value: bool | int | float | str | None = None
+
+
+class Bindings:
+    """Placeholders of one statement, in the order they were asked for."""
+
+    def __init__(self) -> None:
+        self._constants: dict[str, SqliteValue] = {}
+        self._parameters: list[tuple[str, str, Transform]] = []
+        self._known: dict[tuple[object, ...], str] = {}
+
+    def bind(self, source: Source, transform: Transform = build_scalar) -> str:
+        """The placeholder of a value; the same value under the same transform shares one."""
+        value = source.value
+        # NOTE: 1, 1.0 and True are equal in Python: the key tells them apart by type and text.
+        identity = (source.name, type(value), repr(value), transform)
+        placeholder = self._known.get(identity)
+        if placeholder is None:
+            number = len(self._known)
+            if source.name is None:
+                placeholder = f"c{number}"
+                self._constants[placeholder] = transform(value)
+            else:
+                placeholder = f"p{number}"
+                self._parameters.append((placeholder, source.name, transform))
+            self._known[identity] = placeholder
+        return ":" + placeholder
+
+    def build(self, parameters: Mapping[str, Value]) -> dict[str, SqliteValue]:
+        """What to bind for these request parameters."""
+        bound = dict(self._constants)
+        for placeholder, name, transform in self._parameters:
+            bound[placeholder] = transform(read_parameter(parameters, name))
+        return bound
+
+
+def read_parameter(parameters: Mapping[str, Value], name: str) -> Value:
+    """The value of a request parameter; `QueryInvalid` when it was not sent."""
+    try:
+        return parameters[name]
+    except KeyError:
+        raise QueryInvalid(
+            f"The query uses the parameter ${name}, which was not sent.",
+            kind="ParameterMissing",
+            detail="MissingParameter",
+        ) from None

@@ -1,0 +1,71 @@
+"""Terms that hold one of several terms: CASE, coalesce; and list literals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.arithmetic import LARGEST_OPERAND
+from twinframe_storage_sqlite.compiler.term import Term, build_json_term, render_json
+
+_ENTITIES = k.NODE | k.RELATIONSHIP
+
+
+def build_choice(branches: Sequence[tuple[str, Term]], default: Term) -> Term:
+    """The term of the first branch whose test holds, else `default`."""
+    terms = [term for _, term in branches] + [default]
+    kinds = 0
+    for term in terms:
+        kinds |= term.kinds
+    _check_entities(terms, kinds)
+    if k.is_plain(kinds):
+        return Term(kinds, _render_case([(test, t.value) for test, t in branches], default.value))
+    text = _render_case([(test, render_json(t)) for test, t in branches], render_json(default))
+    _check_size(text)
+    return build_json_term(text, kinds)
+
+
+def build_first(terms: Sequence[Term]) -> Term:
+    """The first term that is not null: `coalesce`."""
+    branches = [(f"{term.value} IS NOT NULL", term) for term in terms[:-1]]
+    chosen = build_choice(branches, terms[-1])
+    if any(not term.kinds & k.NULL for term in terms) and k.is_plain(chosen.kinds):
+        return Term(chosen.kinds & ~k.NULL, chosen.value)
+    return chosen
+
+
+def build_list(items: tuple[Term, ...]) -> Term:
+    """A list literal: its items stay known for `IN`."""
+    for item in items:
+        if item.kinds & _ENTITIES:
+            raise CannotRun("A list of nodes or relationships.")
+        if item.kinds & k.FLOAT and not item.finite and item.source is None:
+            raise CannotRun("A list of computed floats.")
+    parts = ",".join(f"json({render_item(item)})" for item in items)
+    elements = 0
+    for item in items:
+        elements |= item.kinds
+    return Term(k.LIST, f"json_array({parts})", items=items, elements=elements or k.NULL)
+
+
+def render_item(term: Term) -> str:
+    """JSON text of an element, never NULL."""
+    return f"coalesce({render_json(term)}, 'null')"
+
+
+def _render_case(branches: Sequence[tuple[str, str]], default: str) -> str:
+    whens = "".join(f" WHEN {test} THEN {value}" for test, value in branches)
+    return f"CASE{whens} ELSE {default} END" if branches else default
+
+
+def _check_entities(terms: Sequence[Term], kinds: int) -> None:
+    if kinds & _ENTITIES and any(term.kinds & ~k.NULL for term in terms):
+        raise CannotRun("A choice between nodes or relationships.")
+    if any(term.kinds & k.LIST and term.elements & _ENTITIES for term in terms):
+        raise CannotRun("A choice between lists of nodes or relationships.")
+
+
+def _check_size(text: str) -> None:
+    if len(text) > LARGEST_OPERAND:
+        raise CannotRun("So large a CASE of values of several types.")

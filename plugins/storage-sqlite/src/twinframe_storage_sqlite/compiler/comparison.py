@@ -1,0 +1,169 @@
+"""Equality, order and membership of terms in three-valued logic.
+
+Every function takes `wanted` and renders SQL that is 1 exactly when the Cypher result is `wanted`;
+otherwise it is 0 or NULL. That is all a condition needs, and keeps it in reach of an index.
+"""
+
+# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
+
+from __future__ import annotations
+
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.term import Term, render_check, render_key
+
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_NESTED = k.LIST | k.MAP
+_CLASS_TAGS = (
+    "WHEN 'integer' THEN 1 WHEN 'real' THEN 1 WHEN 'text' THEN 2 WHEN 'true' THEN 3"
+    " WHEN 'false' THEN 3"
+)
+
+
+def render_all(*conditions: str | None) -> str:
+    """The conjunction of the conditions that are not None."""
+    kept = [each for each in conditions if each is not None]
+    return f"({' AND '.join(kept)})" if len(kept) > 1 else kept[0]
+
+
+def compile_equal(left: Term, right: Term, *, wanted: bool) -> str:
+    """`left = right`."""
+    shared = _find_shared(left, right)
+    if not shared:
+        return "0" if wanted else f"({left.value} IS NOT NULL AND {right.value} IS NOT NULL)"
+    if any(each & _NESTED for each in shared):
+        return _compile_equal_keys(left, right, wanted=wanted)
+    if len(shared) > 1 or not wanted:
+        return _compile_equal_scalars(left, right, shared, wanted=wanted)
+    if left.lookup is not None and right.source is not None:
+        return f"{left.lookup.column} = ({left.lookup.query.format(right.value)})"
+    if right.lookup is not None and left.source is not None:
+        return f"{right.lookup.column} = ({right.lookup.query.format(left.value)})"
+    return render_all(
+        f"{left.value} = {right.value}",
+        render_check(left, shared[0]),
+        render_check(right, shared[0]),
+    )
+
+
+def _find_shared(left: Term, right: Term) -> tuple[int, ...]:
+    widened = k.build_widened(right.kinds)
+    return k.build_classes(k.build_widened(left.kinds) & widened & ~k.NULL)
+
+
+def _compile_equal_scalars(
+    left: Term, right: Term, shared: tuple[int, ...], *, wanted: bool
+) -> str:
+    both = shared[0] | k.NULL
+    if len(shared) == 1 and not (left.kinds | right.kinds) & ~both:
+        return f"{left.value} {'=' if wanted else '<>'} {right.value}"
+    # One side holds no list and no map: that the other does is enough to tell them apart.
+    sides = [render_key(each, nested="x'02'") for each in (left, right)]
+    return f"{sides[0]} {'=' if wanted else '<>'} {sides[1]}"
+
+
+def _compile_equal_keys(left: Term, right: Term, *, wanted: bool) -> str:
+    if k.is_plain(left.kinds) and k.is_plain(right.kinds):
+        raise CannotRun("Equality of lists and maps.")
+    return f"{render_key(left)} {'=' if wanted else '<>'} {render_key(right)}"
+
+
+def compile_order(left: Term, operator: str, right: Term, *, wanted: bool) -> str:
+    """`left < right` and its like; values of different types are incomparable (null)."""
+    shared = tuple(each for each in _find_shared(left, right) if each & ~k.MAP)
+    if any(each & (k.NODE | k.RELATIONSHIP) for each in shared):
+        raise CannotRun(f"The operator {operator} over nodes or relationships.")
+    if not shared:
+        return "0"
+    sql = operator if wanted else _NEGATED[operator]
+    compared = f"{left.value} {sql} {right.value}"
+    if len(shared) == 1 and shared[0] != k.LIST:
+        return render_all(compared, render_check(left, shared[0]), render_check(right, shared[0]))
+    if k.is_plain(left.kinds) and k.is_plain(right.kinds) and k.LIST in shared:
+        raise CannotRun(f"The operator {operator} over lists.")
+    return f"({_render_class(left)} = {_render_class(right)} AND {compared})"
+
+
+def _render_class(term: Term) -> str:
+    if term.tag is None and term.kinds & ~k.NATIVE:
+        number = 3 if term.kinds & k.BOOLEAN else 4
+        return f"CASE WHEN {term.value} IS NOT NULL THEN {number} END"
+    if term.tag is None:
+        return f"CASE typeof({term.value}) WHEN 'text' THEN 2 WHEN 'null' THEN NULL ELSE 1 END"
+    trap = render_trap("an order of lists")
+    return f"CASE {term.tag} {_CLASS_TAGS} WHEN 'array' THEN {trap} END"
+
+
+# --- membership ---------------------------------------------------------------------------------
+
+
+def compile_in(item: Term, members: Term, *, wanted: bool) -> str:
+    """`item IN members`."""
+    if members.kinds == k.NULL:
+        return "0"
+    if members.items is not None:
+        return _compile_in_items(item, members.items, wanted=wanted)
+    if members.tag is not None:
+        trap = render_trap("the operator IN over no list")
+        array = f"CASE WHEN {members.tag} = 'array' THEN {members.value}"
+        other = f"WHEN {members.value} IS NOT NULL THEN {trap} END"
+        members = Term(k.LIST | k.NULL, f"{array} {other}")
+    if members.kinds & ~(k.LIST | k.NULL):
+        raise CannotRun("The operator IN over a value that is no list.")
+    if members.elements & (k.NODE | k.RELATIONSHIP):
+        raise CannotRun("The operator IN over a list of nodes or relationships.")
+    return _compile_in_json(item, members, wanted=wanted)
+
+
+def _compile_in_items(item: Term, items: tuple[Term, ...], *, wanted: bool) -> str:
+    if not items:
+        return "0" if wanted else "1"
+    same = _find_shared_by_all(item, items)
+    if same is None:
+        tests = [compile_equal(item, each, wanted=wanted) for each in items]
+        return render_balanced(tests, "OR" if wanted else "AND")
+    listed = ",".join(each.value for each in items)
+    if wanted and item.lookup is not None:
+        queries = (f"({item.lookup.query.format(each.value)})" for each in items)
+        return f"{item.lookup.column} IN ({','.join(queries)})"
+    if wanted:
+        return render_all(f"{item.value} IN ({listed})", render_check(item, same))
+    if not item.kinds & ~(same | k.NULL):
+        return f"{item.value} NOT IN ({listed})"
+    key = render_key(item, nested="x'02'")
+    return f"{key} NOT IN ({listed})"
+
+
+def _find_shared_by_all(item: Term, items: tuple[Term, ...]) -> int | None:
+    """The one class all `items` (constants) are of, numbers or strings, if `item` can be of it."""
+    first = k.NUMBER if items[0].kinds & k.NUMBER else k.STRING
+    if all(each.source is not None and not each.kinds & ~first for each in items):
+        return first if item.kinds & first else None
+    return None
+
+
+def _compile_in_json(item: Term, members: Term, *, wanted: bool) -> str:
+    each = Term(k.JSON, "e.value", tag="e.type")
+    scalar = not item.kinds & _NESTED
+    classes = k.build_classes(item.kinds)
+    if wanted and len(classes) == 1 and scalar:
+        found = f"{item.value} IN (SELECT e.value FROM json_each({members.value}) AS e"
+        return f"{found} WHERE {render_check(each, classes[0])})"
+    # NOTE: a list on one side and none on the other are simply different; two need the evaluator.
+    key = render_key(each, nested="x'02'" if scalar else None)
+    inner = f"SELECT {key} FROM json_each({members.value}) AS e"
+    test = f"{render_key(item)} {'IN' if wanted else 'NOT IN'} ({inner})"
+    return test if not members.kinds & k.NULL else f"({members.value} IS NOT NULL AND {test})"
+
+
+def render_balanced(tests: list[str], word: str) -> str:
+    """The tests joined by AND or OR as a balanced tree.
+
+    NOTE: SQLite refuses expressions deeper than 1,000 levels; a chain is one level an operand.
+    """
+    if len(tests) <= 32:
+        return f"({f' {word} '.join(tests)})" if len(tests) > 1 else tests[0]
+    middle = len(tests) // 2
+    left, right = render_balanced(tests[:middle], word), render_balanced(tests[middle:], word)
+    return f"({left} {word} {right})"

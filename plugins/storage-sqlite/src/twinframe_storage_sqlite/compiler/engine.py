@@ -1,0 +1,149 @@
+"""The query engine of the SQLite store: a plan becomes one statement, compiled once, run often.
+
+It keeps no cache and no connection; plans are cached above, statements by the connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from twinframe.cypher.algebra import Query
+from twinframe.errors import StorageError
+from twinframe.model.values import Value
+from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.bindings import Bindings, SqliteValue
+from twinframe_storage_sqlite.compiler.guards import find_trap
+from twinframe_storage_sqlite.compiler.names import find_needed
+from twinframe_storage_sqlite.compiler.operators import PlanCompiler
+from twinframe_storage_sqlite.compiler.output import Column, build_columns, render_body
+from twinframe_storage_sqlite.compiler.paging import find_scanned_kind
+from twinframe_storage_sqlite.compiler.select import Page, Select, Statement
+from twinframe_storage_sqlite.scans import GraphScans
+
+_PARAMETER_KINDS: Mapping[type, int] = {
+    type(None): k.NULL,
+    bool: k.BOOLEAN,
+    int: k.INTEGER,
+    float: k.FLOAT,
+    str: k.STRING,
+    list: k.LIST,
+    dict: k.MAP,
+}
+_PAGE = Page(":page_skip", ":page_limit")
+
+
+class SqliteQuery(CompiledQuery):
+    """A plan as SQL: `text` for JSON rows, and the same rows as values.
+
+    At run time a value may still turn out to be beyond SQL's reach: iterating then raises
+    `CannotRun`, and the rows seen so far are to be forgotten.
+    """
+
+    def __init__(self, query: Query, select: Select) -> None:
+        body = render_body(query, select)
+        self._columns = build_columns(query, select)
+        self._bindings: Bindings = select.statement.bindings
+        self._page = select.page or Page()
+        cells = [cell for column in self._columns for cell in column.sql]
+        self._rows_text = select.render(cells or ["1"])
+        key = _find_key(query, select)
+        self.resumable = key is not None
+        if key is not None:
+            select.add_condition(f"{key} > :page_after")
+            select.order_by = [key]
+        select.page = _PAGE
+        self.text = select.render([body] if key is None else [body, key])
+
+    def run_json(
+        self,
+        session: GraphSession,
+        parameters: Mapping[str, Value],
+        *,
+        after: int | str | None = None,
+        skip: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[JsonRow]:
+        """Result rows as JSON bytes; those of a resumable query carry their row id as key."""
+        bindings = self._bindings.build(parameters)
+        self._bind_page(bindings, skip, limit)
+        if self.resumable:
+            # NOTE: row ids are positive.
+            bindings["page_after"] = 0 if after is None else int(after)
+            return (JsonRow(body, key) for body, key in _run(session, self.text, bindings))
+        return (JsonRow(body) for (body,) in _run(session, self.text, bindings))
+
+    def _bind_page(self, bindings: dict[str, SqliteValue], skip: int, limit: int | None) -> None:
+        """The page asked for within the query's own SKIP and LIMIT."""
+        own_skip = _read_count(bindings, self._page.skip) or 0
+        own_limit = _read_count(bindings, self._page.limit)
+        if own_limit is not None:
+            rest = max(own_limit - skip, 0)
+            limit = rest if limit is None else min(limit, rest)
+        bindings["page_skip"] = min(own_skip + skip, 2**63 - 1)
+        bindings["page_limit"] = -1 if limit is None else limit
+
+    def run_rows(
+        self, session: GraphSession, parameters: Mapping[str, Value]
+    ) -> Iterator[tuple[Value, ...]]:
+        """Result rows as values."""
+        bindings = self._bindings.build(parameters)
+        labels = _read_scans(session).read_label_sets()
+        columns: tuple[Column, ...] = self._columns
+        for row in _run(session, self._rows_text, bindings):
+            cells = iter(row)
+            yield tuple(
+                column.decode(tuple(islice(cells, len(column.sql))), labels) for column in columns
+            )
+
+
+def _find_key(query: Query, select: Select) -> str | None:
+    """The row id that numbers the rows of a plain scan."""
+    kind = find_scanned_kind(query.root)
+    if kind is None or not select.is_open or select.order_by:
+        return None
+    return select.scanned.get(kind)
+
+
+def _read_count(bindings: Mapping[str, SqliteValue], placeholder: str | None) -> int | None:
+    count = None if placeholder is None else bindings[placeholder.removeprefix(":")]
+    return count if isinstance(count, int) else None
+
+
+def _run(
+    session: GraphSession, sql: str, bindings: Mapping[str, SqliteValue]
+) -> Iterator[tuple[Any, ...]]:
+    try:
+        yield from _read_scans(session).iterate(sql, bindings)
+    except StorageError as error:
+        trap = find_trap(error)
+        if trap is None:
+            raise
+        raise trap from error
+
+
+def _read_scans(session: GraphSession) -> GraphScans:
+    if not isinstance(session, GraphScans):
+        raise CannotRun("A session of another store.")
+    return session
+
+
+class SqliteQueryEngine(QueryEngine):
+    """Compiles plans to SQL. It is the same for all graphs."""
+
+    name = "sqlite"
+
+    def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
+        """The compiled plan, or `CannotRun` naming what SQL cannot say exactly."""
+        kinds = {name: _find_kind(value) for name, value in parameters.items()}
+        statement = Statement(parameter_kinds=kinds, names=find_needed(query))
+        return SqliteQuery(query, PlanCompiler(statement).compile(query.root))
+
+
+def _find_kind(value: Value) -> int:
+    kind = _PARAMETER_KINDS.get(type(value))
+    if kind is None:
+        raise CannotRun(f"A parameter of the type {type(value).__name__}.")
+    return kind

@@ -1,0 +1,310 @@
+"""Compiles expressions of the algebra to SQL: as terms (values) and as tests (conditions).
+
+It decides nothing about tables; entities ask the SELECT that owns them. What SQL would answer
+differently from Cypher is `CannotRun` here, or a trap in the SQL where only the data can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from twinframe.cypher.algebra import (
+    Binary,
+    BinaryOperator,
+    Case,
+    Expression,
+    FunctionCall,
+    HasLabels,
+    ListComprehension,
+    ListExpression,
+    Literal,
+    MapExpression,
+    Parameter,
+    Property,
+    Quantifier,
+    Reduce,
+    Slice,
+    Subplan,
+    Subscript,
+    Unary,
+    UnaryOperator,
+    Variable,
+)
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler import functions
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.arithmetic import compile_arithmetic, compile_minus, read_as
+from twinframe_storage_sqlite.compiler.bindings import Source, build_json
+from twinframe_storage_sqlite.compiler.choices import build_choice, build_list
+from twinframe_storage_sqlite.compiler.comparison import (
+    compile_equal,
+    compile_in,
+    compile_order,
+    render_balanced,
+)
+from twinframe_storage_sqlite.compiler.entities import compile_member
+from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.labels import compile_has_labels
+from twinframe_storage_sqlite.compiler.select import Select
+from twinframe_storage_sqlite.compiler.strings import compile_string_test
+from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term
+
+CompileSubplan = Callable[[Subplan, Select], Term]
+
+_ORDERS = frozenset({"<", "<=", ">", ">="})
+_STRINGS = frozenset({"STARTS WITH", "ENDS WITH", "CONTAINS"})
+_LEARNT = _ORDERS | _STRINGS | {"="}
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
+_LITERAL_KINDS: Mapping[type, int] = {
+    type(None): k.NULL,
+    bool: k.BOOLEAN,
+    int: k.INTEGER,
+    float: k.FLOAT,
+    str: k.STRING,
+}
+
+
+class ExpressionCompiler:
+    """Compiles expressions over the scope of one SELECT."""
+
+    def __init__(self, select: Select, compile_subplan: CompileSubplan) -> None:
+        self._select = select
+        self._statement = select.statement
+        self._bindings = select.statement.bindings
+        self._compile_subplan = compile_subplan
+
+    # --- values ---------------------------------------------------------------------------------
+
+    def compile_term(self, expression: Expression) -> Term:
+        """The value of an expression."""
+        match expression:
+            case Property(subject=subject, key=key):
+                return self._select.refine(compile_member(self.compile_term(subject), key))
+            case Variable(name=name):
+                return self._compile_variable(name)
+            case Literal():
+                return self._compile_literal(expression)
+            case Parameter():
+                return self._compile_parameter(expression)
+            case Unary() | HasLabels():
+                return self._compile_unary_term(expression)
+            case Binary():
+                return self._compile_binary_term(expression)
+            case FunctionCall():
+                return self._compile_call(expression)
+            case Case():
+                return self._compile_case(expression)
+            case ListExpression(items=items):
+                return build_list(tuple(self.compile_term(item) for item in items))
+            case Subscript():
+                return self._compile_subscript(expression)
+            case Subplan():
+                return self._compile_subplan(expression, self._select)
+            case Slice() | MapExpression() | ListComprehension() | Quantifier() | Reduce():
+                raise CannotRun(f"The expression {type(expression).__name__}.")
+
+    def _compile_variable(self, name: str) -> Term:
+        term = self._select.scope.get(name)
+        if term is None:
+            raise CannotRun(f"The variable {name}.")
+        return self._select.refine(term)
+
+    def _compile_literal(self, literal: Literal) -> Term:
+        if literal.value is None:
+            return NULL_TERM
+        source = Source(None, literal.value)
+        kinds = _LITERAL_KINDS[type(literal.value)]
+        return Term(kinds, self._bindings.bind(source), source=source)
+
+    def _compile_parameter(self, parameter: Parameter) -> Term:
+        kinds = self._statement.read_parameter_kinds(parameter.name)
+        if kinds == k.NULL:
+            return NULL_TERM
+        source = Source(parameter.name)
+        if kinds & (k.LIST | k.MAP):
+            return Term(kinds, self._bindings.bind(source, build_json))
+        return Term(kinds, self._bindings.bind(source), source=source)
+
+    def _compile_unary_term(self, expression: Unary | HasLabels) -> Term:
+        if isinstance(expression, HasLabels):
+            return self._compile_truth(expression)
+        operand = expression.operand
+        match expression.operator:
+            case UnaryOperator.NOT:
+                return Term(k.BOOLEAN | k.NULL, f"(NOT {self._compile_truth_value(operand)})")
+            case UnaryOperator.MINUS:
+                return self._compile_minus(operand)
+            case UnaryOperator.PLUS:
+                term = self.compile_term(operand)
+                value = read_as(term, k.NUMBER, "the operator +")
+                return Term(term.kinds & (k.NUMBER | k.NULL), value)
+            case UnaryOperator.IS_NULL:
+                return Term(k.BOOLEAN, f"({self.compile_term(operand).value} IS NULL)")
+            case UnaryOperator.IS_NOT_NULL:
+                return Term(k.BOOLEAN, f"({self.compile_term(operand).value} IS NOT NULL)")
+
+    def _compile_minus(self, operand: Expression) -> Term:
+        if isinstance(operand, Literal) and type(operand.value) in (int, float):
+            value = -operand.value  # type: ignore[operator]  # a number by the test above
+            return self._compile_literal(Literal(value))
+        return compile_minus(self.compile_term(operand))
+
+    def _compile_binary_term(self, expression: Binary) -> Term:
+        operator = expression.operator.value
+        if operator in _ARITHMETIC:
+            left, right = self.compile_term(expression.left), self.compile_term(expression.right)
+            return compile_arithmetic(left, operator, right)
+        if expression.operator in (BinaryOperator.AND, BinaryOperator.OR):
+            operands = [self._compile_truth_value(each) for each in find_operands(expression)]
+            return Term(k.BOOLEAN | k.NULL, render_balanced(operands, operator))
+        if expression.operator is BinaryOperator.XOR:
+            sides = [self._compile_truth_value(e) for e in (expression.left, expression.right)]
+            return Term(k.BOOLEAN | k.NULL, f"({sides[0]} <> {sides[1]})")
+        return self._compile_truth(expression)
+
+    def _compile_truth(self, expression: Expression) -> Term:
+        """The value of a predicate, built of its two tests."""
+        yes = self.compile_test(expression, wanted=True)
+        no = self.compile_test(expression, wanted=False)
+        return Term(k.BOOLEAN | k.NULL, f"CASE WHEN {yes} THEN 1 WHEN {no} THEN 0 END")
+
+    def _compile_truth_value(self, expression: Expression) -> str:
+        """0, 1 or NULL of an expression that must be a boolean or null."""
+        term = self.compile_term(expression)
+        return f"({read_as(term, k.BOOLEAN, 'a logical operator')})"
+
+    def _compile_case(self, case: Case) -> Term:
+        operand = None if case.operand is None else self.compile_term(case.operand)
+        branches: list[tuple[str, Term]] = []
+        for when, then in case.branches:
+            if operand is None:
+                test = self.compile_test(when, wanted=True, strict=False)
+            else:
+                test = compile_equal(operand, self.compile_term(when), wanted=True)
+            branches.append((test, self.compile_term(then)))
+        default = NULL_TERM if case.default is None else self.compile_term(case.default)
+        return build_choice(branches, default)
+
+    def _compile_subscript(self, expression: Subscript) -> Term:
+        subject = self.compile_term(expression.subject)
+        match expression.index:
+            case Literal(value=str() as key):
+                return self._select.refine(compile_member(subject, key))
+            case _:
+                raise CannotRun("A subscript that is no literal string.")
+
+    def _compile_call(self, call: FunctionCall) -> Term:
+        if call.name in functions.TESTS:
+            return self._compile_truth(call)
+        return functions.compile_call(call.name, [self.compile_term(a) for a in call.arguments])
+
+    # --- conditions -----------------------------------------------------------------------------
+
+    def compile_condition(self, expression: Expression) -> str:
+        """A test that every row kept must pass; the SELECT learns what it says of kinds."""
+        match expression:
+            case Binary(operator=operator) if operator.value in _LEARNT:
+                left = self.compile_term(expression.left)
+                right = self.compile_term(expression.right)
+                test = self._compile_comparison(operator, left, right, wanted=True)
+                self._learn(left, right)
+                return test
+            case Unary(operator=UnaryOperator.IS_NOT_NULL, operand=operand):
+                term = self.compile_term(operand)
+                self._select.add_knowledge(term.value, ~k.NULL)
+                return f"{term.value} IS NOT NULL"
+            case _:
+                return self.compile_test(expression, wanted=True)
+
+    def _learn(self, left: Term, right: Term) -> None:
+        widened = k.build_widened(left.kinds), k.build_widened(right.kinds)
+        for term, other in ((left, widened[1]), (right, widened[0])):
+            if term.tag is not None:
+                self._select.add_knowledge(term.value, other & ~k.NULL)
+
+    # --- tests ----------------------------------------------------------------------------------
+
+    def compile_test(self, expression: Expression, *, wanted: bool, strict: bool = True) -> str:
+        """SQL that is 1 exactly when the expression is `wanted`, and 0 or NULL otherwise.
+
+        A value that is no boolean is a trap, unless not `strict`: then it is simply not true.
+        """
+        match expression:
+            case Unary(operator=UnaryOperator.NOT, operand=operand):
+                return self.compile_test(operand, wanted=not wanted)
+            case Unary(operator=UnaryOperator.IS_NULL, operand=operand):
+                word = "IS NULL" if wanted else "IS NOT NULL"
+                return f"{self.compile_term(operand).value} {word}"
+            case Unary(operator=UnaryOperator.IS_NOT_NULL, operand=operand):
+                word = "IS NOT NULL" if wanted else "IS NULL"
+                return f"{self.compile_term(operand).value} {word}"
+            case Binary():
+                return self._compile_binary_test(expression, wanted=wanted)
+            case HasLabels(subject=subject, labels=labels):
+                term = self.compile_term(subject)
+                return compile_has_labels(term, labels, self._bindings, wanted=wanted)
+            case FunctionCall(name=name) if name in functions.TESTS:
+                arguments = [self.compile_term(each) for each in expression.arguments]
+                return functions.compile_test(expression, arguments, self._bindings, wanted=wanted)
+            case Literal(value=bool() as value):
+                return "1" if value is wanted else "0"
+            case _:
+                return _compile_truth_test(self.compile_term(expression), wanted, strict)
+
+    def _compile_binary_test(self, expression: Binary, *, wanted: bool) -> str:
+        operator = expression.operator
+        if operator in (BinaryOperator.AND, BinaryOperator.OR):
+            tests = [self.compile_test(each, wanted=wanted) for each in find_operands(expression)]
+            return render_balanced(tests, "AND" if (operator.value == "AND") == wanted else "OR")
+        if operator is BinaryOperator.XOR:
+            sides = [self._compile_truth_value(e) for e in (expression.left, expression.right)]
+            return f"{sides[0]} {'<>' if wanted else '='} {sides[1]}"
+        left, right = self.compile_term(expression.left), self.compile_term(expression.right)
+        return self._compile_comparison(operator, left, right, wanted=wanted)
+
+    def _compile_comparison(
+        self, operator: BinaryOperator, left: Term, right: Term, *, wanted: bool
+    ) -> str:
+        if operator is BinaryOperator.EQUAL:
+            return compile_equal(left, right, wanted=wanted)
+        if operator is BinaryOperator.NOT_EQUAL:
+            return compile_equal(left, right, wanted=not wanted)
+        if operator.value in _ORDERS:
+            return compile_order(left, operator.value, right, wanted=wanted)
+        if operator.value in _STRINGS:
+            return compile_string_test(left, operator.value, right, self._bindings, wanted=wanted)
+        if operator is BinaryOperator.IN:
+            return compile_in(left, right, wanted=wanted)
+        raise CannotRun(f"The operator {operator.value}.")
+
+
+def _compile_truth_test(term: Term, wanted: bool, strict: bool) -> str:
+    if not term.kinds & ~(k.BOOLEAN | k.NULL):
+        if term.kinds == k.NULL:
+            return "0"
+        return f"({term.value})" if wanted else f"(NOT ({term.value}))"
+    if term.tag is None:
+        if strict or not wanted:
+            raise CannotRun(f"A {k.render_kinds(term.kinds)} as a condition.")
+        return "0"
+    test = f"{term.tag} = '{'true' if wanted else 'false'}'"
+    if not strict:
+        return test
+    trap = render_trap("a condition that is no boolean")
+    return (
+        f"CASE WHEN {term.tag} IN ('true','false','null') THEN {test}"
+        f" WHEN {term.tag} IS NOT NULL THEN {trap} END"
+    )
+
+
+def find_operands(expression: Binary) -> list[Expression]:
+    """The operands of a chain of one associative operator, without recursion over the chain."""
+    operands: list[Expression] = []
+    pending: list[Expression] = [expression]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Binary) and each.operator is expression.operator:
+            pending += (each.right, each.left)
+        else:
+            operands.append(each)
+    return operands

@@ -1,0 +1,165 @@
+"""Functions of the query languages that SQLite computes exactly. All others are `CannotRun`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from twinframe.cypher.algebra import FunctionCall, Literal, Property, Subscript
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.arithmetic import read_as
+from twinframe_storage_sqlite.compiler.bindings import Bindings
+from twinframe_storage_sqlite.compiler.choices import build_first
+from twinframe_storage_sqlite.compiler.comparison import compile_in
+from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.labels import compile_is_of_model
+from twinframe_storage_sqlite.compiler.term import Term, read_table, render_check
+
+TESTS = frozenset(
+    {
+        "digitaltwins.is_of_model",
+        "array_contains",
+        "exists",
+        "is_bool",
+        "is_defined",
+        "is_null",
+        "is_number",
+        "is_object",
+        "is_primitive",
+        "is_string",
+    }
+)
+"""Functions whose result is a truth value."""
+
+_TYPE_TESTS = {
+    "is_bool": (k.BOOLEAN,),
+    "is_number": (k.NUMBER,),
+    "is_object": (k.MAP,),
+    "is_string": (k.STRING,),
+    "is_primitive": (k.BOOLEAN, k.NUMBER, k.STRING),
+}
+
+
+def compile_test(
+    call: FunctionCall, arguments: Sequence[Term], bindings: Bindings, *, wanted: bool
+) -> str:
+    """One of `TESTS`: SQL that is 1 exactly when the answer is `wanted`."""
+    if call.name == "digitaltwins.is_of_model":
+        return _compile_is_of_model(call, arguments, bindings, wanted=wanted)
+    if call.name == "array_contains":
+        return _compile_array_contains(arguments[0], arguments[1], wanted=wanted)
+    test = _compile_certain(call, arguments[0])
+    return test if wanted else f"NOT coalesce({test}, 0)"
+
+
+def _compile_certain(call: FunctionCall, term: Term) -> str:
+    """SQL of a test that is never null: 1, or 0 or NULL for false."""
+    # NOTE: only a member can be present and null; its tag tells.
+    is_member = isinstance(call.arguments[0], Property | Subscript) and term.tag is not None
+    match call.name:
+        case "exists":
+            return f"{term.value} IS NOT NULL"
+        case "is_defined":
+            return f"{term.tag if is_member else term.value} IS NOT NULL"
+        case "is_null":
+            return f"{term.tag} = 'null'" if is_member else "0"
+        case name:
+            test = f"({_render_type_test(term, _TYPE_TESTS[name])})"
+            if name == "is_primitive" and is_member:
+                return f"({test} OR {term.tag} = 'null')"
+            return test
+
+
+def _render_type_test(term: Term, classes: tuple[int, ...]) -> str:
+    known = [each for each in classes if term.kinds & each]
+    if not known:
+        return "0"
+    parts = []
+    for each in known:
+        check = render_check(term, each)
+        parts.append(f"{term.value} IS NOT NULL" if check is None else check)
+    return " OR ".join(parts)
+
+
+def _compile_array_contains(items: Term, item: Term, *, wanted: bool) -> str:
+    if items.tag is not None:
+        # NOTE: false for anything but a list; `json_each` of NULL has no rows.
+        array = f"CASE WHEN {items.tag} = 'array' THEN {items.value} END"
+        items = Term(k.LIST | k.NULL, array)
+    test = compile_in(item, items, wanted=True)
+    return test if wanted else f"NOT coalesce({test}, 0)"
+
+
+def _compile_is_of_model(
+    call: FunctionCall, arguments: Sequence[Term], bindings: Bindings, *, wanted: bool
+) -> str:
+    subject, model = arguments[0], arguments[1]
+    if subject.kinds & ~k.NULL != k.NODE or model.source is None or model.kinds != k.STRING:
+        raise CannotRun("is_of_model() of anything but a twin and a given model id.")
+    exact = False
+    if len(call.arguments) > 2:
+        flag = call.arguments[2]
+        if not isinstance(flag, Literal) or not isinstance(flag.value, bool | str):
+            raise CannotRun("is_of_model() with an exactness that is not given in the text.")
+        exact = flag.value is True or flag.value == "exact"
+    return compile_is_of_model(subject, model.source, bindings, exact=exact, wanted=wanted)
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def compile_call(name: str, arguments: Sequence[Term]) -> Term:
+    """A function that is none of `TESTS`."""
+    compile_one = _FUNCTIONS.get(name)
+    if compile_one is None:
+        raise CannotRun(f"The function {name}().")
+    return compile_one(arguments)
+
+
+def _compile_size(arguments: Sequence[Term]) -> Term:
+    term = arguments[0]
+    nullable = term.kinds & k.NULL
+    if not term.kinds & ~(k.LIST | k.NULL):
+        return Term(k.INTEGER | nullable, f"json_array_length({term.value})")
+    if term.kinds & (k.LIST | k.MAP):
+        raise CannotRun("size() of a value that may be a list or a string.")
+    value = read_as(term, k.STRING, "size()")
+    # NOTE: `length` of a text ends at a NUL character.
+    trap = render_trap("size of a string with NUL characters")
+    nul = f"instr(CAST({value} AS BLOB), x'00')"
+    return Term(k.INTEGER | nullable, f"(CASE WHEN {nul} THEN {trap} ELSE length({value}) END)")
+
+
+def _compile_type(arguments: Sequence[Term]) -> Term:
+    term = arguments[0]
+    if term.kinds & ~k.NULL != k.RELATIONSHIP:
+        raise CannotRun("type() of a value that may be no relationship.")
+    return Term(k.STRING | term.kinds & k.NULL, f"{read_table(term)}.name")
+
+
+def _compile_id(arguments: Sequence[Term]) -> Term:
+    term = arguments[0]
+    if term.kinds & ~k.NULL != k.NODE:
+        raise CannotRun("id() of a value that may be no node.")
+    return Term(k.STRING | term.kinds & k.NULL, f"{read_table(term)}.dt_id")
+
+
+def _compile_end(column: str) -> Callable[[Sequence[Term]], Term]:
+    def compile_end(arguments: Sequence[Term]) -> Term:
+        term = arguments[0]
+        if term.kinds != k.RELATIONSHIP:
+            raise CannotRun("startNode() or endNode() of a value that may be no relationship.")
+        return Term(k.NODE, f"{read_table(term)}.{column}", owner=term.owner)
+
+    return compile_end
+
+
+_FUNCTIONS: Mapping[str, Callable[[Sequence[Term]], Term]] = {
+    "coalesce": build_first,
+    "size": _compile_size,
+    "type": _compile_type,
+    "id": _compile_id,
+    "elementId": _compile_id,
+    "startNode": _compile_end("source"),
+    "endNode": _compile_end("target"),
+}

@@ -1,0 +1,33 @@
+"""Traps in compiled SQL: where a value turns up at run time that SQL would treat differently.
+
+A trap ends the statement and reaches the caller as `CannotRun`; it never yields a value.
+"""
+
+from __future__ import annotations
+
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler.paths import render_text
+
+_MARK = "twinframe cannot run: "
+
+
+def render_trap(reason: str) -> str:
+    """An SQL expression that fails with `reason` when it is reached.
+
+    NOTE: SQLite names a malformed path in its error, evaluates CASE branches lazily and does not
+    hoist a function call out of its branch; so the trap needs no function of the connection.
+    """
+    return f"json_extract('{{}}', {render_text(_MARK + reason)})"
+
+
+def find_trap(error: BaseException) -> CannotRun | None:
+    """The `CannotRun` that `error` (or its cause) carries, or None if it is another failure."""
+    seen: BaseException | None = error
+    while seen is not None:
+        text = str(seen)
+        if _MARK in text:
+            return CannotRun(text.partition(_MARK)[2].rstrip("'"))
+        if text.endswith("integer overflow"):
+            return CannotRun("A sum of integers does not fit into 64 bits.")
+        seen = seen.__cause__
+    return None

@@ -1,0 +1,144 @@
+"""Label expressions and model membership as conditions on a twin's model, by the closure table.
+
+Each function takes `wanted` as `comparison` does: the SQL is 1 exactly when the answer is `wanted`.
+"""
+
+# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from twinframe.cypher.algebra import LabelAnd, LabelExpression, LabelName, LabelNot, LabelOr
+from twinframe.model.values import Value
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.bindings import Bindings, Source, SqliteValue
+from twinframe_storage_sqlite.compiler.term import Term, read_table
+
+_HEIRS = (
+    "SELECT c.descendant FROM interface AS i CROSS JOIN interface_closure AS c"
+    " ON c.ancestor = i.id WHERE "
+)
+
+
+def compile_labels(labels: LabelExpression, model: str, bindings: Bindings, *, wanted: bool) -> str:
+    """Whether the twin whose interface has the row id `model` (SQL) satisfies `labels`."""
+    match labels:
+        case LabelName(name=name):
+            return _compile_name(name, model, bindings, wanted=wanted)
+        case LabelNot(operand=operand):
+            return compile_labels(operand, model, bindings, wanted=not wanted)
+        case LabelAnd(left=left, right=right) | LabelOr(left=left, right=right):
+            word = "AND" if isinstance(labels, LabelAnd) == wanted else "OR"
+            sides = [compile_labels(each, model, bindings, wanted=wanted) for each in (left, right)]
+            return f"({sides[0]} {word} {sides[1]})"
+        case _:
+            assert_never(labels)
+
+
+def _compile_name(name: str, model: str, bindings: Bindings, *, wanted: bool) -> str:
+    if name == "Model":
+        raise CannotRun("The label Model: models are not twins.")
+    if name == "Twin":
+        # NOTE: null for the absent node of an optional match, whose model is null too.
+        return f"{model} IS NOT NULL" if wanted else "0"
+    column = "dtmi" if name.startswith("dtmi:") else "name"
+    label = bindings.bind(Source(None, name))
+    return f"{model} {'IN' if wanted else 'NOT IN'} ({_HEIRS}i.{column} = {label})"
+
+
+def compile_types(labels: LabelExpression, name: str, bindings: Bindings, *, wanted: bool) -> str:
+    """Whether the relationship with the name `name` (SQL) satisfies a label expression."""
+    match labels:
+        case LabelName(name=wanted_name):
+            return f"{name} {'=' if wanted else '<>'} {bindings.bind(Source(None, wanted_name))}"
+        case LabelNot(operand=operand):
+            return compile_types(operand, name, bindings, wanted=not wanted)
+        case LabelAnd(left=left, right=right) | LabelOr(left=left, right=right):
+            word = "AND" if isinstance(labels, LabelAnd) == wanted else "OR"
+            sides = [compile_types(each, name, bindings, wanted=wanted) for each in (left, right)]
+            return f"({sides[0]} {word} {sides[1]})"
+        case _:
+            assert_never(labels)
+
+
+def compile_has_labels(
+    subject: Term, labels: LabelExpression, bindings: Bindings, *, wanted: bool
+) -> str:
+    """`subject:labels`; null for null."""
+    known = subject.kinds & ~k.NULL
+    if not known:
+        return "0"
+    if known == k.NODE:
+        return compile_labels(labels, f"{read_table(subject)}.model", bindings, wanted=wanted)
+    if known == k.RELATIONSHIP:
+        return compile_types(labels, f"{read_table(subject)}.name", bindings, wanted=wanted)
+    raise CannotRun(f"Labels of a {k.render_kinds(known)}.")
+
+
+# --- model membership ---------------------------------------------------------------------------
+
+
+def build_family_start(value: Value) -> SqliteValue:
+    """What the ids of all versions of a model start with: its id without version, and `;`."""
+    return _read_model_id(value).partition(";")[0] + ";"
+
+
+def build_family_end(value: Value) -> SqliteValue:
+    """The least text above all of those."""
+    return _read_model_id(value).partition(";")[0] + "<"
+
+
+def build_major(value: Value) -> SqliteValue:
+    """The first number of the version; 0 without one."""
+    return _parse_version(value)[0]
+
+
+def build_minor(value: Value) -> SqliteValue:
+    """The second number of the version; 0 without one."""
+    return _parse_version(value)[1]
+
+
+def _parse_version(value: Value) -> tuple[int, int]:
+    version = _read_model_id(value).partition(";")[2]
+    if not version:
+        return 0, 0
+    major, dot, minor = version.partition(".")
+    if not (major.isdecimal() and major.isascii() and len(version) < 19):
+        raise CannotRun(f"is_of_model() with {version!r} as a version.")
+    if dot and not (minor.isdecimal() and minor.isascii()):
+        raise CannotRun(f"is_of_model() with {version!r} as a version.")
+    return int(major), int(minor or 0)
+
+
+def _read_model_id(value: Value) -> str:
+    # NOTE: a name that is no DTMI is a label to the evaluator, as is a fragment's.
+    if not isinstance(value, str) or not value.startswith("dtmi:") or "#" in value:
+        raise CannotRun("is_of_model() of something that is no model id.")
+    return value
+
+
+def compile_is_of_model(
+    subject: Term, model: Source, bindings: Bindings, *, exact: bool, wanted: bool
+) -> str:
+    """`is_of_model(subject, model [, exact])`; null for null.
+
+    SPEC: without `exact` the twin's model, or one it extends, has the given name and a version not
+    lower than the given one.
+    """
+    column = f"{read_table(subject)}.model"
+    word = "IN" if wanted else "NOT IN"
+    dtmi = bindings.bind(model)
+    if exact:
+        return f"{column} {word} (SELECT id FROM interface WHERE dtmi = {dtmi})"
+    start, end = bindings.bind(model, build_family_start), bindings.bind(model, build_family_end)
+    major, minor = bindings.bind(model, build_major), bindings.bind(model, build_minor)
+    suffix = f"substr(i.dtmi, length({start}) + 1)"
+    own_minor = f"CAST(substr({suffix}, nullif(instr({suffix}, '.'), 0) + 1) AS INTEGER)"
+    later = (
+        f"(CAST({suffix} AS INTEGER) > {major} OR CAST({suffix} AS INTEGER) = {major}"
+        f" AND ({minor} = 0 OR {own_minor} >= {minor}))"
+    )
+    family = f"i.dtmi >= {start} AND i.dtmi < {end} AND {later}"
+    return f"{column} {word} ({_HEIRS}(i.dtmi = {dtmi} OR {family}))"

@@ -1,0 +1,73 @@
+"""Which variables a plan mentions. It resolves no scope: a name counts wherever it stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+from functools import lru_cache
+
+from twinframe.cypher.algebra import (
+    Expression,
+    GraphPattern,
+    Operator,
+    PathPattern,
+    Query,
+    Span,
+    Variable,
+)
+
+
+def find_names(part: Expression) -> frozenset[str]:
+    """The variables that an expression mentions, those of its subplans included."""
+    counted: Counter[str] = Counter()
+    _count(part, counted)
+    return frozenset(counted)
+
+
+def find_needed(query: Query) -> frozenset[str]:
+    """Variables that something besides the one pattern element that binds them mentions."""
+    counted: Counter[str] = Counter()
+    _count(query.root, counted)
+    counted.update(query.columns)
+    return frozenset(name for name, times in counted.items() if times > 0)
+
+
+def _count(part: Operator | Expression | GraphPattern, counted: Counter[str]) -> None:
+    pending: list[object] = [part]
+    bound: Counter[str] = Counter()
+    while pending:
+        each = pending.pop()
+        match each:
+            case Variable(name=name):
+                counted[name] += 1
+            case tuple():
+                pending += each
+            case None | Span() | str() | int() | float():
+                pass
+            case GraphPattern():
+                _count_pattern(each, bound)
+                pending += each.nodes + each.relationships
+            case PathPattern():
+                pass
+            case _:
+                kind: type = type(each)
+                pending += (getattr(each, name) for name in _read_fields(kind))
+    for name, times in bound.items():
+        if times > 1:
+            counted[name] += 1
+
+
+def _count_pattern(pattern: GraphPattern, bound: Counter[str]) -> None:
+    bound.update({node.variable for node in pattern.nodes})
+    bound.update({relationship.variable for relationship in pattern.relationships})
+    for path in pattern.paths:
+        if path.variable is not None:
+            bound[path.variable] += 1
+
+
+@lru_cache(maxsize=256)
+def _read_fields(kind: type) -> tuple[str, ...]:
+    try:
+        return tuple(each.name for each in fields(kind))
+    except TypeError:  # an enumeration
+        return ()

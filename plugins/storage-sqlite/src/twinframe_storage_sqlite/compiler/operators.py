@@ -1,0 +1,300 @@
+"""Compiles operators of the algebra to SELECTs, one method an operator.
+
+An operator extends the SELECT of its source where SQL gives that the same meaning, and wraps it
+into a derived table where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from twinframe.cypher.algebra import (
+    Aggregate,
+    Apply,
+    Argument,
+    Distinct,
+    Expression,
+    Filter,
+    Limit,
+    Literal,
+    Match,
+    Operator,
+    Parameter,
+    Project,
+    Skip,
+    Sort,
+    Subplan,
+    SubplanKind,
+    Union,
+    Unit,
+    Unwind,
+)
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.aggregates import compile_aggregate
+from twinframe_storage_sqlite.compiler.bindings import Source, build_count
+from twinframe_storage_sqlite.compiler.choices import render_item
+from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
+from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.optional import compile_optional
+from twinframe_storage_sqlite.compiler.order import render_order
+from twinframe_storage_sqlite.compiler.patterns import PatternCompiler, build_conjuncts
+from twinframe_storage_sqlite.compiler.select import (
+    Page,
+    Select,
+    Statement,
+    build_column,
+)
+from twinframe_storage_sqlite.compiler.term import Term, render_json, render_key
+
+
+class PlanCompiler:
+    """Compiles the operators of one statement."""
+
+    def __init__(self, statement: Statement) -> None:
+        self._statement = statement
+
+    def compile(self, operator: Operator, outer: Select | None = None) -> Select:
+        """The SELECT of an operator; `outer` is the SELECT whose row `Argument` stands for."""
+        match operator:
+            case Unit():
+                return Select(self._statement)
+            case Argument():
+                return self._compile_argument(operator, outer)
+            case Match():
+                return self._compile_match(operator, outer)
+            case Filter():
+                return self._compile_filter(operator, outer)
+            case Project():
+                return self._compile_project(operator, outer)
+            case Aggregate():
+                return self._compile_aggregate(operator, outer)
+            case Distinct():
+                return self._build_distinct(self.compile(operator.source, outer))
+            case Sort():
+                return self._compile_sort(operator, outer)
+            case Skip():
+                return self._compile_skip(operator, outer)
+            case Limit():
+                return self._compile_limit(operator, outer)
+            case Unwind():
+                return self._compile_unwind(operator, outer)
+            case Union():
+                return self._compile_union(operator, outer)
+            case Apply():
+                raise CannotRun("The operator Apply.")
+            case _:
+                assert_never(operator)
+
+    def build_expressions(self, select: Select) -> ExpressionCompiler:
+        """The compiler of expressions over the scope of `select`."""
+        return ExpressionCompiler(select, self._compile_subplan)
+
+    def _compile_open(self, operator: Operator, outer: Select | None) -> Select:
+        select = self.compile(operator, outer)
+        return select if select.is_open else select.build_wrapped()
+
+    # --- rows in --------------------------------------------------------------------------------
+
+    def _compile_argument(self, operator: Argument, outer: Select | None) -> Select:
+        if outer is None:
+            raise CannotRun("The operator Argument outside of a subplan.")
+        return Select(self._statement, {name: outer.scope[name] for name in operator.variables})
+
+    def _compile_match(self, operator: Match, outer: Select | None) -> Select:
+        select = self._compile_open(operator.source, outer)
+        select.order_by = []
+        if operator.optional:
+            return compile_optional(select, operator, self.build_expressions)
+        return PatternCompiler(
+            select, operator.pattern, operator.predicate, self.build_expressions
+        ).compile()
+
+    def _compile_filter(self, operator: Filter, outer: Select | None) -> Select:
+        select = self._compile_open(operator.source, outer)
+        expressions = self.build_expressions(select)
+        for conjunct in build_conjuncts(operator.predicate):
+            select.add_condition(expressions.compile_condition(conjunct))
+        return select
+
+    def _compile_unwind(self, operator: Unwind, outer: Select | None) -> Select:
+        select = self._compile_open(operator.source, outer)
+        term = self.build_expressions(select).compile_term(operator.expression)
+        if term.kinds & ~(k.LIST | k.NULL):
+            raise CannotRun("The operator Unwind over a value that may be no list.")
+        alias = self._statement.alias("e")
+        if not term.kinds & k.LIST:
+            select.add_condition("0")
+            select.scope[operator.variable] = Term(k.NULL, "NULL")
+            return select
+        select.join(f"json_each({term.value}) AS {alias}")
+        select.scope[operator.variable] = _build_element(term, alias, select)
+        return select
+
+    # --- scope ----------------------------------------------------------------------------------
+
+    def _compile_project(self, operator: Project, outer: Select | None) -> Select:
+        select = self.compile(operator.source, outer)
+        expressions = self.build_expressions(select)
+        select.scope = {name: expressions.compile_term(e) for name, e in operator.items}
+        return select
+
+    def _compile_aggregate(self, operator: Aggregate, outer: Select | None) -> Select:
+        select = self._compile_open(operator.source, outer)
+        expressions = self.build_expressions(select)
+        keys = {name: expressions.compile_term(each) for name, each in operator.keys}
+        scope = dict(keys)
+        for name, call in operator.aggregates:
+            scope[name] = compile_aggregate(call, expressions, select.order_by)
+        return self._build_groups(select, keys.values(), scope)
+
+    def _build_distinct(self, source: Select) -> Select:
+        select = source if source.is_open else source.build_wrapped()
+        return self._build_groups(select, list(select.scope.values()), select.scope)
+
+    def _build_groups(self, select: Select, keys: Iterable[Term], scope: dict[str, Term]) -> Select:
+        keys = list(keys)
+        select.group_by = [_render_group_key(term) for term in keys]
+        select.order_by = []
+        select.scope = scope
+        if any(term.kinds & (k.NODE | k.RELATIONSHIP) for term in keys):
+            # PERF: what a group needs of a node is read once a group, not once a row.
+            return select.build_wrapped()
+        return select
+
+    def _compile_union(self, operator: Union, outer: Select | None) -> Select:
+        sides = [self.compile(each, outer) for each in (operator.left, operator.right)]
+        names = list(sides[0].scope)
+        if set(names) != set(sides[1].scope):
+            raise CannotRun("The operator Union of different columns.")
+        select = Select(self._statement)
+        alias = self._statement.alias("q")
+        merged = {name: _merge(sides[0].scope[name], sides[1].scope[name]) for name in names}
+        arms = []
+        for side in sides:
+            if side.order_by or side.page is not None:
+                side = side.build_wrapped()
+                side.order_by = []
+            columns = [
+                f"{_render_as(side.scope[name], merged[name])} AS c{i}"
+                for i, name in enumerate(names)
+            ]
+            select.ctes += side.ctes
+            side.ctes = []
+            arms.append(side.render(columns or ["1"]))
+        select.join(f"({' UNION ALL '.join(arms)}) AS {alias}")
+        for i, name in enumerate(names):
+            select.scope[name] = build_column(merged[name], f"{alias}.c{i}", select)
+        return select if operator.all else self._build_distinct(select)
+
+    # --- order and page -------------------------------------------------------------------------
+
+    def _compile_sort(self, operator: Sort, outer: Select | None) -> Select:
+        select = self.compile(operator.source, outer)
+        if select.page is not None:
+            select = select.build_wrapped()
+        expressions = self.build_expressions(select)
+        select.order_by = [
+            each
+            for key in operator.keys
+            for each in render_order(
+                expressions.compile_term(key.expression), descending=key.descending
+            )
+        ]
+        return select
+
+    def _compile_skip(self, operator: Skip, outer: Select | None) -> Select:
+        select = self.compile(operator.source, outer)
+        if select.page is not None:
+            select = select.build_wrapped()
+        select.page = Page(skip=self._bind_count(operator.count))
+        return select
+
+    def _compile_limit(self, operator: Limit, outer: Select | None) -> Select:
+        select = self.compile(operator.source, outer)
+        if select.page is not None and select.page.limit is not None:
+            select = select.build_wrapped()
+        skip = None if select.page is None else select.page.skip
+        select.page = Page(skip, self._bind_count(operator.count))
+        return select
+
+    def _bind_count(self, count: Expression) -> str:
+        match count:
+            case Literal(value=value):
+                return self._statement.bindings.bind(Source(None, value), build_count)
+            case Parameter(name=name):
+                return self._statement.bindings.bind(Source(name), build_count)
+            case _:
+                raise CannotRun("SKIP or LIMIT by a computed number.")
+
+    # --- subplans -------------------------------------------------------------------------------
+
+    def _compile_subplan(self, subplan: Subplan, outer: Select) -> Term:
+        select = self.compile(subplan.plan, outer)
+        if subplan.kind is SubplanKind.EXISTS:
+            if select.group_by == []:
+                select = select.build_wrapped()
+            return Term(k.BOOLEAN, f"EXISTS ({select.render(['1'])})")
+        if not select.is_open:
+            select = select.build_wrapped()
+        if subplan.kind is SubplanKind.COUNT:
+            select.order_by = []
+            return Term(k.INTEGER, f"({select.render(['count(*)'])})")
+        return self._build_collected(subplan, select)
+
+    def _build_collected(self, subplan: Subplan, select: Select) -> Term:
+        value = subplan.value or Literal(None)
+        term = self.build_expressions(select).compile_term(value)
+        order = f" ORDER BY {', '.join(select.order_by)}" if select.order_by else ""
+        select.order_by = []
+        if term.kinds & (k.NODE | k.RELATIONSHIP):
+            if term.kinds & k.NULL:
+                raise CannotRun("A list of nodes or relationships that may be null.")
+            items = f"json_group_array({term.value}{order})"
+            return Term(k.LIST, f"({select.render([items])})", elements=term.kinds)
+        if term.kinds & k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
+            raise CannotRun("A list of lists of nodes or relationships.")
+        items = f"json_group_array(json({render_item(term)}){order})"
+        return Term(k.LIST, f"({select.render([items])})", elements=term.kinds)
+
+
+def _build_element(items: Term, alias: str, select: Select) -> Term:
+    value = f"{alias}.value"
+    kinds = items.elements
+    if kinds & (k.NODE | k.RELATIONSHIP):
+        return Term(kinds, value, owner=select)
+    if k.is_plain(kinds):
+        return Term(kinds, value)
+    text = (
+        f"CASE {alias}.type WHEN 'array' THEN {value} WHEN 'object' THEN {value}"
+        f" WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE json_quote({value}) END"
+    )
+    return Term(kinds, value, tag=f"{alias}.type", json=text)
+
+
+def _render_group_key(term: Term) -> str:
+    if term.kinds & k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
+        return term.value  # row ids: the text is the list
+    return render_key(term)
+
+
+def _merge(left: Term, right: Term) -> Term:
+    """A term that stands for either: what it is called and worth is up to the derived table."""
+    kinds = left.kinds | right.kinds
+    entities = k.NODE | k.RELATIONSHIP
+    elements = left.elements | right.elements
+    if kinds & entities and not k.is_plain(kinds):
+        raise CannotRun("The operator Union of a node or relationship with another type.")
+    if kinds & k.LIST and elements & entities and elements & ~entities:
+        raise CannotRun("The operator Union of lists of different types.")
+    if kinds & k.LIST and elements & entities and not k.is_plain(kinds):
+        raise CannotRun("The operator Union of a list of nodes with another type.")
+    tag = None if k.is_plain(kinds) else render_trap("unreachable")
+    return Term(kinds, "NULL", tag=tag, elements=elements)
+
+
+def _render_as(term: Term, merged: Term) -> str:
+    if k.is_plain(merged.kinds):
+        return term.value
+    return f"json({render_json(term)})"

@@ -1,0 +1,174 @@
+"""The last SELECT of a statement: rows as JSON text built in SQL, or columns to be decoded."""
+
+# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from twinframe.cypher.algebra import Query, ResultShape
+from twinframe.model.values import Node, Relationship, Value
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.paths import render_text
+from twinframe_storage_sqlite.compiler.select import Select
+from twinframe_storage_sqlite.compiler.term import Term, read_table, render_json
+
+LabelSets = dict[int, frozenset[str]]
+Decode = Callable[[Sequence[Any], LabelSets], Value]
+
+_RELATIONSHIP_COLUMNS = (
+    "(SELECT s.dt_id FROM twin AS s WHERE s.id = {0}.source)",
+    "{0}.relationship_id",
+    "(SELECT t.dt_id FROM twin AS t WHERE t.id = {0}.target)",
+    "{0}.name",
+    "json({0}.document)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A result column for the evaluator: its SQL columns, and how they become a value.
+
+    `decode` gets as many cells as there are SQL columns, and the labels of all interfaces.
+    """
+
+    sql: tuple[str, ...]
+    decode: Decode
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def render_body(query: Query, select: Select) -> str:
+    """The SQL of a row's JSON text as a blob."""
+    terms = [_read_column(select, name) for name in query.columns]
+    if query.shape is ResultShape.DOCUMENT:
+        return _render_document(terms)
+    if query.omit_null:
+        return _render_sparse(query.columns, terms)
+    if not terms:
+        return "CAST('{}' AS BLOB)"
+    parts = []
+    opening = "{"
+    for name, term in zip(query.columns, terms, strict=True):
+        parts.append(_render_name(opening, name))
+        text = render_json(term)
+        parts.append(f"coalesce({text}, 'null')" if term.kinds & k.NULL else text)
+        opening = ","
+    # PERF: one buffer and no decoding to text: a quarter faster than `json_object` for documents.
+    return f"CAST({' || '.join(parts)} || '}}' AS BLOB)"
+
+
+def _render_name(opening: str, name: str) -> str:
+    return render_text(f"{opening}{orjson.dumps(name).decode()}:")
+
+
+def _render_document(terms: Sequence[Term]) -> str:
+    if len(terms) != 1 or terms[0].kinds not in (k.NODE, k.RELATIONSHIP):
+        raise CannotRun("A document of something that is no node or relationship.")
+    return f"CAST({render_json(terms[0])} AS BLOB)"
+
+
+def _render_sparse(names: Sequence[str], terms: Sequence[Term]) -> str:
+    parts = []
+    for name, term in zip(names, terms, strict=True):
+        text = f"{_render_name(',', name)} || {render_json(term)}"
+        if term.kinds & k.NULL:
+            text = f"CASE WHEN {term.value} IS NULL THEN '' ELSE {text} END"
+        parts.append(f"({text})")
+    joined = " || ".join(parts) or "''"
+    # NOTE: as a blob, since `substr` of a text would end at a NUL character.
+    return f"CAST('{{' || substr(CAST({joined} AS BLOB), 2) || '}}' AS BLOB)"
+
+
+def _read_column(select: Select, name: str) -> Term:
+    term = select.scope.get(name)
+    if term is None:
+        raise CannotRun(f"The column {name}.")
+    return select.refine(term)
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def build_columns(query: Query, select: Select) -> tuple[Column, ...]:
+    """The columns of `query`, in order."""
+    return tuple(_build_column(_read_column(select, name)) for name in query.columns)
+
+
+def _build_column(term: Term) -> Column:
+    known = term.kinds & ~k.NULL
+    if known == k.NODE:
+        alias = read_table(term)
+        return Column((f"{alias}.dt_id", f"{alias}.model", f"json({alias}.document)"), _decode_node)
+    if known == k.RELATIONSHIP:
+        alias = read_table(term)
+        return Column(
+            tuple(each.format(alias) for each in _RELATIONSHIP_COLUMNS), _decode_relationship
+        )
+    if known == k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
+        return _build_entity_list(term)
+    if known == k.BOOLEAN:
+        return Column((term.value,), _decode_boolean)
+    if not known & ~k.NATIVE:
+        return Column((term.value,), _decode_native)
+    return Column((render_json(term),), _decode_json)
+
+
+def _build_entity_list(term: Term) -> Column:
+    if term.elements & k.NODE:
+        cells, table, decode = "t.dt_id, t.model, json(t.document)", "twin", _decode_nodes
+    else:
+        cells = ", ".join(each.format("t") for each in _RELATIONSHIP_COLUMNS)
+        table, decode = "relationship", _decode_relationships
+    text = (
+        f"(SELECT json_group_array(json_array({cells}) ORDER BY e.key)"
+        f" FROM json_each({term.value}) AS e CROSS JOIN {table} AS t ON t.id = e.value)"
+    )
+    if term.kinds & k.NULL:
+        text = f"CASE WHEN {term.value} IS NOT NULL THEN {text} END"
+    return Column((text,), decode)
+
+
+def _decode_native(cells: Sequence[Any], labels: LabelSets) -> Value:
+    value: Value = cells[0]
+    return value
+
+
+def _decode_boolean(cells: Sequence[Any], labels: LabelSets) -> Value:
+    return None if cells[0] is None else bool(cells[0])
+
+
+def _decode_json(cells: Sequence[Any], labels: LabelSets) -> Value:
+    value: Value = None if cells[0] is None else orjson.loads(cells[0])
+    return value
+
+
+def _decode_node(cells: Sequence[Any], labels: LabelSets) -> Value:
+    dt_id, model, document = cells
+    return None if dt_id is None else Node(dt_id, orjson.loads(document), labels[model])
+
+
+def _decode_relationship(cells: Sequence[Any], labels: LabelSets) -> Value:
+    source, relationship_id, target, name, document = cells
+    if source is None:
+        return None
+    return Relationship(source, relationship_id, target, name, orjson.loads(document))
+
+
+def _decode_nodes(cells: Sequence[Any], labels: LabelSets) -> Value:
+    if cells[0] is None:
+        return None
+    found = orjson.loads(cells[0])
+    return [Node(dt_id, document, labels[model]) for dt_id, model, document in found]
+
+
+def _decode_relationships(cells: Sequence[Any], labels: LabelSets) -> Value:
+    if cells[0] is None:
+        return None
+    return [Relationship(*found) for found in orjson.loads(cells[0])]

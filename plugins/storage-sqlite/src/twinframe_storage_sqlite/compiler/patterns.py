@@ -1,0 +1,306 @@
+"""Compiles the pattern of one MATCH to joins in a SELECT.
+
+A directed relationship is one join; a node is joined only where its columns are needed. It leaves
+the order of the joins to SQLite, and variable lengths to `walks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from twinframe.cypher.algebra import (
+    Binary,
+    BinaryOperator,
+    Direction,
+    Expression,
+    GraphPattern,
+    Literal,
+    NodePattern,
+    Parameter,
+    Property,
+    RelationshipPattern,
+    Variable,
+)
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.bindings import Source
+from twinframe_storage_sqlite.compiler.comparison import compile_equal
+from twinframe_storage_sqlite.compiler.entities import compile_member
+from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler, find_operands
+from twinframe_storage_sqlite.compiler.labels import compile_labels
+from twinframe_storage_sqlite.compiler.names import find_names
+from twinframe_storage_sqlite.compiler.select import Select
+from twinframe_storage_sqlite.compiler.term import Term, read_table
+from twinframe_storage_sqlite.compiler.walks import Crossed, Walk, compile_walk
+
+Expressions = Callable[[Select], ExpressionCompiler]
+
+
+def build_conjuncts(predicate: Expression | None) -> list[Expression]:
+    """The operands of a predicate that must all be true."""
+    if predicate is None:
+        return []
+    if isinstance(predicate, Binary) and predicate.operator is BinaryOperator.AND:
+        return find_operands(predicate)
+    return [predicate]
+
+
+@dataclass(slots=True)
+class _Condition:
+    expression: Expression
+    names: frozenset[str]
+
+
+class PatternCompiler:
+    """Extends a SELECT by one graph pattern and its predicate. `select` is the result."""
+
+    def __init__(
+        self,
+        select: Select,
+        pattern: GraphPattern,
+        predicate: Expression | None,
+        expressions: Expressions,
+    ) -> None:
+        self.select = select
+        self._pattern = pattern
+        self._expressions = expressions
+        self._bindings = select.statement.bindings
+        self._nodes = {node.variable: node for node in pattern.nodes}
+        self._pending = [_Condition(each, find_names(each)) for each in build_conjuncts(predicate)]
+        self._own = {node.variable for node in pattern.nodes}
+        self._own |= {relationship.variable for relationship in pattern.relationships}
+        self._crossed: list[Crossed] = []
+        self._settled: set[str] = set()
+
+    def compile(self) -> Select:
+        """Join everything; the SELECT that yields the extended rows."""
+        self._check_paths()
+        fixed = [each for each in self._pattern.relationships if each.length is None]
+        walks = [each for each in self._pattern.relationships if each.length is not None]
+        for each in sorted(fixed, key=lambda one: one.direction is Direction.BOTH):
+            self._join_relationship(each)
+        reached = {name for each in walks for name in (each.left, each.right)}
+        for name in self._nodes:
+            if name not in reached or name in self.select.scope:
+                self._settle_node(name)
+        self._apply_conditions()
+        while walks:
+            walks.remove(self._walk(walks))
+        self._apply_conditions(everything=True)
+        return self.select
+
+    def _check_paths(self) -> None:
+        for path in self._pattern.paths:
+            if path.variable is None or path.variable in self.select.statement.names:
+                raise CannotRun("A named or shortest path.")
+
+    # --- nodes ----------------------------------------------------------------------------------
+
+    def _settle_node(self, name: str) -> Term:
+        """The node's term, joined if nothing else reaches it, under its labels and properties."""
+        term = self.select.scope.get(name)
+        if term is None:
+            alias = self.select.add_table(k.NODE, None)
+            term = self._bind(name, k.NODE, f"{alias}.id")
+        node = self._nodes.get(name)
+        if node is not None and name not in self._settled:
+            self._settled.add(name)
+            self._restrict_node(node, term)
+        return term
+
+    def _restrict_node(self, node: NodePattern, term: Term) -> None:
+        if term.kinds & ~(k.NODE | k.NULL):
+            raise CannotRun(f"A pattern on the variable {node.variable}, which may be no node.")
+        if node.labels is not None:
+            model = f"{read_table(term)}.model"
+            labels = compile_labels(node.labels, model, self._bindings, wanted=True)
+            self.select.add_condition(labels)
+        elif term.kinds & k.NULL:
+            self.select.add_condition(f"{term.value} IS NOT NULL")
+        self._restrict_members(term, node.properties)
+
+    def _restrict_members(self, term: Term, properties: Sequence[tuple[str, Expression]]) -> None:
+        expressions = self._expressions(self.select)
+        for key, value in properties:
+            member = compile_member(term, key)
+            test = compile_equal(member, expressions.compile_term(value), wanted=True)
+            self.select.add_condition(test)
+
+    def _bind(self, name: str, kind: int, row: str) -> Term:
+        term = Term(kind, row, owner=self.select)
+        self.select.scope[name] = term
+        return term
+
+    def _reach(self, name: str, row: str) -> None:
+        """The node `name` is the one with the id `row`."""
+        term = self.select.scope.get(name)
+        if term is None and self._is_restricted(name):
+            term = self._settle_node(name)
+        if term is None:
+            self._bind(name, k.NODE, row)
+        else:
+            self.select.add_condition(f"{row} = {term.value}")
+
+    def _is_restricted(self, name: str) -> bool:
+        node = self._nodes.get(name)
+        return node is not None and (node.labels is not None or bool(node.properties))
+
+    # --- relationships --------------------------------------------------------------------------
+
+    def _join_relationship(self, pattern: RelationshipPattern) -> None:
+        bound = self.select.scope.get(pattern.variable)
+        if bound is not None and bound.kinds & ~k.NULL != k.RELATIONSHIP:
+            raise CannotRun(f"A pattern on {pattern.variable}, which may be no relationship.")
+        if pattern.direction is Direction.BOTH:
+            self._find_anchor(pattern)
+        alias = (
+            self.select.add_table(k.RELATIONSHIP, None) if bound is None else read_table(bound)
+        )
+        row = f"{alias}.id"
+        term = bound or self._bind(pattern.variable, k.RELATIONSHIP, row)
+        if pattern.direction is Direction.BOTH:
+            self._cross_both(pattern, alias)
+        else:
+            ends = (f"{alias}.source", f"{alias}.target")
+            left, right = ends if pattern.direction is Direction.OUTGOING else ends[::-1]
+            self._reach(pattern.left, left)
+            self._reach(pattern.right, right)
+        if pattern.types:
+            self.select.add_condition(render_types(alias, pattern.types, self.select))
+        self._restrict_members(term, pattern.properties)
+        self._keep_apart(row, frozenset(pattern.types))
+
+    def _keep_apart(self, row: str, types: frozenset[str]) -> None:
+        for other in self._crossed:
+            if not types or not other.types or types & other.types:
+                self.select.add_condition(f"{row} <> {other.row}")
+        self._crossed.append(Crossed(row, types))
+
+    def _find_anchor(self, pattern: RelationshipPattern) -> None:
+        """Make sure that one end is a column: the other is computed from it."""
+        scope = self.select.scope
+        if pattern.left not in scope and pattern.right not in scope:
+            self._settle_node(pattern.left)
+            return
+        name = pattern.left if pattern.left in scope else pattern.right
+        if "CASE" in scope[name].value:
+            # NOTE: a computed end is joined, or the SQL of a chain would double at every hop.
+            alias = self.select.read_table(k.NODE, scope[name].value)
+            self._bind(name, k.NODE, f"{alias}.id")
+
+    def _cross_both(self, pattern: RelationshipPattern, alias: str) -> None:
+        scope = self.select.scope
+        near, far = pattern.left, pattern.right
+        if near not in scope:
+            near, far = far, near
+        start = scope[near].value
+        if far not in scope and self._is_restricted(far):
+            self._settle_node(far)
+        end = f"CASE WHEN {alias}.source = {start} THEN {alias}.target ELSE {alias}.source END"
+        if far in scope:
+            other = scope[far].value
+            self.select.add_condition(
+                f"({alias}.source = {start} AND {alias}.target = {other}"
+                f" OR {alias}.target = {start} AND {alias}.source = {other})"
+            )
+            return
+        self.select.add_condition(f"({alias}.source = {start} OR {alias}.target = {start})")
+        self._bind(far, k.NODE, end)
+
+    # --- variable length ------------------------------------------------------------------------
+
+    def _walk(self, walks: Sequence[RelationshipPattern]) -> RelationshipPattern:
+        """Cross the walk with the best known end; which one it was."""
+        pattern, start = min(
+            ((each, name) for each in walks for name in (each.left, each.right)),
+            key=lambda one: self._find_cost(one[1]),
+        )
+        if pattern.variable in self.select.scope:
+            raise CannotRun(f"The bound variable {pattern.variable} as a variable-length pattern.")
+        term = self._settle_node(start)
+        if term.kinds & ~(k.NODE | k.NULL):
+            raise CannotRun(f"A pattern on the variable {start}, which may be no node.")
+        self._apply_conditions()
+        backwards = start != pattern.left
+        end = pattern.left if backwards else pattern.right
+        walk = Walk(
+            pattern=pattern,
+            start=start,
+            backwards=backwards,
+            crossed=tuple(self._crossed),
+            kept=self._find_kept(walks, pattern),
+        )
+        found = compile_walk(self.select, walk, self._expressions)
+        self.select = found.select
+        self._crossed = [found.crossed]
+        self._reach(end, found.node)
+        self._settle_node(end)
+        self._apply_conditions()
+        return pattern
+
+    def _find_cost(self, name: str) -> int:
+        """How many nodes the end may be: a rank from 0 (one) to 3 (any)."""
+        if name in self.select.scope:
+            return 0
+        node = self._nodes[name]
+        known = {key for key, _ in node.properties}
+        if "$dtId" in known or any(_is_identity(each.expression, name) for each in self._pending):
+            return 1
+        return 2 if node.labels is not None or known else 3
+
+    def _find_kept(
+        self, walks: Sequence[RelationshipPattern], walk: RelationshipPattern
+    ) -> tuple[str, ...]:
+        needed = set(self.select.statement.names)
+        for condition in self._pending:
+            needed |= condition.names
+        for each in walks:
+            needed |= {each.left, each.right}
+        return tuple(
+            name
+            for name, term in self.select.scope.items()
+            if name in needed or term.kinds & ~(k.NODE | k.RELATIONSHIP)
+        )
+
+    # --- conditions -----------------------------------------------------------------------------
+
+    def _apply_conditions(self, *, everything: bool = False) -> None:
+        """Add the pending conditions whose variables are all bound."""
+        compiler = self._expressions(self.select)
+        waiting = []
+        for condition in self._pending:
+            open_names = (condition.names & self._own) - self.select.scope.keys()
+            if open_names and not everything:
+                waiting.append(condition)
+            else:
+                self.select.add_condition(compiler.compile_condition(condition.expression))
+        self._pending = waiting
+
+
+def render_types(alias: str, types: Sequence[str], select: Select) -> str:
+    """The condition that a relationship has one of these names."""
+    bound = [select.statement.bindings.bind(Source(None, name)) for name in types]
+    return (
+        f"{alias}.name = {bound[0]}" if len(bound) == 1 else f"{alias}.name IN ({','.join(bound)})"
+    )
+
+
+def _is_identity(expression: Expression, name: str) -> bool:
+    """Whether the condition says which twin `name` is."""
+    if not isinstance(expression, Binary):
+        return False
+    if expression.operator not in (BinaryOperator.EQUAL, BinaryOperator.IN):
+        return False
+    for one, other in (
+        (expression.left, expression.right),
+        (expression.right, expression.left),
+    ):
+        match one:
+            case Property(subject=Variable(name=subject), key="$dtId") if subject == name:
+                return isinstance(other, Literal | Parameter) or (
+                    expression.operator is BinaryOperator.IN
+                )
+            case _:
+                pass
+    return False

@@ -1,0 +1,219 @@
+"""One SELECT in the making: its tables, conditions, grouping, order and the variables in scope.
+
+It knows no Cypher operator; `operators` drives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.bindings import Bindings, read_parameter
+from twinframe_storage_sqlite.compiler.term import Term, build_json_term, build_refined, render_json
+
+LARGEST_STATEMENT = 200_000
+"""Characters of SQL above which a plan is left to the evaluator."""
+
+_TABLES = {k.NODE: ("twin", "n"), k.RELATIONSHIP: ("relationship", "r")}
+
+
+@dataclass(slots=True)
+class Statement:
+    """What all SELECTs of one statement share: placeholders and the numbering of aliases."""
+
+    bindings: Bindings = field(default_factory=Bindings)
+    parameter_kinds: dict[str, int] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+    _aliases: int = 0
+
+    def read_parameter_kinds(self, name: str) -> int:
+        """What the parameter `name` is, by the type of its value."""
+        try:
+            return self.parameter_kinds[name]
+        except KeyError:
+            read_parameter({}, name)
+            raise
+
+    def alias(self, prefix: str) -> str:
+        """A fresh alias."""
+        self._aliases += 1
+        return f"{prefix}{self._aliases}"
+
+
+@dataclass(slots=True)
+class Page:
+    """LIMIT and OFFSET of a SELECT as placeholders."""
+
+    skip: str | None = None
+    limit: str | None = None
+
+
+class Select:
+    """A SELECT in the making.
+
+    `scope` maps the variables of the rows it yields to terms; `scanned` holds the row id of the
+    first table of each kind that no other row leads to.
+    """
+
+    def __init__(self, statement: Statement, outer: dict[str, Term] | None = None) -> None:
+        self.statement = statement
+        self.ctes: list[str] = []
+        self.sources: list[str] = []
+        self.conditions: list[str] = []
+        self.group_by: list[str] | None = None
+        self.order_by: list[str] = []
+        self.page: Page | None = None
+        self.scope: dict[str, Term] = dict(outer or {})
+        self.scanned: dict[int, str] = {}
+        self._tables: dict[tuple[int, str], str] = {}
+        self._refined: dict[str, int] = {}
+        self._optional: set[str] = set()
+
+    # --- tables ---------------------------------------------------------------------------------
+
+    def join(self, source: str, on: Sequence[str] = (), *, optional: bool = False) -> None:
+        """Add a table (with its alias); `on` are conditions of the join."""
+        if not self.sources and optional:
+            self.sources.append(f"(SELECT 1) AS {self.statement.alias('u')}")
+        if not self.sources:
+            self.sources.append(source)
+            self.conditions += on
+            return
+        word = "LEFT JOIN" if optional else "JOIN"
+        condition = f" ON {' AND '.join(on)}" if on else ""
+        self.sources.append(f"{word} {source}{condition}")
+
+    def add_table(self, kind: int, row: str | None) -> str:
+        """Join the table of an entity, of the row with the id `row` if given; its alias."""
+        table, prefix = _TABLES[kind]
+        alias = self.statement.alias(prefix)
+        optional = row is not None and row in self._optional
+        self.join(
+            f"{table} AS {alias}",
+            () if row is None else (f"{alias}.id = {row}",),
+            optional=optional,
+        )
+        self.register_table(kind, f"{alias}.id", alias)
+        if row is None:
+            self.scanned.setdefault(kind, f"{alias}.id")
+        else:
+            self.register_table(kind, row, alias)
+        return alias
+
+    def register_table(self, kind: int, row: str, alias: str) -> None:
+        """The entity with the id `row` is the row of the table `alias`."""
+        self._tables[kind, row] = alias
+
+    def mark_optional(self, row: str) -> None:
+        """The id `row` may be NULL: its table is left-joined."""
+        self._optional.add(row)
+
+    def read_table(self, kind: int, row: str) -> str:
+        """Alias of the row of an entity of this SELECT, joined when it was not yet."""
+        return self._tables.get((kind, row)) or self.add_table(kind, row)
+
+    def has_table(self, kind: int, row: str) -> bool:
+        """Whether the row of an entity is joined already."""
+        return (kind, row) in self._tables
+
+    # --- conditions and knowledge ---------------------------------------------------------------
+
+    def add_condition(self, sql: str) -> None:
+        """Keep only the rows for which `sql` is true."""
+        if sql != "1":
+            self.conditions.append(sql)
+
+    def add_knowledge(self, value: str, kinds: int) -> None:
+        """In every row kept, the expression with the native SQL `value` is one of `kinds`."""
+        self._refined[value] = self._refined.get(value, ~0) & kinds
+
+    def refine(self, term: Term) -> Term:
+        """`term` with what the conditions say of its kind."""
+        known = self._refined.get(term.value)
+        return term if known is None else build_refined(term, known)
+
+    # --- shape ----------------------------------------------------------------------------------
+
+    @property
+    def is_open(self) -> bool:
+        """Whether tables and conditions can still be added with the same meaning."""
+        return self.group_by is None and self.page is None
+
+    def render(self, columns: Iterable[str]) -> str:
+        """The SQL text. Joins that the columns needed must have been asked for before."""
+        parts = [f"WITH RECURSIVE {', '.join(self.ctes)} "] if self.ctes else []
+        parts.append(f"SELECT {', '.join(columns)}")
+        if self.sources:
+            parts.append(f" FROM {' '.join(self.sources)}")
+        if self.conditions:
+            parts.append(f" WHERE {' AND '.join(self.conditions)}")
+        if self.group_by:
+            parts.append(f" GROUP BY {', '.join(self.group_by)}")
+        if self.order_by:
+            parts.append(f" ORDER BY {', '.join(self.order_by)}")
+        if self.page is not None:
+            parts.append(f" LIMIT {self.page.limit or '-1'}")
+            if self.page.skip is not None:
+                parts.append(f" OFFSET {self.page.skip}")
+        text = "".join(parts)
+        if len(text) > LARGEST_STATEMENT:
+            raise CannotRun("The SQL of this query would be too large.")
+        return text
+
+    def build_wrapped(self, names: Iterable[str] | None = None) -> Select:
+        """A new open SELECT over the rows of this one, with the variables `names` (None: all)."""
+        kept = list(self.scope if names is None else names)
+        outer = Select(self.statement)
+        alias = self.statement.alias("q")
+        columns = [f"{render_column(self.scope[name])} AS c{i}" for i, name in enumerate(kept)]
+        if self.page is None:
+            self.order_by = []
+        # NOTE: where a page was cut, its rows keep their order, whatever SQLite does next.
+        for i, key in enumerate(self.order_by):
+            expression, word, rest = _split_order(key)
+            columns.append(f"{expression} AS s{i}")
+            outer.order_by.append(f"{alias}.s{i}{word}{rest}")
+        outer.ctes, self.ctes = self.ctes, []
+        outer.join(f"({self.render(columns or ['1'])}) AS {alias}")
+        for i, name in enumerate(kept):
+            outer.scope[name] = build_column(self.refine(self.scope[name]), f"{alias}.c{i}", outer)
+        return outer
+
+
+def _split_order(key: str) -> tuple[str, str, str]:
+    """An ORDER BY term as its expression, its direction and its place of nulls."""
+    expression, rest = key, ""
+    for nulls in (" NULLS FIRST", " NULLS LAST"):
+        if expression.endswith(nulls):
+            expression, rest = expression.removesuffix(nulls), nulls
+    if expression.endswith(" DESC"):
+        return expression.removesuffix(" DESC"), " DESC", rest
+    return expression, "", rest
+
+
+def render_column(term: Term) -> str:
+    """How a term travels in a column of a derived table."""
+    return term.value if k.is_plain(term.kinds) else render_json(term)
+
+
+def build_column(term: Term, column: str, owner: Select) -> Term:
+    """The term read back from the column `column` of a derived table joined in `owner`."""
+    if not k.is_plain(term.kinds):
+        return build_json_term(column, term.kinds)
+    if term.kinds & (k.NODE | k.RELATIONSHIP):
+        if term.kinds & k.NULL:
+            owner.mark_optional(column)
+        return Term(term.kinds, column, owner=owner)
+    return replace(
+        term,
+        value=column,
+        tag=None,
+        json=None,
+        owner=None,
+        member=None,
+        lookup=None,
+        items=None,
+        source=None,
+    )

@@ -1,0 +1,47 @@
+"""String predicates over terms. Bytes are compared, so case and NUL characters count."""
+
+from __future__ import annotations
+
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.bindings import Bindings, build_prefix_end
+from twinframe_storage_sqlite.compiler.comparison import render_all
+from twinframe_storage_sqlite.compiler.term import Term, render_check
+
+
+def compile_string_test(
+    left: Term, operator: str, right: Term, bindings: Bindings, *, wanted: bool
+) -> str:
+    """`STARTS WITH`, `ENDS WITH` and `CONTAINS`; null unless both sides are strings."""
+    if not (left.kinds & k.STRING and right.kinds & k.STRING):
+        return "0"
+    checks = [
+        each for each in (render_check(left, k.STRING), render_check(right, k.STRING)) if each
+    ]
+    if operator == "CONTAINS":
+        # NOTE: `instr` counts in whole strings, NUL characters included.
+        test = f"instr({left.value}, {right.value}) {'>' if wanted else '='} 0"
+    elif operator == "ENDS WITH":
+        test = _render_suffix(left.value, right.value, wanted=wanted)
+    elif right.source is not None and not right.kinds & ~k.STRING:
+        # PERF: a range, so that an index on the left side is used.
+        end = bindings.bind(right.source, build_prefix_end)
+        lower, upper = (">=", "<") if wanted else ("<", ">=")
+        word = "AND" if wanted else "OR"
+        test = f"({left.value} {lower} {right.value} {word} {left.value} {upper} {end})"
+    else:
+        test = _render_prefix(left.value, right.value, wanted=wanted)
+    return render_all(test, *checks)
+
+
+def _render_prefix(value: str, prefix: str, *, wanted: bool) -> str:
+    # NOTE: `substr` of a text ends at a NUL character, of a blob it does not.
+    start = f"substr(CAST({value} AS BLOB), 1, octet_length({prefix}))"
+    return f"{start} {'=' if wanted else '<>'} CAST({prefix} AS BLOB)"
+
+
+def _render_suffix(value: str, suffix: str, *, wanted: bool) -> str:
+    position = f"octet_length({value}) - octet_length({suffix})"
+    end = f"substr(CAST({value} AS BLOB), {position} + 1)"
+    if wanted:
+        return f"({position} >= 0 AND {end} = CAST({suffix} AS BLOB))"
+    return f"({position} < 0 OR {end} <> CAST({suffix} AS BLOB))"

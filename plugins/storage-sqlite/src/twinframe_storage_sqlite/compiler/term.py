@@ -1,0 +1,215 @@
+"""A typed SQL expression, and its SQL as a value to compare, to group, to sort or to send.
+
+It does not know how Cypher expressions become terms; `expressions` does.
+"""
+
+# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.bindings import Source
+from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.paths import render_path
+
+
+class Owner(Protocol):
+    """The statement an entity is bound in: gives its table an alias, joining it when needed."""
+
+    def read_table(self, kind: int, row: str) -> str:
+        """Alias of the `twin` or `relationship` row whose id is the SQL `row`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a JSON document: `names` from the root of the SQL expression `document`."""
+
+    document: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The term equals what one row of another table calls it: `column` = (`query` of a value).
+
+    `query` holds one `{}` for the value and yields the id to be found in `column`, by index.
+    """
+
+    column: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A value in SQL.
+
+    `value` is native: a boolean is 0 or 1, a list or map JSON text, an entity its row id, a null
+    NULL. Where that leaves the kind open (`kinds` not plain), `tag` is its JSON type name and
+    `json` its JSON text. `elements` are the kinds of a list's elements: entities travel as row ids.
+    `finite` says that a float is no infinity.
+    """
+
+    kinds: int
+    value: str
+    tag: str | None = None
+    json: str | None = None
+    owner: Owner | None = None
+    member: Member | None = None
+    lookup: Lookup | None = None
+    source: Source | None = None
+    items: tuple[Term, ...] | None = None
+    elements: int = k.JSON
+    finite: bool = False
+
+
+NULL_TERM = Term(k.NULL, "NULL")
+
+
+def build_member(member: Member) -> Term:
+    """The term of a document's member, whose kind only the stored row knows."""
+    path = render_path(member.names)
+    return Term(
+        k.JSON,
+        f"({member.document} ->> {path})",
+        tag=f"json_type({member.document}, {path})",
+        json=f"({member.document} -> {path})",
+        member=member,
+        finite=True,
+    )
+
+
+def build_nested(parent: Term, key: str) -> Term:
+    """The member `key` of a term that may be a map; of anything else but null it is a trap.
+
+    A map stays reachable as one path into its document, under a check of the parent's type.
+    """
+    root = parent.member or Member(parent.value, ())
+    inner = build_member(Member(root.document, (*root.names, key)))
+    if parent.tag is None or root.names == ("$metadata",):  # always an object
+        return inner
+    trap = render_trap("a member of a scalar")
+    return replace(
+        inner,
+        value=_render_within(parent.tag, inner.value, trap),
+        tag=_render_within(parent.tag, inner.tag or "NULL", trap),
+        json=_render_within(parent.tag, inner.json or "NULL", trap),
+    )
+
+
+def _render_within(tag: str, inner: str, trap: str) -> str:
+    return f"(CASE WHEN {tag} = 'object' THEN {inner} WHEN {tag} <> 'null' THEN {trap} END)"
+
+
+def build_json_term(text: str, kinds: int = k.JSON) -> Term:
+    """The term of an SQL expression that yields the JSON text of a value (or NULL)."""
+    return Term(
+        kinds,
+        f"({text} ->> '$')",
+        tag=f"json_type({text})",
+        json=text,
+        member=Member(text, ()),
+    )
+
+
+def build_refined(term: Term, kinds: int) -> Term:
+    """`term` known to be of `kinds` only."""
+    kept = term.kinds & kinds
+    if kept == term.kinds:
+        return term
+    # NOTE: a native boolean is a bare 0 or 1, as is what `->>` makes of a JSON boolean.
+    return replace(term, kinds=kept, tag=None if k.is_plain(kept) else term.tag)
+
+
+def render_check(term: Term, kind_class: int) -> str | None:
+    """SQL that is 1 when the term is of `kind_class`; None when it is, or is null, in any case."""
+    if not term.kinds & ~(kind_class | k.NULL):
+        return None
+    if term.tag is None:
+        if not term.kinds & kind_class:
+            return "0"
+        if kind_class == k.STRING:
+            return f"typeof({term.value}) = 'text'"
+        return f"typeof({term.value}) IN ('integer','real')"
+    names = _TAGS[kind_class]
+    return f"{term.tag} = {names[0]}" if len(names) == 1 else f"{term.tag} IN ({','.join(names)})"
+
+
+_TAGS = {
+    k.NUMBER: ("'integer'", "'real'"),
+    k.STRING: ("'text'",),
+    k.BOOLEAN: ("'true'", "'false'"),
+    k.LIST: ("'array'",),
+    k.MAP: ("'object'",),
+    k.NODE: ("'node'",),
+    k.RELATIONSHIP: ("'relationship'",),
+}
+
+
+def render_key(term: Term, *, nested: str | None = None) -> str:
+    """SQL that is equal for equivalent values and differs for others; NULL for null.
+
+    Booleans become blobs, since SQLite's own are integers. Lists and maps have no such key: they
+    are a trap, or the SQL `nested`.
+    """
+    # NOTE: the `+` takes away a column's affinity, which would turn '1' and 1 into one.
+    if term.tag is None and not term.kinds & (k.LIST | k.MAP | k.BOOLEAN):
+        return f"+{term.value}"
+    if term.tag is None and term.kinds & k.BOOLEAN:
+        return f"CASE {term.value} WHEN 1 THEN x'01' WHEN 0 THEN x'00' END"
+    other = nested or render_trap("grouping or comparing lists or maps")
+    if term.tag is None:
+        return f"CASE WHEN {term.value} IS NOT NULL THEN {other} END"
+    return (
+        f"CASE {term.tag} WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' "
+        f"WHEN 'array' THEN {other} WHEN 'object' THEN {other} ELSE {term.value} END"
+    )
+
+
+def render_json(term: Term) -> str:
+    """SQL of the JSON text of the value; NULL or 'null' for null."""
+    if term.json is not None:
+        return term.json
+    known = term.kinds & ~k.NULL
+    if known == k.BOOLEAN:
+        return f"CASE {term.value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
+    if known in (k.LIST, k.MAP):
+        return _render_list_json(term) if known == k.LIST else term.value
+    if known == k.NODE:
+        return f"json({_read_owner(term).read_table(k.NODE, term.value)}.document)"
+    if known == k.RELATIONSHIP:
+        return f"json({_read_owner(term).read_table(k.RELATIONSHIP, term.value)}.document)"
+    if known & k.FLOAT and not term.finite:
+        # SPEC: JSON has no infinity; `twinframe.model.rendering` names it.
+        return (
+            f"CASE {term.value} WHEN 9e999 THEN '\"Infinity\"' WHEN -9e999 THEN '\"-Infinity\"'"
+            f" ELSE json_quote({term.value}) END"
+        )
+    return f"json_quote({term.value})"
+
+
+def _render_list_json(term: Term) -> str:
+    if not term.elements & (k.NODE | k.RELATIONSHIP):
+        return term.value
+    table = "twin" if term.elements & k.NODE else "relationship"
+    documents = (
+        "(SELECT json_group_array(json(t.document) ORDER BY e.key)"
+        f" FROM json_each({term.value}) AS e CROSS JOIN {table} AS t ON t.id = e.value)"
+    )
+    if term.kinds & k.NULL:
+        return f"CASE WHEN {term.value} IS NOT NULL THEN {documents} END"
+    return documents
+
+
+def _read_owner(term: Term) -> Owner:
+    if term.owner is None:
+        raise AssertionError("an entity without its statement")
+    return term.owner
+
+
+def read_table(term: Term) -> str:
+    """Alias of the row of an entity, joined when it was not yet."""
+    return _read_owner(term).read_table(term.kinds & ~k.NULL, term.value)

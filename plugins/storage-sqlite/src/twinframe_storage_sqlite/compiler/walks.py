@@ -1,0 +1,163 @@
+"""Compiles a variable-length relationship to a recursive table that carries the rows before it.
+
+The rows of the SELECT so far seed the recursion, so that each walks on its own; ends and lists
+travel as row ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from twinframe.cypher.algebra import Direction, Length, RelationshipPattern
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.bindings import Source
+from twinframe_storage_sqlite.compiler.comparison import compile_equal
+from twinframe_storage_sqlite.compiler.entities import compile_member
+from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
+from twinframe_storage_sqlite.compiler.select import Select, build_column, render_column
+from twinframe_storage_sqlite.compiler.term import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """Relationships that the present match crossed: one row id, or with `many` a list of them.
+
+    `types` are the names they may have; empty is any. A list is text: `,1,2,`.
+    """
+
+    row: str
+    types: frozenset[str]
+    many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What to walk: from the node `start`, against the pattern's direction if `backwards`.
+
+    `crossed` must not be crossed again; `kept` are the variables needed afterwards.
+    """
+
+    pattern: RelationshipPattern
+    start: str
+    backwards: bool
+    crossed: tuple[Crossed, ...]
+    kept: tuple[str, ...]
+
+    @property
+    def length(self) -> Length:
+        """The bounds."""
+        return self.pattern.length or Length(1, 1)
+
+    @property
+    def steps(self) -> tuple[tuple[str, str], ...]:
+        """For each way to cross a relationship: the column it leaves and the one it reaches."""
+        outgoing = (("source", "target"),)
+        incoming = (("target", "source"),)
+        if self.pattern.direction is Direction.BOTH:
+            return outgoing + incoming
+        forwards = (self.pattern.direction is Direction.OUTGOING) != self.backwards
+        return outgoing if forwards else incoming
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The SELECT after a walk, the id of the node reached, and what was crossed so far."""
+
+    select: Select
+    node: str
+    crossed: Crossed
+
+
+def compile_walk(
+    seed: Select, walk: Walk, expressions: Callable[[Select], ExpressionCompiler]
+) -> Walked:
+    """A SELECT over the walks from every row of `seed`."""
+    statement = seed.statement
+    table = statement.alias("w")
+    needs_list = walk.pattern.variable in statement.names
+    columns = [f"c{i}" for i in range(len(walk.kept))] + ["node", "depth", "used"]
+    values = [render_column(seed.scope[name]) for name in walk.kept]
+    values += [seed.scope[walk.start].value, "0", _render_used(walk.crossed)]
+    if needs_list:
+        columns.append("path")
+        values.append("''")
+    after = Select(statement)
+    after.ctes, seed.ctes = seed.ctes, []
+    seed.order_by = []
+    arms = [seed.render(values)]
+    for near, far in walk.steps:
+        arms.append(_compile_step(seed, walk, table, (near, far), needs_list, expressions))
+    after.ctes.append(f"{table}({','.join(columns)}) AS ({' UNION ALL '.join(arms)})")
+    after.join(table)
+    for i, name in enumerate(walk.kept):
+        after.scope[name] = build_column(seed.refine(seed.scope[name]), f"{table}.c{i}", after)
+    if walk.length.minimum > 0:
+        after.add_condition(f"{table}.depth >= {_bind(after, walk.length.minimum)}")
+    if needs_list:
+        after.scope[walk.pattern.variable] = Term(
+            k.LIST, f"('[' || substr({table}.path, 2) || ']')", elements=k.RELATIONSHIP
+        )
+    return Walked(after, f"{table}.node", Crossed(f"{table}.used", frozenset(), many=True))
+
+
+def _bind(select: Select, number: int) -> str:
+    return select.statement.bindings.bind(Source(None, number))
+
+
+def _render_used(crossed: tuple[Crossed, ...]) -> str:
+    """The text `,1,2,` of all relationships crossed before."""
+    many = [each.row for each in crossed if each.many]
+    single = "".join(f" || {each.row} || ','" for each in crossed if not each.many)
+    return f"{many[0] if many else chr(39) + ',' + chr(39)}{single}"
+
+
+def _compile_step(
+    seed: Select,
+    walk: Walk,
+    table: str,
+    ends: tuple[str, str],
+    needs_list: bool,
+    expressions: Callable[[Select], ExpressionCompiler],
+) -> str:
+    """One recursive arm: from the row reached so far across one more relationship."""
+    near, far = ends
+    step = Select(seed.statement)
+    step.join(f"{table} AS w")
+    alias = seed.statement.alias("r")
+    # PERF: the queue's one row drives; SQLite would guess its size otherwise.
+    step.sources.append(f"CROSS JOIN relationship AS {alias} ON {alias}.{near} = w.node")
+    step.register_table(k.RELATIONSHIP, f"{alias}.id", alias)
+    for i, name in enumerate(walk.kept):
+        step.scope[name] = build_column(seed.refine(seed.scope[name]), f"w.c{i}", step)
+    if walk.length.maximum is not None:
+        step.add_condition(f"w.depth < {_bind(step, walk.length.maximum)}")
+    if near == "target" and walk.pattern.direction is Direction.BOTH:
+        step.add_condition(f"{alias}.source <> {alias}.target")
+    _restrict_step(step, walk, alias, expressions)
+    tracks = walk.length.maximum != 1 or bool(walk.crossed)
+    if tracks:
+        step.add_condition(f"instr(w.used, ',' || {alias}.id || ',') = 0")
+    columns = [f"w.c{i}" for i in range(len(walk.kept))]
+    columns += [f"{alias}.{far}", "w.depth + 1"]
+    columns.append(f"w.used || {alias}.id || ','" if tracks else "w.used")
+    if needs_list:
+        order = (
+            ("','", f"{alias}.id", "w.path") if walk.backwards else ("w.path", "','", f"{alias}.id")
+        )
+        columns.append(" || ".join(order))
+    return step.render(columns)
+
+
+def _restrict_step(
+    step: Select, walk: Walk, alias: str, expressions: Callable[[Select], ExpressionCompiler]
+) -> None:
+    bindings = step.statement.bindings
+    if walk.pattern.types:
+        names = [bindings.bind(Source(None, name)) for name in walk.pattern.types]
+        step.add_condition(f"{alias}.name IN ({','.join(names)})")
+    compiler = expressions(step)
+    crossed = Term(k.RELATIONSHIP, f"{alias}.id", owner=step)
+    for key, value in walk.pattern.properties:
+        member = compile_member(crossed, key)
+        step.add_condition(compile_equal(member, compiler.compile_term(value), wanted=True))
