@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 from twinframe.app.installation import (
     Installation,
@@ -12,7 +13,7 @@ from twinframe.app.installation import (
 )
 from twinframe.app.logs import configure_logging
 from twinframe.errors import StorageError
-from twinframe.graph.graph import Graph
+from twinframe.graph import Graph
 from twinframe.settings import Section, Settings
 from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore
@@ -45,12 +46,29 @@ def build_app(installation: Installation) -> Guard:
     check_built(settings)
     service = StoreService(installation.build_store(), settings)
     return build_application(
-        Graph(service.runner, settings),
+        build_graph(installation, service),
         settings,
         start=[service.start],
         stop=[service.stop],
         is_ready=service.is_ready,
     )
+
+
+def build_graph(installation: Installation, service: StoreService) -> Graph:
+    """The use cases over a store, with the query engine that its plugin offers for it."""
+    engine = installation.build_query_engine(service.store)
+    return Graph(service.runner, installation.settings, engine=engine)
+
+
+@asynccontextmanager
+async def open_graph(installation: Installation) -> AsyncIterator[Graph]:
+    """The use cases without a service: the store is open inside the context only."""
+    service = StoreService(installation.build_store(), installation.settings)
+    await service.start()
+    try:
+        yield build_graph(installation, service)
+    finally:
+        await service.stop()
 
 
 class StoreService:

@@ -8,6 +8,7 @@ from twinframe import __version__
 from twinframe.cli.check import check
 from twinframe.cli.console import Commands
 from twinframe.cli.plugins import plugins
+from twinframe.cli.query import explain, query
 from twinframe.cli.serve import serve
 from twinframe.cli.settings import settings
 from twinframe.cli.verify import verify
@@ -19,5 +20,5 @@ def main() -> None:
     """A digital-twin graph service."""
 
 
-for command in (serve, check, plugins, settings, verify):
+for command in (serve, check, plugins, settings, query, explain, verify):
     main.add_command(command)

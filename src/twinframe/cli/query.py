@@ -1,0 +1,117 @@
+"""`twinframe query` and `twinframe explain`: queries on the configured store, without a service."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+from twinframe.app import open_graph
+from twinframe.app.installation import Installation, load_installation
+from twinframe.cli.console import config_option, json_option, write_json, write_table
+
+param_option = click.option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=JSON",
+    help="A query parameter; may be given several times.",
+)
+
+
+@click.command()
+@click.argument("text")
+@param_option
+@click.option("--limit", type=click.IntRange(min=1), help="Print at most so many rows.")
+@config_option
+@json_option
+def query(
+    text: str, params: Sequence[str], limit: int | None, config: Path | None, *, as_json: bool
+) -> None:
+    """Run the query TEXT, of either language, and print its rows.
+
+    The service may run meanwhile. With --json each row is a line of its own.
+    """
+    rows = asyncio.run(_run(load_installation(config), text, parse_params(params), limit))
+    if as_json:
+        for row in rows:
+            click.echo(row)
+        return
+    documents = [orjson.loads(row) for row in rows]
+    columns = list(dict.fromkeys(name for document in documents for name in document))
+    if columns:
+        write_table(columns, [[_render_cell(d, name) for name in columns] for d in documents])
+    click.echo(f"{len(rows)} row{'' if len(rows) == 1 else 's'}", err=True)
+
+
+@click.command()
+@click.argument("text")
+@param_option
+@config_option
+@json_option
+def explain(text: str, params: Sequence[str], config: Path | None, *, as_json: bool) -> None:
+    """Print the plan of the query TEXT and what the store is given to run. Runs nothing."""
+    rows = asyncio.run(
+        _run(load_installation(config), f"EXPLAIN {text}", parse_params(params), None)
+    )
+    (document,) = (orjson.loads(row) for row in rows)
+    if as_json:
+        write_json(document)
+        return
+    click.echo(document["plan"])
+    for part in document["pushed"]:
+        click.echo(f"\n{part['engine']} runs:\n{part['plan']}\n\n{part['statement']}")
+    if not document["pushed"]:
+        click.echo("\nThe store runs no part of it; the evaluator runs all.")
+
+
+def parse_params(params: Sequence[str]) -> dict[str, Any]:
+    """Parameters from `NAME=JSON` texts. Raises `click.BadParameter` naming what is wrong."""
+    values: dict[str, Any] = {}
+    for param in params:
+        name, equals, text = param.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{param!r} must be NAME=JSON.", param_hint="--param")
+        if name in values:
+            raise click.BadParameter(f"{name} is given twice.", param_hint="--param")
+        try:
+            values[name] = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise click.BadParameter(
+                f"the value of {name} is not JSON ({error}); text needs quotes: {name}='\"text\"'.",
+                param_hint="--param",
+            ) from error
+    return values
+
+
+async def _run(
+    installation: Installation, text: str, parameters: dict[str, Any], limit: int | None
+) -> list[bytes]:
+    rows: list[bytes] = []
+    async with open_graph(installation) as graph:
+        token = None
+        while limit is None or len(rows) < limit:
+            wanted = None if limit is None else min(limit - len(rows), _largest_page(installation))
+            page = await graph.queries.run(
+                None if token else text, None if token else parameters, token, wanted
+            )
+            rows += page.rows
+            token = page.continuation_token
+            if token is None:
+                break
+    return rows
+
+
+def _largest_page(installation: Installation) -> int:
+    return installation.settings.query.max_page_size
+
+
+def _render_cell(document: dict[str, Any], name: str) -> str:
+    if name not in document:
+        return ""
+    value = document[name]
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
