@@ -13,6 +13,9 @@ from twinframe.evaluator.functions import FUNCTIONS
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.model.values import Value
 
+SPECIAL = frozenset({"coalesce", "is_defined", "is_null", "is_primitive"})
+"""Functions that stand here, because they are no plain functions of their arguments' values."""
+
 
 def compile_call(
     name: str, arguments: Sequence[Evaluate], presences: Sequence[Evaluate]
