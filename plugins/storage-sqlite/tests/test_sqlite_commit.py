@@ -155,6 +155,20 @@ def test_a_foreign_lock_is_storage_busy_after_the_bounded_wait(make_store: MakeS
     put(store, build_twin_record("a"))
 
 
+def test_a_work_has_the_write_lock_before_its_first_read(store: SqliteGraphStore) -> None:
+    # Else a foreign commit between its read and its write would make the write impossible.
+    foreign = apsw.Connection(str(store.files.database))
+
+    def look(transaction: GraphTransaction) -> None:
+        transaction.has_twin("a")
+        foreign.execute("BEGIN IMMEDIATE")
+
+    (outcome,) = run_all(store, look)
+    assert isinstance(outcome.error, StorageBusy)
+    assert not foreign.in_transaction
+    foreign.close()
+
+
 def test_another_store_in_its_turn_is_storage_busy_after_the_bounded_wait(
     make_store: MakeStore,
 ) -> None:
@@ -242,7 +256,7 @@ def test_a_reader_in_the_way_of_the_janitor_fails_no_write(make_store: MakeStore
 
 
 def test_a_document_that_looks_like_binary_json_stays_what_it_is(store: SqliteGraphStore) -> None:
-    # `{` read as the head of the binary form is an array of 7 bytes: exactly the rest of this text.
+    # `{` read as the head of the binary form is an array of 7 bytes: the rest of the first text.
     for body in (b'{"a":12}', b'{"a":"bcdef"}', b"{}"):
         record = replace(build_twin_record("a"), body=body)
         put(store, record)

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from twinframe.cypher.algebra import LabelName
 from twinframe.errors import ModelReferenced
+from twinframe.storage.base import GraphTransaction
 from twinframe.testing.contracts.base import put, reading, run
 from twinframe.testing.factories import build_model_id, build_model_record, build_twin_record
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
+from twinframe_storage_sqlite.transaction import SqliteTransaction
 
 NAMES = "ABCDEF"
 
@@ -192,6 +194,39 @@ def test_a_model_uploaded_again_takes_its_twins_back_under_its_new_parents(
         "dtmi:test:Room;1",
     ]
     assert [model.position for model in models] == [1, 3, 4]
+
+
+def test_those_below_a_model_uploaded_again_inherit_from_its_new_parents(
+    store: SqliteGraphStore,
+) -> None:
+    put(
+        store,
+        build_model_record("Root"),
+        build_model_record("Space", extends=["Root"]),
+        build_model_record("Room", extends=["Space"]),
+        build_twin_record("a", model="Room"),
+    )
+    run(store, lambda t: t.delete_models(["dtmi:test:Room;1", "dtmi:test:Space;1"]))
+    put(store, build_model_record("Asset"), build_model_record("Space", extends=["Asset"]))
+    with reading(store) as session:
+        (node,) = session.read_nodes(["a"]).values()
+    assert {"Room", "Space", "Asset"} <= node.labels
+    assert "Root" not in node.labels
+    assert store.verify() == []
+
+
+def test_verifying_finds_a_closure_that_does_not_follow_the_references(
+    store: SqliteGraphStore,
+) -> None:
+    put(store, build_model_record("Space"), build_model_record("Room", extends=["Space"]))
+
+    def damage(transaction: GraphTransaction) -> None:
+        assert isinstance(transaction, SqliteTransaction)
+        transaction.read_all("DELETE FROM interface_closure WHERE ancestor <> descendant")
+
+    run(store, damage)
+    assert [finding for finding in store.verify() if "closure: missing" in finding]
+    run(store, lambda t: t.delete_models(["dtmi:test:Room;1"]))
 
 
 def test_a_position_is_never_given_twice(store: SqliteGraphStore) -> None:

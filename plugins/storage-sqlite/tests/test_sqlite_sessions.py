@@ -77,6 +77,13 @@ def test_a_deadline_stops_many_short_statements(session: SqliteSession) -> None:
         read_on()
 
 
+def test_no_statement_starts_after_the_deadline(session: SqliteSession) -> None:
+    with session.snapshot(time.monotonic() - 1), pytest.raises(QueryTimeout):
+        session.read_all("SELECT 1")
+    with session.snapshot(time.monotonic() - 1), pytest.raises(QueryTimeout):
+        list(session.iterate("SELECT 1"))
+
+
 def test_an_inner_snapshot_cannot_prolong_the_deadline(session: SqliteSession) -> None:
     with (
         pytest.raises(QueryTimeout),

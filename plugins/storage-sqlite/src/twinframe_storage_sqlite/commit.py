@@ -57,7 +57,6 @@ def _run(transaction: SqliteTransaction, work: Work[object], *, alone: bool) -> 
     try:
         result = work(transaction)
     except Exception as error:  # the job runner: a work may fail in any way
-        transaction.forget()
         if connection.in_transaction:
             connection.execute("ROLLBACK TO work")
             connection.execute("RELEASE work")
@@ -69,7 +68,6 @@ def _run(transaction: SqliteTransaction, work: Work[object], *, alone: bool) -> 
 
 
 def _fail(transaction: SqliteTransaction, error: BaseException) -> Outcome[object]:
-    transaction.forget()
     return Outcome(error=_translate(transaction, error))
 
 
@@ -84,4 +82,3 @@ def _translate(transaction: SqliteTransaction, error: BaseException) -> BaseExce
 def _roll_back(transaction: SqliteTransaction) -> None:
     if transaction.connection.in_transaction:
         transaction.connection.execute("ROLLBACK")
-        transaction.forget()

@@ -69,7 +69,7 @@ class GraphScans(StatementRunner, GraphReader):
         self._labels_version = -1
 
     def read_schema_version(self) -> int:
-        """Counts the changes of the set of models."""
+        """A random number, drawn at each change of models: a cache key even across rollbacks."""
         version: int = self.read_one(_SCHEMA_VERSION)
         return version
 

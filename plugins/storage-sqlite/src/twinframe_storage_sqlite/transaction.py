@@ -52,10 +52,6 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
         super().__init__(connection)
         self._depth = 1  # a snapshot inside is the transaction itself
 
-    def forget(self) -> None:
-        """Drop what was remembered of models: after a rollback the same version means others."""
-        self._labels_version = -1
-
     def put_twin(self, record: TwinRecord) -> None:
         """Create or replace a twin."""
         bindings = (record.twin_id, record.model_id, record.etag, record.body)
