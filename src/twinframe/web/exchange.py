@@ -89,7 +89,7 @@ class Exchange:
         if name == b"host":
             self.host = value
         elif name == b"content-length":
-            self.has_body = value != b"0"
+            self.has_body = self.has_body or value != b"0"
             self._length = int(value) if value.isdigit() else 0
         elif name == b"transfer-encoding":
             self.has_body = True

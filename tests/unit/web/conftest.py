@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
-from collections.abc import Callable
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -97,8 +104,82 @@ def load_served() -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules["served_app"] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
+
+
+# --- a real server --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Server:
+    """A gunicorn with one worker in its own process group."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=5)
+
+    def send(self, data: bytes) -> bytes:
+        """Everything the server answers to these bytes until it closes or is silent."""
+        with self.connect() as connection:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.sendall(data)
+            return read_all(connection)
+
+
+def read_all(connection: socket.socket, seconds: float = 0.5) -> bytes:
+    """What comes until the end or until nothing came for this long; `b"<open>"` marks the latter."""
+    connection.settimeout(seconds)
+    received = b""
+    try:
+        while piece := connection.recv(65536):
+            received += piece
+    except TimeoutError:
+        return received + b"<open>"
+    except ConnectionResetError:
+        pass
+    return received
+
+
+def start_server(settings: dict[str, Any]) -> Server:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "gunicorn", "--no-control-socket", "--log-level", "warning"),
+            *("-w", "1", "-k", "twinframe.web.worker.Worker", "-b", f"127.0.0.1:{port}"),
+            *("--pythonpath", str(Path(__file__).parent), "served_app:build_served()"),
+        ],
+        env={**os.environ, "TEST_SERVER": orjson.dumps(settings).decode()},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    server = Server(port, process)
+    for _ in range(200):
+        with contextlib.suppress(ConnectionRefusedError):
+            if b"200 OK" in server.send(b"GET /health/live HTTP/1.0\r\n\r\n"):
+                return server
+        time.sleep(0.05)
+    stop_server(server)
+    raise AssertionError("the server did not start")
+
+
+def stop_server(server: Server) -> bytes:
+    """End the server; what it wrote to standard error."""
+    server.process.terminate()
+    try:
+        _, written = server.process.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        os.killpg(server.process.pid, signal.SIGKILL)
+        _, written = server.process.communicate()
+    return written
+
+
+# --- fixtures -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
@@ -120,6 +201,20 @@ def connect(graph: Any) -> Callable[..., Client]:
         return Client(build_application(graph, settings, is_ready=is_ready))
 
     return build
+
+
+@pytest.fixture(scope="session")
+def launch() -> Iterator[Callable[..., Server]]:
+    """Starts server processes with the given server settings; they end with the session."""
+    started: list[Server] = []
+
+    def build(**settings: Any) -> Server:
+        started.append(start_server(settings))
+        return started[-1]
+
+    yield build
+    for server in started:
+        stop_server(server)
 
 
 @pytest.fixture

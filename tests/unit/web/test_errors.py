@@ -1,0 +1,102 @@
+"""The error tree as HTTP answers."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from twinframe import errors
+from twinframe.errors import ErrorDetail
+from twinframe.web.errors import (
+    build_answer,
+    build_http_answer,
+    build_status,
+    render_envelope,
+)
+
+ANSWERS = [
+    (errors.InvalidArgument("m"), 400, "InvalidArgument"),
+    (errors.LimitExceeded("m"), 400, "LimitExceeded"),
+    (errors.JsonPatchInvalid("m"), 400, "JsonPatchInvalid"),
+    (errors.ModelParsingFailed("m"), 400, "DTDLParserError"),
+    (errors.QueryInvalid("m"), 400, "SqlQueryError"),
+    (errors.QueryTimeout("m"), 400, "TimeoutError"),
+    (errors.RelationshipsNotDeleted("m"), 400, "RelationshipsNotDeleted"),
+    (errors.TwinNotFound("t"), 404, "DigitalTwinNotFound"),
+    (errors.ComponentNotFound("t", "c"), 404, "ComponentNotFound"),
+    (errors.ModelNotFound("m"), 404, "ModelNotFound"),
+    (errors.ModelAlreadyExists("m"), 409, "ModelIdAlreadyExists"),
+    (errors.ModelReferenced("m", ("n",)), 409, "ModelReferencesNotDeleted"),
+    (errors.PreconditionFailed("m"), 412, "PreconditionFailed"),
+    (errors.StorageBusy("m"), 503, "StorageBusy"),
+    (errors.StorageFull("m"), 507, "InsufficientStorage"),
+    (errors.StorageDamaged("m"), 500, "StorageDamaged"),
+    (errors.ConfigurationError("m"), 500, "ConfigurationError"),
+]
+
+
+@pytest.mark.parametrize(("error", "status", "code"), ANSWERS, ids=[a[2] for a in ANSWERS])
+def test_an_error_has_its_status_and_code(
+    error: errors.TwinframeError, status: int, code: str
+) -> None:
+    answer = build_answer(error)
+    headers = dict(answer.headers)
+    assert answer.status == status
+    assert headers["x-ms-error-code"] == code
+    assert headers["content-type"] == "application/json; charset=utf-8"
+    assert orjson.loads(answer.body) == {"error": {"code": code, "message": error.message}}
+
+
+def test_every_error_of_the_tree_has_a_client_or_a_server_status() -> None:
+    pending: list[type[errors.TwinframeError]] = [errors.TwinframeError]
+    while pending:
+        kind = pending.pop()
+        pending += kind.__subclasses__()
+        assert 400 <= build_status(kind.__new__(kind)) <= 599
+
+
+def test_errors_of_the_web_framework_get_the_envelope() -> None:
+    answer = build_http_answer(400, "Invalid header", None)
+    assert answer.status == 400
+    assert dict(answer.headers)["x-ms-error-code"] == "BadRequest"
+    assert orjson.loads(answer.body) == {
+        "error": {"code": "BadRequest", "message": "Invalid header"}
+    }
+
+
+def test_an_empty_body_has_no_code_header() -> None:
+    answer = build_answer(errors.EmptyBody("A non-empty request body is required."))
+    assert answer.status == 400
+    assert "x-ms-error-code" not in dict(answer.headers)
+    assert orjson.loads(answer.body)["error"]["code"] == "BadRequest"
+
+
+def test_the_reasons_of_a_failed_validation_stand_in_the_details() -> None:
+    one = ErrorDetail("ValidationFailed", "x does not appear on the DTDL for Twin.")
+    body = orjson.loads(build_answer(errors.ValidationFailed("many", details=(one,))).body)
+    assert body["error"] == {
+        "code": "ValidationFailed",
+        "message": "Invalid twin specified",
+        "details": [{"code": one.code, "message": one.message}],
+    }
+    alone = orjson.loads(build_answer(errors.ValidationFailed("why")).body)
+    assert alone["error"]["details"] == [{"code": "ValidationFailed", "message": "why"}]
+
+
+def test_a_busy_store_says_when_to_try_again() -> None:
+    assert dict(build_answer(errors.StorageBusy("m")).headers)["retry-after"] == "1"
+
+
+@pytest.mark.parametrize("patches_twin", [True, False])
+def test_a_patch_of_non_objects_is_a_problem_document(patches_twin: bool) -> None:
+    error = errors.PatchNotObjects("not an object", positions=(0, 2))
+    answer = build_answer(error, patches_twin=patches_twin)
+    body = orjson.loads(answer.body)
+    assert dict(answer.headers) == {"content-type": "application/problem+json; charset=utf-8"}
+    assert (body["status"], body["title"]) == (400, "One or more validation errors occurred.")
+    assert ("jsonPatchDocument" in body["errors"]) is patches_twin
+    assert {"[0]", "[2]"} <= body["errors"].keys()
+
+
+def test_a_lone_surrogate_in_a_message_does_not_break_the_answer() -> None:
+    assert orjson.loads(render_envelope("C", "id \ud800"))["error"]["message"] == "id ?"

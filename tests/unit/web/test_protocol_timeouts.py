@@ -1,0 +1,117 @@
+"""Slow and silent clients against a real server with short time-outs."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+GET = b"GET /digitaltwins/room-1 HTTP/1.1\r\nHost: a\r\n\r\n"
+ENDED = 5.0  # seconds after which a connection counts as never closed
+
+
+@pytest.fixture(scope="module")
+def server(launch: Callable[..., Any]) -> Any:
+    return launch(
+        HeaderTimeout=0.4, BodyTimeout=0.4, IdleTimeout=0.4, WriteTimeout=0.4, MaxConnections=8
+    )
+
+
+def read_to_end(connection: socket.socket) -> bytes:
+    connection.settimeout(ENDED)
+    received = b""
+    while piece := connection.recv(65536):
+        received += piece
+    return received
+
+
+def test_a_silent_connection_is_closed_without_an_answer(server: Any) -> None:
+    with server.connect() as connection:
+        assert read_to_end(connection) == b""
+
+
+def test_a_head_sent_byte_by_byte_times_out_although_it_makes_progress(server: Any) -> None:
+    with server.connect() as connection:
+        try:
+            for byte in GET * 2:
+                connection.sendall(bytes([byte]))
+                time.sleep(0.05)
+        except (BrokenPipeError, ConnectionResetError):
+            return  # closed while we were still sending
+        pytest.fail("the connection stayed open")
+
+
+def test_a_head_that_stops_is_answered_408(server: Any) -> None:
+    with server.connect() as connection:
+        connection.sendall(GET[:30])
+        assert read_to_end(connection).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_body_that_stops_is_answered_408_and_written_nowhere(server: Any) -> None:
+    head = b"PUT /digitaltwins/stalled HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n"
+    with server.connect() as connection:
+        connection.sendall(head + b"{}")
+        answer = read_to_end(connection)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b" 404 " in server.send(GET.replace(b"room-1", b"stalled"))
+
+
+def test_a_body_that_makes_progress_is_waited_for(server: Any) -> None:
+    head = b"PUT /digitaltwins/slow HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\n"
+    with server.connect() as connection:
+        connection.sendall(head)
+        for byte in b'{"a": "bcd"}':
+            connection.sendall(bytes([byte]))
+            time.sleep(0.08)
+        assert read_to_end(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_an_idle_connection_is_closed_after_its_last_answer(server: Any) -> None:
+    with server.connect() as connection:
+        connection.sendall(GET)
+        answer = read_to_end(connection)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_an_answer_may_take_longer_than_every_time_out(server: Any) -> None:
+    ask = b'{"query":"slow"}'
+    head = b"POST /query HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(ask)
+    with server.connect() as connection:
+        connection.sendall(head + ask)
+        assert read_to_end(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_client_that_does_not_take_its_answer_is_cut_off(server: Any) -> None:
+    ask = b'{"query":"large"}'
+    head = b"POST /query HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(ask)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", server.port))
+        connection.sendall(head + ask)
+        time.sleep(1.5)
+        received = 0
+        connection.settimeout(ENDED)
+        try:
+            while piece := connection.recv(65536):
+                received += len(piece)
+        except ConnectionResetError:
+            pass
+    assert received < 8_000_000
+
+
+def test_connections_beyond_the_cap_are_answered_503(server: Any) -> None:
+    time.sleep(0.6)  # those of earlier tests are gone
+    held = [server.connect() for _ in range(8)]
+    try:
+        with server.connect() as connection:
+            assert read_to_end(connection).startswith(b"HTTP/1.1 503 ")
+    finally:
+        for connection in held:
+            connection.close()
+    time.sleep(0.1)
+    assert b" 200 OK" in server.send(GET)
