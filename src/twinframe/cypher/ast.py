@@ -1,4 +1,4 @@
-"""The typed syntax tree of Cypher, spans included. It holds no meaning: `scope` checks, `builder` does.
+"""The typed syntax tree of Cypher, with spans. What it means is for `scope` and `builder` to say.
 
 Nodes compare by structure, not by place. They are mutable, for `scope` notes its findings in the
 fields that say so (PERF: frozen dataclasses cost three times as much to make).
@@ -304,6 +304,10 @@ class PatternPart:
     nodes: list[NodeElement]
     relationships: list[RelationshipElement]
     span: Span = field(compare=False)
+
+    def elements(self) -> list[NodeElement | RelationshipElement]:
+        """All nodes, then all relationships."""
+        return [*self.nodes, *self.relationships]
 
 
 # --- clauses ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The functions a query may call: names, arity, argument and result types. It computes none of them."""
+"""The functions a query may call: names, arity and types. It computes none of them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _scalar_functions() -> list[Function]:
     return [
         Function("coalesce", 1, None, t.ANY, "The first value that is not null.", group),
         Function("nullIf", 2, 2, t.ANY, "Null if both are equal, else the first.", group),
-        Function("exists", 1, 1, t.BOOLEAN, "Whether a property is set (or a pattern found).", group),
+        Function("exists", 1, 1, t.BOOLEAN, "Whether a property or pattern exists.", group),
         Function("toBoolean", 1, 1, t.BOOLEAN, "Text or integer to boolean.", group),
         Function("toInteger", 1, 1, t.INTEGER, "Number, text or boolean to integer.", group,
                  aliases=("toInt",)),

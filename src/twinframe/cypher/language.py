@@ -7,13 +7,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from twinframe.cypher.adt.builder import build_adt_query
+from twinframe.cypher.adt.errors import AdtSource
+from twinframe.cypher.adt.parser import parse_adt
 from twinframe.cypher.builder import build_query
 from twinframe.cypher.errors import Source
 from twinframe.cypher.lexer import COMMENT_PATTERN
 from twinframe.cypher.options import FrontEndOptions
 from twinframe.cypher.parser import parse_cypher
 from twinframe.cypher.scope import check_query
-from twinframe.errors import LimitExceeded, QueryInvalid
+from twinframe.errors import LimitExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -60,7 +63,10 @@ def parse_query(
     options = options or FrontEndOptions()
     check_length(text, options)
     if detect_language(text) is Language.ADT:
-        raise QueryInvalid("SELECT queries come with the next commit")
+        adt_source = AdtSource(text)
+        statement = parse_adt(adt_source, options)
+        algebra = build_adt_query(adt_source, statement)
+        return ParsedQuery(Language.ADT, algebra, explain=statement.explain)
     source = Source(text)
     tree, explain = parse_cypher(source, options)
     used = check_query(source, tree, parameters)

@@ -88,9 +88,9 @@ def _read_integer(text: str) -> int:
         return TOO_LARGE
     prefix = text[:2].lower()
     if prefix == "0x":
-        return int(text[2:], 16)
+        return int(text, 16)
     if prefix == "0o":
-        return int(text[2:], 8)
+        return int(text, 8)
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""What a caller decides about reading a query text: limits and habits. It reads no settings itself."""
+"""What a caller decides about reading a query text. It reads no settings itself."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def find_sources(operator: al.Operator) -> tuple[al.Operator, ...]:
             return (operator.source,)
 
 
-def _render_one(operator: al.Operator) -> list[str]:  # noqa: C901 -- one arm a kind of operator
+def _render_one(operator: al.Operator) -> list[str]:
     """The operator's own line, and lines that belong below it."""
     match operator:
         case al.Unit():
@@ -125,15 +125,13 @@ def _render_properties(properties: tuple[tuple[str, al.Expression], ...]) -> str
 
 def _render_aggregate(operator: al.Aggregate) -> str:
     keys = _render_items(operator.keys) or "everything"
-    calls = [
-        f"{_render_call(call)} AS {_render_name(name)}" for name, call in operator.aggregates
-    ]
+    calls = [f"{_render_call(call)} AS {_render_name(name)}" for name, call in operator.aggregates]
     return f"Aggregate {', '.join(calls)} by {keys}"
 
 
 def _render_call(call: al.AggregateCall) -> str:
     if call.kind is al.AggregateKind.COUNT_ROWS:
-        return call.kind.value
+        return "count(*)"
     arguments = ", ".join(render_expression(argument) for argument in call.arguments)
     return f"{call.kind.value}({'DISTINCT ' if call.distinct else ''}{arguments})"
 

@@ -1,4 +1,4 @@
-"""What can be known about a value without running the query. It is no type system: ANY is allowed."""
+"""What can be known of a value before running. It is no type system: ANY is always allowed."""
 
 from __future__ import annotations
 

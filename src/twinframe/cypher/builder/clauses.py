@@ -103,7 +103,9 @@ class ClauseBuilder(PatternBuilder):
         aggregates: list[tuple[str, al.AggregateCall]] = []
         results = {item.name: self._build_around(item, groups, aggregates) for item in composed}
         renamed = tuple(_name_aggregates(results, aggregates))
-        columns = [(item.name, results.get(item.name)) for item in clause.columns]
+        columns: list[tuple[str, al.Expression | None]] = [
+            (item.name, results.get(item.name)) for item in clause.columns
+        ]
         if clause.carried and not keys:
             return self._build_lone_group(clause, source, renamed, columns)
         keys += [(name, al.Variable(name)) for name in clause.carried]
@@ -111,8 +113,8 @@ class ClauseBuilder(PatternBuilder):
         wanted = [name for name, _ in columns] + clause.carried
         if [name for name, _ in (*keys, *renamed)] != wanted:
             columns += [(name, None) for name in clause.carried]
-            items = tuple((name, found or al.Variable(name)) for name, found in columns)
-            root = al.Project(root, items)
+            items = [(name, found or al.Variable(name)) for name, found in columns]
+            root = al.Project(root, tuple(items))
         return root
 
     def _build_lone_group(
@@ -127,15 +129,17 @@ class ClauseBuilder(PatternBuilder):
         NOTE: those variables must not become keys: over no rows there is one group without keys
         and none with them. So the aggregates are computed apart, under names of their own.
         """
-        unique = [(self.generate_name("column"), found or al.Variable(name)) for name, found in columns]
+        unique = [
+            (self.generate_name("column"), found or al.Variable(name)) for name, found in columns
+        ]
         plan = al.Project(al.Aggregate(source, (), aggregates), tuple(unique))
         joined = al.Apply(al.Argument(self._outer), plan)
-        items = [
+        results = [
             (name, al.Variable(inner))
             for (name, _), (inner, _) in zip(columns, unique, strict=True)
         ]
         carried = [(name, al.Variable(name)) for name in clause.carried]
-        return al.Project(joined, (*items, *carried))
+        return al.Project(joined, (*results, *carried))
 
     def _build_around(
         self,
@@ -181,8 +185,8 @@ class ClauseBuilder(PatternBuilder):
                 return al.Subplan(al.SubplanKind.EXISTS, match, None, node.span)
             case ast.PatternComprehension():
                 match = self.build_match(leaf, [node.part], node.predicate)
-                value = self.build(node.projection)
-                return al.Subplan(al.SubplanKind.COLLECT, match, value, node.span)
+                projection = self.build(node.projection)
+                return al.Subplan(al.SubplanKind.COLLECT, match, projection, node.span)
             case ast.ShortestPath():
                 return self._build_shortest(node, leaf)
             case _:

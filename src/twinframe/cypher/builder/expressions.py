@@ -1,9 +1,9 @@
-"""Expressions of the syntax tree to those of the algebra. Patterns come in through abstract methods."""
+"""Expressions of the syntax tree to those of the algebra. Patterns come in by abstract methods."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, assert_never, overload
 
 from twinframe.cypher import algebra as al
 from twinframe.cypher import ast
@@ -135,8 +135,8 @@ class ExpressionBuilder(ABC):
 
     def _build_list_comprehension(self, node: ast.ListComprehension) -> al.Expression:
         source, names = self.build(node.source), {node.variable}
-        predicate = node.predicate and self._build_binding(node.predicate, names)
-        projection = node.projection and self._build_binding(node.projection, names)
+        predicate = self._build_binding(node.predicate, names)
+        projection = self._build_binding(node.projection, names)
         return al.ListComprehension(node.variable, source, predicate, projection, node.span)
 
     def _build_reduce(self, node: ast.Reduce) -> al.Expression:
@@ -166,8 +166,14 @@ class ExpressionBuilder(ABC):
         self.aggregates.append((name, call))
         return al.Variable(name, call.span)
 
-    def _build_binding(self, node: ast.Expression, names: set[str]) -> al.Expression:
+    @overload
+    def _build_binding(self, node: ast.Expression, names: set[str]) -> al.Expression: ...
+    @overload
+    def _build_binding(self, node: None, names: set[str]) -> None: ...
+    def _build_binding(self, node: ast.Expression | None, names: set[str]) -> al.Expression | None:
         """An expression in which `names` are bound anew, so that nothing stands for them."""
+        if node is None:
+            return None
         before = self.replaced
         if before:
             self.replaced = [pair for pair in before if not mentions(pair[0], names)]

@@ -137,7 +137,7 @@ class PatternBuilder(ExpressionBuilder):
 def _own_variables(parts: list[ast.PatternPart]) -> frozenset[str]:
     names = {part.variable for part in parts}
     for part in parts:
-        names.update(element.variable for element in (*part.nodes, *part.relationships))
+        names.update(element.variable for element in part.elements())
     return frozenset(name for name in names if name is not None)
 
 

@@ -213,10 +213,10 @@ class AtomParser(LabelParser, ABC):
             self.advance()
             self.expect("(")
             outside = self.open_bracket()
-            found = self._parse_list_comprehension(token.start)
+            comprehension = self._parse_list_comprehension(token.start)
             self.bar_ends = outside
             self.expect(")")
-            return found
+            return comprehension
         if key == "REDUCE":
             return self._parse_reduce()
         if key in _SHORTEST and self.peek(2).key == "(":

@@ -106,7 +106,7 @@ class Cursor:
             self.refuse_depth()
 
     def leave(self) -> None:
-        """Ends a level of nesting. An error ends the whole parse, so nothing need be undone then."""
+        """Ends a level of nesting. After an error nothing is read, so none need be ended."""
         self._depth -= 1
 
     def climb(self) -> None:

@@ -1,4 +1,4 @@
-"""Expressions of Cypher by operator precedence. Patterns and subqueries inside them are a hook away."""
+"""Expressions of Cypher by operator precedence. Patterns inside come in by abstract methods."""
 
 from __future__ import annotations
 

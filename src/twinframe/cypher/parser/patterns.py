@@ -1,4 +1,4 @@
-"""Patterns of Cypher: nodes, relationships, lengths, paths. Clauses come in through abstract methods."""
+"""Patterns of Cypher: nodes, relationships, lengths, paths. Clauses come in by abstract methods."""
 
 from __future__ import annotations
 

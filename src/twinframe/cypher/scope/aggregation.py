@@ -1,4 +1,4 @@
-"""Which expressions of an aggregating projection are groups, and what may stand around aggregates."""
+"""Which expressions of an aggregating projection are groups, and what may surround aggregates."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from twinframe.cypher import ast
 from twinframe.cypher import static_types as t
+from twinframe.cypher.algebra import SubplanKind
 from twinframe.cypher.scope.aggregation import find_ungrouped, has_aggregate
 from twinframe.cypher.scope.bindings import Scope
 from twinframe.cypher.scope.expressions import Aggregation
@@ -210,7 +211,7 @@ class ClauseChecker(PatternChecker):
         node.outer = tuple(self.scope.captured)
         self.scope, self.aggregation, self.projected, self._inside_subquery = state
         self._inside_call = inside_call
-        if node.kind is ast.SubplanKind.COLLECT and len(columns) != 1:
+        if node.kind is SubplanKind.COLLECT and len(columns) != 1:
             raise self.error(
                 node.span, "InvalidArgumentType", "COLLECT { ... } returns exactly one column"
             )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from twinframe.cypher import ast
 from twinframe.cypher import static_types as t
+from twinframe.cypher.algebra import PathKind, SubplanKind
 from twinframe.cypher.errors import render_suggestion
 from twinframe.cypher.functions import FUNCTIONS_BY_NAME, Function
 from twinframe.cypher.scope.aggregation import mentions
@@ -50,6 +51,12 @@ _TYPES_OF_LITERALS: dict[type, StaticType] = {
     float: t.FLOAT,
     str: t.STRING,
 }
+_TYPES_OF_SUBQUERIES = {
+    SubplanKind.EXISTS: t.BOOLEAN,
+    SubplanKind.COUNT: t.INTEGER,
+    SubplanKind.COLLECT: t.LIST,
+}
+_LABELLED = UNKNOWN | {Kind.NODE, Kind.RELATIONSHIP}
 
 
 class ExpressionChecker(ABC):
@@ -114,16 +121,12 @@ class ExpressionChecker(ABC):
             case ast.Binary():
                 return self._check_binary(node)
             case ast.Unary():
-                operand = self.check(node.operand)
-                demanded = demanded_kinds_of_unary(node.operator)
-                self._demand(node.operand, operand, demanded, node.operator.value)
-                return infer_unary(node.operator, operand)
+                return self._check_unary(node)
             case ast.CountRows():
                 self._enter_aggregate(node.span)
                 return t.INTEGER
             case ast.HasLabels():
-                demanded = UNKNOWN | {Kind.NODE, Kind.RELATIONSHIP}
-                self._demand(node.subject, self.check(node.subject), demanded, "a label test")
+                self._demand(node.subject, self.check(node.subject), _LABELLED, "a label test")
                 return t.BOOLEAN
             case ast.ListLiteral():
                 return t.list_of(t.common_type([self.check(item) for item in node.items]))
@@ -150,8 +153,7 @@ class ExpressionChecker(ABC):
                 return t.list_of(self.check_inner_pattern(node))
             case ast.ShortestPath():
                 self.check_inner_pattern(node)
-                single = node.part.kind is ast.PathKind.SHORTEST
-                return t.PATH if single else t.PATHS
+                return t.PATH if node.part.kind is PathKind.SHORTEST else t.PATHS
             case ast.Subquery():
                 self.check_subquery(node)
                 return _TYPES_OF_SUBQUERIES[node.kind]
@@ -208,6 +210,12 @@ class ExpressionChecker(ABC):
         for operand in node.operands:
             self._demand(operand, self.check(operand), LOGICAL, node.operator.value)
         return t.BOOLEAN
+
+    def _check_unary(self, node: ast.Unary) -> StaticType:
+        operand = self.check(node.operand)
+        demanded = demanded_kinds_of_unary(node.operator)
+        self._demand(node.operand, operand, demanded, node.operator.value)
+        return infer_unary(node.operator, operand)
 
     def _check_binary(self, node: ast.Binary) -> StaticType:
         left, right = self.check(node.left), self.check(node.right)
@@ -375,10 +383,3 @@ class ExpressionChecker(ABC):
                 "an aggregate can stand only in the items of WITH and RETURN",
             )
         self.aggregates_seen += 1
-
-
-_TYPES_OF_SUBQUERIES = {
-    ast.SubplanKind.EXISTS: t.BOOLEAN,
-    ast.SubplanKind.COUNT: t.INTEGER,
-    ast.SubplanKind.COLLECT: t.LIST,
-}

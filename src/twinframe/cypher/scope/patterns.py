@@ -23,7 +23,7 @@ class PatternChecker(ExpressionChecker):
         for part in parts:
             self._declare_part(part, crossed)
         for part in parts:
-            for element in (*part.nodes, *part.relationships):
+            for element in part.elements():
                 for _, value in element.properties:
                     self.check(value)
 
@@ -103,7 +103,7 @@ class PatternChecker(ExpressionChecker):
         return result
 
     def _refuse_new_variables(self, part: ast.PatternPart) -> None:
-        for element in (*part.nodes, *part.relationships):
+        for element in part.elements():
             if element.variable is not None and self.scope.lookup(element.variable) is None:
                 raise self.undefined(element.variable, element.span)
 

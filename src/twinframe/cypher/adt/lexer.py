@@ -1,0 +1,59 @@
+"""Text of the vendor's language to tokens, by one regular expression. It knows no grammar."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from twinframe.cypher.lexer import (
+    NUMBER_PATTERN,
+    STRING_PATTERN,
+    build_character_error,
+    read_number,
+    read_string,
+)
+from twinframe.cypher.tokens import Token, TokenKind
+
+if TYPE_CHECKING:
+    from twinframe.cypher.errors import Source
+
+_TOKEN = re.compile(
+    rf"""
+      (?P<blank>\s+)
+    | (?P<name>\$?[^\W\d]\w*)
+    | (?P<number>{NUMBER_PATTERN})
+    | (?P<quoted>\[\[[^\[\]\n]+\]\])
+    | (?P<symbol>!=|<>|<=|>=|\.\.|[-*=<>()\[\].,:|])
+    | (?P<string>{STRING_PATTERN})
+    | (?P<error>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def read_tokens(source: Source) -> list[Token]:
+    """All tokens of a query, an END token last. `[[name]]` is a QUOTED name.
+
+    Raises QueryInvalid for characters that begin no token and strings that are not closed.
+    """
+    tokens: list[Token] = []
+    for found in _TOKEN.finditer(source.text):
+        group = found.lastgroup
+        if group == "blank":
+            continue
+        text, start, end = found.group(), found.start(), found.end()
+        if group == "name":
+            tokens.append(Token(TokenKind.NAME, text.upper(), text, start, end))
+        elif group == "symbol":
+            tokens.append(Token(TokenKind.SYMBOL, text, text, start, end))
+        elif group == "number":
+            tokens.append(read_number(text, start, end))
+        elif group == "string":
+            value = read_string(source, text, start)
+            tokens.append(Token(TokenKind.STRING, "", value, start, end))
+        elif group == "quoted":
+            tokens.append(Token(TokenKind.QUOTED, "", text[2:-2], start, end))
+        else:
+            raise build_character_error(source, text, start)
+    tokens.append(Token(TokenKind.END, "", "", len(source.text), len(source.text)))
+    return tokens

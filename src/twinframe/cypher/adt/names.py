@@ -1,0 +1,81 @@
+"""What the names of a query in the vendor's language stand for. It knows no clauses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twinframe.cypher import algebra as al
+from twinframe.cypher.errors import render_suggestion
+
+if TYPE_CHECKING:
+    from twinframe.cypher.adt import ast
+    from twinframe.cypher.errors import Source
+
+
+class Names:
+    """The aliases of a query.
+
+    `default` is the alias that paths may leave out: only queries over one collection have it.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.default: str | None = None
+        self._source = source
+        self._kinds: dict[str, type] = {}
+
+    def declare(self, name: str, kind: type, span: al.Span) -> None:
+        """Adds an alias for a twin (`NodePattern`) or relationship (`RelationshipPattern`)."""
+        if name in self._kinds:
+            raise self._source.error(
+                span, "VariableAlreadyBound", f"the alias '{name}' is defined twice"
+            )
+        self._kinds[name] = kind
+
+    def require(self, name: str, kind: type, span: al.Span) -> None:
+        """Refuses a name that is no alias of this kind."""
+        if self._kinds.get(name) is kind:
+            return
+        if name in self._kinds:
+            raise self._source.error(
+                span, "VariableTypeConflict", f"the alias '{name}' stands for something else here"
+            )
+        hint = render_suggestion(name, self.named())
+        raise self._source.error(span, "UndefinedVariable", f"there is no alias '{name}'{hint}")
+
+    def named(self) -> list[str]:
+        """The aliases that the query itself gives, in order."""
+        return [name for name in self._kinds if not name.startswith(" ")]
+
+    def resolve(self, path: ast.Path) -> al.Expression:
+        """The value of a path.
+
+        Raises QueryInvalid where several collections are queried and it begins with no alias.
+        """
+        first, *members = path.names
+        if first in self._kinds:
+            found: al.Expression = al.Variable(first, path.span)
+        elif self.default is not None:
+            found = al.Property(al.Variable(self.default, path.span), first, path.span)
+        else:
+            hint = render_suggestion(first, self.named())
+            raise self._source.error(
+                path.span,
+                "UndefinedVariable",
+                f"there is no alias '{first}'{hint}; with JOIN and MATCH each name needs one",
+            )
+        for member in members:
+            found = al.Property(found, member, path.span)
+        return found
+
+    def resolve_twin(self, path: ast.Path | None, span: al.Span) -> al.Expression:
+        """The twin a function is about: an alias, or None for the only one."""
+        if path is None:
+            if self.default is None:
+                raise self._source.error(
+                    span, "UndefinedVariable", "with JOIN and MATCH this function needs an alias"
+                )
+            return al.Variable(self.default, span)
+        if len(path.names) != 1:
+            raise self._source.error(path.span, "InvalidArgumentType", "an alias is expected here")
+        self.require(path.names[0], al.NodePattern, path.span)
+        return al.Variable(path.names[0], path.span)
