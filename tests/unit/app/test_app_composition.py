@@ -1,0 +1,182 @@
+"""The composition root: what starts, what refuses to, and when the store is opened."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from twinframe.app import create_app, open_graph
+from twinframe.app.installation import build_installation, load_installation
+from twinframe.app.preflight import check_bind, check_tls, find_problems, list_warnings
+from twinframe.errors import PluginError, SettingsError
+from twinframe.settings import (
+    AuthenticationSettings,
+    AuthorizationSettings,
+    LoggingSettings,
+    McpSettings,
+    Section,
+    ServerSettings,
+    Settings,
+    StorageSettings,
+    TlsSettings,
+)
+from twinframe.settings.shape import KeyPath
+from twinframe_storage_sqlite.settings import SqliteSettings
+
+Message = MutableMapping[str, Any]
+ASGI = {"version": "3.0", "spec_version": "2.0"}
+QUIET = LoggingSettings(access=False)
+MEMORY = Settings(
+    logging=QUIET, storage=StorageSettings(provider="memory"), server=ServerSettings(workers=1)
+)
+
+
+def sections_of(folder: Path) -> dict[KeyPath, Section]:
+    return {("Storage", "Sqlite"): SqliteSettings(directory=str(folder))}
+
+
+async def get(app: Callable[..., Coroutine[Any, Any, None]], path: str) -> tuple[int, bytes]:
+    """Status and body of a GET, between the lifespan's start-up and shutdown."""
+    events: asyncio.Queue[Message] = asyncio.Queue()
+    answers: asyncio.Queue[Message] = asyncio.Queue()
+    lifespan = asyncio.create_task(app({"type": "lifespan", "asgi": ASGI}, events.get, answers.put))
+    await events.put({"type": "lifespan.startup"})
+    assert (await answers.get())["type"] == "lifespan.startup.complete"
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "asgi": ASGI,
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(b"host", b"test")],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
+    }
+    await app(scope, receive, send)
+    await events.put({"type": "lifespan.shutdown"})
+    assert (await answers.get())["type"] == "lifespan.shutdown.complete"
+    await lifespan
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
+
+
+def test_an_app_of_settings_made_in_python_answers() -> None:
+    assert asyncio.run(get(create_app(MEMORY), "/models")) == (
+        200,
+        b'{"value":[],"nextLink":null}',
+    )
+
+
+def test_the_store_is_opened_at_the_start_up_and_not_before(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    app = create_app(Settings(logging=QUIET), sections_of(folder))
+    assert not folder.exists()
+    assert asyncio.run(get(app, "/health/ready"))[0] == 200
+    assert list(folder.iterdir())
+
+
+def test_use_cases_run_without_a_service(tmp_path: Path) -> None:
+    async def run() -> tuple[bytes, ...]:
+        installation = build_installation(Settings(), sections_of(tmp_path))
+        async with open_graph(installation) as graph:
+            page = await graph.queries.run("MATCH (t) RETURN count(t) AS n")
+        return page.rows
+
+    assert asyncio.run(run()) == (b'{"n":0}',)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (Settings(authentication=AuthenticationSettings(enabled=True)), "Authentication__Enabled"),
+        (Settings(authorization=AuthorizationSettings(enabled=True)), "Authorization__Enabled"),
+        (Settings(mcp=McpSettings(enabled=True)), "MCP__Enabled"),
+    ],
+)
+def test_what_is_not_built_yet_refuses_to_start(settings: Settings, said: str) -> None:
+    with pytest.raises(SettingsError, match=f"{said}=true: this is not built yet"):
+        create_app(settings)
+
+
+def test_a_missing_storage_plugin_refuses_to_start() -> None:
+    with pytest.raises(PluginError, match="no storage plugin 'lake' installed"):
+        create_app(Settings(storage=StorageSettings(provider="lake")))
+
+
+def test_the_environment_of_the_process_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("Storage__Sqlite__Directory", str(tmp_path / "there"))
+    installation = load_installation()
+    assert installation.configuration.section(("Storage", "Sqlite"), SqliteSettings).directory == (
+        str(tmp_path / "there")
+    )
+
+
+def test_a_sound_installation_has_no_problems(tmp_path: Path) -> None:
+    installation = build_installation(Settings(), sections_of(tmp_path))
+    assert list(find_problems(installation, everything=True)) == []
+
+
+def test_all_problems_are_found_at_once(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("", encoding="utf-8")
+    settings = Settings(
+        mcp=McpSettings(enabled=True),
+        server=ServerSettings(tls=TlsSettings(certificate="/no/chain.pem", key="/no/key.pem")),
+    )
+    problems = list(find_problems(build_installation(settings, sections_of(blocked / "below"))))
+    assert len(problems) == 3
+    assert problems[0].startswith("MCP__Enabled=true")
+    assert problems[1] == "Server__Tls__Certificate=/no/chain.pem: No such file or directory."
+    assert str(blocked) in problems[2]
+
+
+def test_a_store_of_one_process_is_not_served_by_two() -> None:
+    settings = Settings(storage=StorageSettings(provider="memory"))
+    (problem,) = find_problems(build_installation(settings))
+    assert "Set Server__Workers=1" in problem
+
+
+def test_a_certificate_that_is_none_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "x.pem"
+    place.write_text("nothing", encoding="utf-8")
+    with pytest.raises(SettingsError, match="are not a certificate and its unencrypted key"):
+        check_tls(TlsSettings(certificate=str(place), key=str(place)))
+
+
+@pytest.mark.parametrize("bind", ["203.0.113.7:8080", "no-such-host.invalid:80"])
+def test_an_address_that_is_not_ours_is_refused(bind: str) -> None:
+    with pytest.raises(SettingsError, match=f"Server__Bind={bind}: "):
+        check_bind(ServerSettings(bind=bind))
+
+
+@pytest.mark.parametrize(
+    ("bind", "warned"),
+    [
+        ("0.0.0.0:80", True),
+        ("[::]:80", True),
+        ("127.0.0.1:80", False),
+        ("[::1]:80", False),
+        ("localhost:80", False),
+        ("localhost.example:80", True),
+        ("unix:/run/x", False),
+    ],
+)
+def test_an_open_door_is_warned_of(bind: str, warned: bool) -> None:
+    warnings = list_warnings(Settings(server=ServerSettings(bind=bind)))
+    assert bool(warnings) == warned

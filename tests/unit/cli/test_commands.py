@@ -1,0 +1,172 @@
+"""The commands that only read: what they print, and how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from twinframe.cli import main
+
+
+@pytest.fixture(autouse=True)
+def _data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("Storage__Sqlite__Directory", str(tmp_path / "data"))
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args))
+
+
+def test_check_says_that_everything_is_in_order() -> None:
+    result = run("check")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Everything is in order")
+
+
+def test_check_tells_every_wrong_setting_and_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("Storage__Sqlite__Durabilty", "full")
+    monkeypatch.setenv("Server__Workers", "many")
+    result = run("check")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    first, second = result.stderr.splitlines()
+    assert first.endswith("Did you mean Storage__Sqlite__Durability?")
+    assert second.startswith("twinframe: Server__Workers = 'many'")
+
+
+def test_check_warns_of_an_open_door_and_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("Server__Bind", "0.0.0.0:80")
+    result = run("check")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: Server__Bind=0.0.0.0:80")
+
+
+def test_check_tells_a_store_that_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("", encoding="utf-8")
+    result = run("check")
+    assert result.exit_code == 1
+    assert str(tmp_path / "data") in result.stderr
+
+
+def test_plugins_lists_what_is_installed_and_what_is_in_use() -> None:
+    result = run("plugins", "--json")
+    listed = {(p["group"], p["name"]): p for p in json.loads(result.stdout)}
+    assert listed["twinframe.storage", "sqlite"]["active"] is True
+    assert listed["twinframe.storage", "rdf"]["active"] is False
+    assert listed["twinframe.permission_provider", "Claims"] == {
+        "group": "twinframe.permission_provider",
+        "name": "Claims",
+        "distribution": "twinframe-auth-claims",
+        "version": "0.1.0",
+        "active": False,
+    }
+    assert "twinframe-storage-sqlite" in run("plugins").stdout
+
+
+def test_plugins_lists_though_the_settings_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("Storage__Provider", "lake")
+    result = run("plugins", "--json")
+    assert result.exit_code == 0
+    assert {plugin["active"] for plugin in json.loads(result.stdout)} == {None}
+    assert "'lake'" in result.stderr
+
+
+def test_settings_prints_values_with_sources_and_masks_secrets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("Secrets__TokenKey", "hush-hush")
+    file = tmp_path / "twinframe.json"
+    file.write_text('{"graph": {"pagesize": 7}}', encoding="utf-8")
+    result = run("settings", "--config", str(file), "--json")
+    found = json.loads(result.stdout)
+    assert found["Graph__PageSize"] == {"value": 7, "source": f"{file}#/graph/pagesize"}
+    assert found["Secrets__TokenKey"]["value"] == "***"
+    assert found["Storage__Sqlite__Directory"]["value"] == str(tmp_path / "data")
+    assert "hush" not in result.output + run("settings", "--config", str(file)).output
+
+
+def test_a_table_is_never_cut_off_when_it_is_no_terminal() -> None:
+    lines = run("settings").stdout.splitlines()
+    (line,) = [line for line in lines if "Storage__Sqlite__Directory" in line]
+    assert line.split()[-2:] == ["environment", "Storage__Sqlite__Directory"]
+
+
+def test_query_prints_rows_as_a_table_or_as_json_lines() -> None:
+    text = "UNWIND [2, 3] AS n RETURN n, n * $by AS m, 'x' AS t"
+    table = run("query", text, "--param", "by=10")
+    assert [line.split() for line in table.stdout.splitlines()[-3:-1]] == [
+        ["2", "20", "x"],
+        ["3", "30", "x"],
+    ]
+    assert "2 rows" in table.stderr
+    lines = run("query", text, "--param", "by=10", "--json").stdout.splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {"n": 2, "m": 20, "t": "x"},
+        {"n": 3, "m": 30, "t": "x"},
+    ]
+
+
+def test_query_reads_all_pages_up_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("Query__PageSize", "3")
+    monkeypatch.setenv("Query__MaxPageSize", "4")
+    text = "UNWIND range(1, 20) AS n RETURN n"
+    everything = run("query", text, "--json").stdout.splitlines()
+    assert [json.loads(line)["n"] for line in everything] == list(range(1, 21))
+    some = run("query", text, "--json", "--limit", "10").stdout.splitlines()
+    assert some == everything[:10]
+
+
+def test_a_wrong_query_is_told_with_its_place() -> None:
+    result = run("query", "MATCH (n RETURN n")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("twinframe: ")
+    assert result.stderr.splitlines()[-1].strip() == "^"
+
+
+@pytest.mark.parametrize("param", ["by", "=1", "by=text", "by=[1"])
+def test_a_parameter_that_is_not_name_and_json_is_refused(param: str) -> None:
+    result = run("query", "RETURN $by AS x", "--param", param)
+    assert result.exit_code == 2
+    assert "--param" in result.stderr
+
+
+def test_a_parameter_given_twice_is_refused() -> None:
+    result = run("query", "RETURN $a AS x", "--param", "a=1", "--param", "a=2")
+    assert result.exit_code == 2
+    assert "a is given twice" in result.stderr
+
+
+def test_explain_prints_the_plan_and_what_the_store_runs() -> None:
+    result = run("explain", "MATCH (t:Twin) RETURN count(t) AS n")
+    assert "Aggregate" in result.stdout
+    assert "sqlite runs:" in result.stdout
+    assert "SELECT" in result.stdout
+    document = json.loads(run("explain", "RETURN 1 AS x", "--json").stdout)
+    assert set(document) == {"plan", "pushed"}
+
+
+def test_verify_says_that_the_graph_is_sound() -> None:
+    result = run("verify")
+    assert result.exit_code == 0
+    assert "is sound" in result.stdout
+
+
+def test_verify_fails_for_a_damaged_file(tmp_path: Path) -> None:
+    assert run("verify").exit_code == 0
+    (file,) = [path for path in (tmp_path / "data").iterdir() if path.suffix == ".db"]
+    body = bytearray(file.read_bytes())
+    body[4096:] = b"\xff" * (len(body) - 4096)
+    file.write_bytes(bytes(body))
+    result = run("verify")
+    assert result.exit_code == 1
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert result.stderr.startswith("twinframe: ")
+
+
+def test_commands_of_later_steps_are_not_offered() -> None:
+    assert {"mcp", "control", "auth-server", "import", "export", "backup", "token"}.isdisjoint(
+        main.commands
+    )

@@ -1,0 +1,169 @@
+"""`twinframe serve` as a process: start, reload, drain, and an end without orphans."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SECONDS = 30.0
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for: {what}"
+        time.sleep(0.02)
+
+
+class Service:
+    """One service with its settings file and its log."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.folder = folder
+        self.config = folder / "config.json"
+        self.log = folder / "log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def configure(self, **server: Any) -> None:
+        document = {
+            "Server": {"Bind": f"127.0.0.1:{self.port}", "Workers": 2, **server},
+            "Storage": {"Sqlite": {"Directory": str(self.folder / "data")}},
+        }
+        self.config.write_text(json.dumps(document), encoding="utf-8")
+
+    def start(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "twinframe", "serve", "--config", str(self.config)],
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        wait_for(lambda: self.get("/health/ready") == 200, "the first answer")
+        return self.process
+
+    def get(self, path: str) -> int:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
+        except OSError:
+            return 0
+
+    def list_members(self) -> list[int]:
+        """The living processes of its group, zombies left out."""
+        assert self.process is not None
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
+            except OSError:
+                continue
+            if fields[2] == str(self.process.pid) and fields[0] != "Z":
+                found.append(int(stat.parent.name))
+        return found
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    made = Service(tmp_path)
+    made.configure()
+    yield made
+    if made.process is not None:
+        for member in made.list_members():
+            os.kill(member, signal.SIGKILL)
+        made.process.wait(SECONDS)
+
+
+def test_term_drains_and_ends_every_process_with_success(service: Service) -> None:
+    process = service.start()
+    assert len(service.list_members()) == 3
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(SECONDS) == 0
+    assert service.list_members() == []
+    log = service.log.read_text(encoding="utf-8")
+    assert "Traceback" not in log
+    assert all(json.loads(line)["level"] in ("info", "warning") for line in log.splitlines())
+
+
+def test_hup_takes_new_settings_and_refuses_wrong_ones(service: Service) -> None:
+    process = service.start()
+    assert service.get("/graphs/models") == 404
+    service.configure(BasePath="/graphs")
+    process.send_signal(signal.SIGHUP)
+    wait_for(lambda: service.get("/graphs/models") == 200, "the new base path")
+    service.configure(BasePath="/other", Workers=0, Bnid="x")
+    process.send_signal(signal.SIGHUP)
+    wait_for(
+        lambda: "The new settings are not taken" in service.log.read_text(encoding="utf-8"),
+        "the refusal in the log",
+    )
+    wait_for(lambda: service.get("/graphs/models") == 200, "the old base path")
+    assert process.poll() is None
+    log = service.log.read_text(encoding="utf-8")
+    assert "Did you mean Server__Bind?" in log
+
+
+def test_workers_end_when_the_arbiter_is_killed(service: Service) -> None:
+    process = service.start()
+    process.send_signal(signal.SIGKILL)
+    process.wait(SECONDS)
+    wait_for(lambda: service.list_members() == [], "the end of all workers")
+
+
+def serve(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "twinframe", "serve", *args],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def test_an_address_in_use_is_one_line_and_a_failure(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        bind = f"127.0.0.1:{taken.getsockname()[1]}"
+        result = serve(Server__Bind=bind, Storage__Sqlite__Directory=str(tmp_path))
+    assert result.returncode == 1
+    assert result.stderr == (
+        f"twinframe: Server__Bind={bind}: Address already in use. Another program listens there.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"Authentication__Enabled": "true"}, "Authentication__Enabled=true: this is not built"),
+        ({"Storage__Provider": "sqlte"}, "Did you mean 'sqlite'?"),
+        ({"Server__Wrkers": "1"}, "Did you mean Server__Workers?"),
+        ({"TWINFRAME_CONFIG": "/no/such/file.json"}, "/no/such/file.json cannot be read"),
+    ],
+)
+def test_a_start_that_cannot_be_is_one_line_and_a_failure(
+    environment: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    result = serve(**{"Storage__Sqlite__Directory": str(tmp_path), **environment})
+    assert result.returncode == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert said in result.stderr
