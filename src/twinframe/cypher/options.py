@@ -14,6 +14,7 @@ class FrontEndOptions:
     - `max_height`: highest tree that a text may become, chains like `1 + 1 + 1` and rows of
       clauses included; every later phase may therefore recurse over a tree safely. Chains of AND,
       OR, XOR, of comparisons, of labels and of UNION are balanced and hence practically free.
+    - `max_elements`: most nodes and relationships of one MATCH.
     - `max_hops`: longest variable-length pattern; a pattern that needs more is refused.
     - `vendor_hops_exclusive`: `*n..m` in the vendor's MATCH leaves out n itself.
     - `vendor_extensions`: allow what the vendor's language lacks (ORDER BY, GROUP BY, ...).
@@ -22,6 +23,7 @@ class FrontEndOptions:
     max_text_bytes: int = 64 * 1024
     max_depth: int = 64
     max_height: int = 192
+    max_elements: int = 256
     max_hops: int = 32
     vendor_hops_exclusive: bool = True
     vendor_extensions: bool = True

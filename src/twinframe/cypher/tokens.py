@@ -22,6 +22,10 @@ class TokenKind(enum.Enum):
     END = "end of the query"
 
 
+NAMES = (TokenKind.NAME, TokenKind.QUOTED)
+"""The kinds of tokens that are names. PERF: a tuple, for an enum hashes in Python."""
+
+
 @dataclass(slots=True)
 class Token:
     """One token. `key` is the upper-case word of a NAME, the text of a SYMBOL, else empty.

@@ -7,32 +7,17 @@ from typing import TYPE_CHECKING
 from twinframe.cypher.adt import ast
 from twinframe.cypher.algebra import BinaryOperator
 from twinframe.cypher.parser.cursor import Cursor
-from twinframe.cypher.tokens import TokenKind
+from twinframe.cypher.tokens import NAMES, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from twinframe.errors import QueryInvalid
 
-STRUCTURE = frozenset(
-    [
-        "SELECT",
-        "FROM",
-        "WHERE",
-        "AND",
-        "OR",
-        "NOT",
-        "IN",
-        "NIN",
-        "AS",
-        "TRUE",
-        "FALSE",
-        "NULL",
-        "GROUP",
-        "ORDER",
-        "BY",
-    ]
-)
+STRUCTURE = frozenset({
+    "SELECT", "FROM", "WHERE", "AND", "OR", "NOT", "IN", "NIN", "AS", "TRUE", "FALSE", "NULL",
+    "GROUP", "ORDER", "BY",
+})  # fmt: skip
 """Words that a path may begin with only in double brackets.
 
 NOTE: the vendor reserves more (COUNT, MAX, TOP, ...); none of those is ambiguous in a path.
@@ -48,9 +33,9 @@ _OPERATORS = {
 }
 _CONSTANTS: dict[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None}
 _ALIASES = {"STARTS_WITH": "STARTSWITH", "ENDS_WITH": "ENDSWITH"}
-_PATH_TESTS = frozenset(
-    ["IS_DEFINED", "IS_NULL", "IS_BOOL", "IS_NUMBER", "IS_STRING", "IS_OBJECT", "IS_PRIMITIVE"]
-)
+_PATH_TESTS = frozenset({
+    "IS_DEFINED", "IS_NULL", "IS_BOOL", "IS_NUMBER", "IS_STRING", "IS_OBJECT", "IS_PRIMITIVE",
+})  # fmt: skip
 _PAIR_TESTS = frozenset(["ARRAY_CONTAINS", "CONTAINS", "STARTSWITH", "ENDSWITH"])
 TESTS = _PATH_TESTS | _PAIR_TESTS | {"IS_OF_MODEL"}
 _LARGEST = (1 << 63) - 1
@@ -75,7 +60,7 @@ class ConditionParser(Cursor):
 
     def take_name(self, what: str) -> str:
         """Takes any name, `[[quoted]]` or not."""
-        if self.token.kind not in {TokenKind.NAME, TokenKind.QUOTED}:
+        if self.token.kind not in NAMES:
             raise self.mismatch(what)
         return self.advance().name
 

@@ -12,7 +12,7 @@ from twinframe.cypher.adt import ast
 from twinframe.cypher.adt.expressions import ConditionParser
 from twinframe.cypher.adt.lexer import read_tokens
 from twinframe.cypher.algebra import AggregateKind, Direction, Length, Span
-from twinframe.cypher.tokens import TokenKind
+from twinframe.cypher.tokens import NAMES, TokenKind
 
 if TYPE_CHECKING:
     from twinframe.cypher.errors import Source
@@ -164,6 +164,8 @@ class AdtParser(ConditionParser):
         twins = [self._parse_twin()]
         edges: list[ast.Edge] = []
         while self.token.key in {"-", "<"}:
+            if len(edges) * 2 > self.options.max_elements:
+                raise self.refuse_elements()
             edges.append(self._parse_edge())
             twins.append(self._parse_twin())
         return ast.Match(twins, edges, self.span_from(start))
@@ -192,7 +194,7 @@ class AdtParser(ConditionParser):
         return edge
 
     def _parse_edge_detail(self, edge: ast.Edge) -> None:
-        if self.token.kind in {TokenKind.NAME, TokenKind.QUOTED}:
+        if self.token.kind in NAMES:
             edge.alias = self.advance().name
         if self.accept(":"):
             names = [self.take_name("the name of a relationship")]

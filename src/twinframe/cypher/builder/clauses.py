@@ -8,6 +8,7 @@ from twinframe.cypher import algebra as al
 from twinframe.cypher import ast
 from twinframe.cypher.builder.patterns import PatternBuilder
 from twinframe.cypher.scope.aggregation import has_aggregate, is_group_reference
+from twinframe.cypher.scope.columns import ComputedColumns
 
 
 class ClauseBuilder(PatternBuilder):
@@ -68,9 +69,9 @@ class ClauseBuilder(PatternBuilder):
         if clause.distinct:
             root = al.Distinct(root)
         if merged:
-            self.replaced = [(item.expression, item.name) for item in clause.columns]
+            self.replaced = ComputedColumns((item.expression, item.name) for item in clause.columns)
         root = self._build_order(clause, root)
-        self.replaced = []
+        self.replaced = ComputedColumns()
         if clause.hidden:
             kept = [item.name for item in clause.columns] + clause.carried
             root = al.Project(root, tuple((name, al.Variable(name)) for name in kept))
@@ -148,9 +149,9 @@ class ClauseBuilder(PatternBuilder):
         aggregates: list[tuple[str, al.AggregateCall]],
     ) -> al.Expression:
         """The expression around the aggregates of an item; those are added to `aggregates`."""
-        self.aggregates, self.replaced = aggregates, groups
+        self.aggregates, self.replaced = aggregates, ComputedColumns(groups)
         found = self.build(item.expression)
-        self.aggregates, self.replaced = None, []
+        self.aggregates, self.replaced = None, ComputedColumns()
         return found
 
     # --- subplans
@@ -161,7 +162,7 @@ class ClauseBuilder(PatternBuilder):
     ) -> al.Expression:
         """A query or pattern inside an expression."""
         replaced, outer, aggregates = self.replaced, self._outer, self.aggregates
-        self.replaced, self._outer, self.aggregates = [], node.outer, None
+        self.replaced, self._outer, self.aggregates = ComputedColumns(), node.outer, None
         found = self._build_inner(node, al.Argument(node.outer))
         self.replaced, self._outer, self.aggregates = replaced, outer, aggregates
         return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, assert_never, overload
 from twinframe.cypher import algebra as al
 from twinframe.cypher import ast
 from twinframe.cypher.functions import FUNCTIONS_BY_NAME
-from twinframe.cypher.scope.aggregation import mentions
+from twinframe.cypher.scope.columns import ComputedColumns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,12 +19,11 @@ _EXISTS = "exists"
 class ExpressionBuilder(ABC):
     """Translates expressions.
 
-    `replaced` are (expression, variable) pairs: what an aggregating or distinct projection has
-    computed already. `aggregates` collects the aggregates met while it is a list.
+    `replaced` are the expressions that an aggregating or distinct projection has computed already. `aggregates` collects the aggregates met while it is a list.
     """
 
     def __init__(self) -> None:
-        self.replaced: list[tuple[ast.Expression, str]] = []
+        self.replaced = ComputedColumns()
         self.aggregates: list[tuple[str, al.AggregateCall]] | None = None
         self._generated = 0
 
@@ -42,10 +41,8 @@ class ExpressionBuilder(ABC):
 
     def build(self, node: ast.Expression) -> al.Expression:  # noqa: C901 -- one arm a kind of node
         """The algebra of an expression."""
-        if self.replaced:
-            for expression, name in self.replaced:
-                if expression == node:
-                    return al.Variable(name, node.span)
+        if self.replaced and (name := self.replaced.find(node)) is not None:
+            return al.Variable(name, node.span)
         match node:
             case ast.Property():
                 return al.Property(self.build(node.subject), node.key, node.span)
@@ -147,7 +144,7 @@ class ExpressionBuilder(ABC):
     def _build_call(self, node: ast.Call) -> al.Expression:
         if node.aggregate is not None:
             # NOTE: what an aggregate takes is computed before grouping: nothing is replaced in it.
-            replaced, self.replaced = self.replaced, []
+            replaced, self.replaced = self.replaced, ComputedColumns()
             arguments = self._build_all(node.arguments)
             self.replaced = replaced
             return self._collect(
@@ -176,7 +173,7 @@ class ExpressionBuilder(ABC):
             return None
         before = self.replaced
         if before:
-            self.replaced = [pair for pair in before if not mentions(pair[0], names)]
+            self.replaced = before.without(names)
         found = self.build(node)
         self.replaced = before
         return found

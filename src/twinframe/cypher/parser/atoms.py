@@ -12,7 +12,7 @@ from twinframe.cypher import ast
 from twinframe.cypher.algebra import QuantifierKind, SubplanKind
 from twinframe.cypher.functions import FUNCTIONS_BY_NAME
 from twinframe.cypher.parser.labels import LabelParser, is_label_start
-from twinframe.cypher.tokens import RESERVED, TokenKind
+from twinframe.cypher.tokens import NAMES, RESERVED, TokenKind
 
 if TYPE_CHECKING:
     pass
@@ -233,7 +233,7 @@ class AtomParser(LabelParser, ABC):
         return self._parse_call(token.name, token.start)
 
     def _binds_variable(self) -> bool:
-        return self.peek(2).kind in {TokenKind.NAME, TokenKind.QUOTED} and self.peek(3).key == "IN"
+        return self.peek(2).kind in NAMES and self.peek(3).key == "IN"
 
     def _parse_call(self, name: str, start: int) -> ast.Expression:
         self.expect("(")
@@ -319,7 +319,7 @@ class AtomParser(LabelParser, ABC):
         following = self.peek()
         if following.key == "(" and self.is_pattern_start(1):
             return self.parse_pattern_comprehension()
-        named = following.kind in {TokenKind.NAME, TokenKind.QUOTED}
+        named = following.kind in NAMES
         if named and self.peek(2).key == "=" and self.is_pattern_start(3):
             return self.parse_pattern_comprehension()
         self.expect("[")

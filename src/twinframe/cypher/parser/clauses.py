@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from twinframe.cypher import ast
 from twinframe.cypher.algebra import SubplanKind
 from twinframe.cypher.parser.patterns import SHORTEST, PatternParser
-from twinframe.cypher.tokens import READING_CLAUSES, WRITING_CLAUSES, TokenKind
+from twinframe.cypher.tokens import NAMES, READING_CLAUSES, WRITING_CLAUSES, TokenKind
 
 if TYPE_CHECKING:
     from twinframe.errors import QueryInvalid
@@ -207,7 +207,7 @@ class CypherParser(PatternParser):
     def _parse_call_subquery(self) -> ast.CallSubquery:
         token = self.advance()
         if self.token.key not in {"{", "("}:
-            name = self.token.value if self.token.kind in {TokenKind.NAME, TokenKind.QUOTED} else ""
+            name = self.token.value if self.token.kind in NAMES else ""
             raise self.source.error(
                 self.token.span,
                 "ProcedureNotFound",
@@ -252,7 +252,7 @@ class CypherParser(PatternParser):
         return query
 
     def _at_bare_pattern(self) -> bool:
-        named = self.token.kind in {TokenKind.NAME, TokenKind.QUOTED} and self.peek().key == "="
+        named = self.token.kind in NAMES and self.peek().key == "="
         return named or self.token.key == "(" or self.token.key in SHORTEST
 
     def _parse_bare_pattern(self) -> ast.Query:

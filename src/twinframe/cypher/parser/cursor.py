@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from twinframe.cypher.algebra import Span
-from twinframe.cypher.tokens import RESERVED, Token, TokenKind
+from twinframe.cypher.tokens import NAMES, RESERVED, Token, TokenKind
 
 if TYPE_CHECKING:
     from twinframe.cypher.errors import Source
@@ -75,7 +75,7 @@ class Cursor:
 
     def expect_word(self, what: str) -> Token:
         """Takes any name, keywords included."""
-        if self.token.kind in {TokenKind.QUOTED, TokenKind.NAME}:
+        if self.token.kind in NAMES:
             return self.advance()
         raise self.unexpected(what)
 
@@ -132,6 +132,13 @@ class Cursor:
             "NestedTooDeeply",
             f"nested too deeply: at most {self.options.max_height} operations may follow "
             "from one another in an expression or in a row of clauses",
+        )
+
+    def refuse_elements(self) -> QueryInvalid:
+        """The error that a pattern is too large."""
+        return self.error(
+            "TooComplex",
+            f"too large: a pattern has at most {self.options.max_elements} nodes and relationships",
         )
 
     def raise_height(self, height: int) -> None:

@@ -12,7 +12,7 @@ from twinframe.cypher.algebra import (
     LabelOr,
 )
 from twinframe.cypher.parser.cursor import Cursor
-from twinframe.cypher.tokens import TokenKind
+from twinframe.cypher.tokens import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +76,4 @@ def _balance(
 def is_label_start(cursor: Cursor) -> bool:
     """Whether a label test follows an operand (and not the colon of something else)."""
     following = cursor.peek()
-    return cursor.token.key == ":" and (
-        following.kind in {TokenKind.NAME, TokenKind.QUOTED} or following.key in {"!", "("}
-    )
+    return cursor.token.key == ":" and (following.kind in NAMES or following.key in {"!", "("})

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from twinframe.cypher import ast
 from twinframe.cypher.algebra import Direction, Length, PathKind, Span
 from twinframe.cypher.parser.expressions import ExpressionParser
-from twinframe.cypher.tokens import TokenKind
+from twinframe.cypher.tokens import NAMES, TokenKind
 
 if TYPE_CHECKING:
     from twinframe.cypher.algebra import SubplanKind
 
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
-_NAMES = frozenset({TokenKind.NAME, TokenKind.QUOTED})
 SHORTEST = {"SHORTESTPATH": PathKind.SHORTEST, "ALLSHORTESTPATHS": PathKind.ALL_SHORTEST}
 _LARGEST_BOUND = (1 << 31) - 1
 
@@ -37,7 +36,7 @@ class PatternParser(ExpressionParser):
         if self.peek(ahead).key != "(":
             return False
         inner = self.peek(ahead + 1)
-        if inner.kind in _NAMES:
+        if inner.kind in NAMES:
             if self.peek(ahead + 2).key not in {")", ":", "{"}:
                 return False
         elif inner.key not in {")", ":", "{"}:
@@ -105,16 +104,20 @@ class PatternParser(ExpressionParser):
         """The comma-separated parts of a MATCH."""
         parts = [self.parse_pattern_part()]
         height = self.height
+        count = len(parts[0].elements())
         while self.accept(","):
             parts.append(self.parse_pattern_part())
             height = max(height, self.height)
+            count += len(parts[-1].elements())
+            if count > self.options.max_elements:
+                raise self.refuse_elements()
         self.height = height
         return parts
 
     def parse_pattern_part(self) -> ast.PatternPart:
         """`[name =] chain`, or a shortest path."""
         variable = None
-        if self.token.kind in _NAMES and self.peek().key == "=":
+        if self.token.kind in NAMES and self.peek().key == "=":
             variable = self.expect_name("the name of a path")
             self.expect("=")
         if self.token.key in SHORTEST and self.peek().key == "(":
@@ -143,6 +146,8 @@ class PatternParser(ExpressionParser):
         height = self.height
         relationships: list[ast.RelationshipElement] = []
         while self.token.key in {"-", "<"}:
+            if len(relationships) * 2 > self.options.max_elements:
+                raise self.refuse_elements()
             relationships.append(self._parse_relationship())
             height = max(height, self.height)
             nodes.append(self._parse_node())
@@ -155,7 +160,7 @@ class PatternParser(ExpressionParser):
         self.height = 0
         self.expect("(", "to begin a node")
         variable = None
-        if self.token.kind in _NAMES:
+        if self.token.kind in NAMES:
             variable = self.expect_name("the variable of a node").name
         labels = self.parse_labels() if self.token.key == ":" else None
         properties = self._parse_properties()
@@ -188,7 +193,7 @@ class PatternParser(ExpressionParser):
         return element
 
     def _parse_relationship_detail(self, element: ast.RelationshipElement) -> None:
-        if self.token.kind in _NAMES:
+        if self.token.kind in NAMES:
             element.variable = self.expect_name("the variable of a relationship").name
         if self.token.key == ":":
             element.types = self.parse_labels()

@@ -1,4 +1,4 @@
-"""Which expressions of an aggregating projection are groups, and what may surround aggregates."""
+"""Looks into expressions: aggregates, mentions of variables. It judges none of them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 
+def is_aggregate(node: ast.Expression) -> bool:
+    """Whether the expression is an aggregate itself."""
+    return isinstance(node, ast.CountRows) or (
+        isinstance(node, ast.Call) and node.aggregate is not None
+    )
+
+
 def has_aggregate(node: ast.Expression) -> bool:
     """Whether an aggregate of this projection stands in the expression."""
-    if isinstance(node, ast.CountRows) or (
-        isinstance(node, ast.Call) and node.aggregate is not None
-    ):
-        return True
-    return any(has_aggregate(child) for child in find_children(node))
+    return is_aggregate(node) or any(has_aggregate(child) for child in find_children(node))
 
 
 def find_children(node: ast.Expression) -> Iterator[ast.Expression]:  # noqa: C901 -- one arm a kind
@@ -70,41 +73,6 @@ def mentions(node: ast.Expression, names: Collection[str]) -> bool:
     if isinstance(node, ast.Variable):
         return node.name in names
     return any(mentions(child, names) for child in find_children(node))
-
-
-def find_ungrouped(
-    node: ast.Expression,
-    groups: list[tuple[ast.Expression, str]],
-    local: frozenset[str] = frozenset(),
-) -> ast.Expression | None:
-    """The first variable or property outside of aggregates that has no single value in a group.
-
-    SPEC: openCypher, «ambiguous aggregation expressions»: around an aggregate only constants, and
-    variables and properties of variables that are projected as such, may stand. What a subquery or
-    pattern takes from outside must be projected under its own name.
-    """
-    if isinstance(node, ast.CountRows) or (
-        isinstance(node, ast.Call) and node.aggregate is not None
-    ):
-        return None
-    if isinstance(node, ast.Variable):
-        return None if node.name in local or _is_group(node, groups) else node
-    if is_group_reference(node) and _is_group(node, groups):
-        return None
-    if isinstance(
-        node, ast.PatternPredicate | ast.PatternComprehension | ast.ShortestPath | ast.Subquery
-    ):
-        taken = [ast.Variable(name, node.span) for name in node.outer if name not in local]
-        return next((found for found in taken if (found, found.name) not in groups), None)
-    inner = local | bound_names(node)
-    for child in find_children(node):
-        if (found := find_ungrouped(child, groups, inner)) is not None:
-            return found
-    return None
-
-
-def _is_group(node: ast.Expression, groups: list[tuple[ast.Expression, str]]) -> bool:
-    return any(expression == node for expression, _ in groups)
 
 
 def is_group_reference(node: ast.Expression) -> bool:

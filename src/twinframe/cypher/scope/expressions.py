@@ -15,8 +15,8 @@ from twinframe.cypher import static_types as t
 from twinframe.cypher.algebra import PathKind, SubplanKind
 from twinframe.cypher.errors import render_suggestion
 from twinframe.cypher.functions import FUNCTIONS_BY_NAME, Function
-from twinframe.cypher.scope.aggregation import mentions
 from twinframe.cypher.scope.bindings import Scope
+from twinframe.cypher.scope.columns import ComputedColumns
 from twinframe.cypher.scope.operators import (
     demanded_kinds,
     demanded_kinds_of_unary,
@@ -62,15 +62,15 @@ _LABELLED = UNKNOWN | {Kind.NODE, Kind.RELATIONSHIP}
 class ExpressionChecker(ABC):
     """Walks expressions within `scope`.
 
-    `projected` are (expression, column) pairs that stand for their column: what ORDER BY sees of a
-    projection that aggregates or is distinct.
+    `projected` are the expressions that stand for their column: what ORDER BY sees of a projection
+    that aggregates or is distinct.
     """
 
     def __init__(self, source: Source, parameters: Collection[str]) -> None:
         self.source = source
         self.scope = Scope()
         self.used_parameters: dict[str, None] = {}
-        self.projected: list[tuple[ast.Expression, str]] = []
+        self.projected = ComputedColumns()
         self.aggregation = Aggregation.FORBIDDEN
         self.aggregates_seen = 0
         self._parameters = parameters
@@ -97,10 +97,8 @@ class ExpressionChecker(ABC):
 
     def check(self, node: ast.Expression) -> StaticType:  # noqa: C901 -- one arm a kind of node
         """Checks an expression and everything in it; returns what is known of its value."""
-        if self.projected:
-            for expression, name in self.projected:
-                if expression == node:
-                    return self.scope.lookup(name) or t.ANY
+        if self.projected and (name := self.projected.find(node)) is not None:
+            return self.scope.lookup(name) or t.ANY
         match node:
             case ast.Variable():
                 return self._check_variable(node)
@@ -311,7 +309,7 @@ class ExpressionChecker(ABC):
         """Variables for an inner expression, in which no aggregate may stand."""
         mode, projected = self.aggregation, self.projected
         names = [name for name, _ in variables]
-        self.projected = [pair for pair in projected if not mentions(pair[0], names)]
+        self.projected = projected.without(names)
         if mode is Aggregation.ALLOWED:
             self.aggregation = Aggregation.FORBIDDEN
         with self.scope.local(variables):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from twinframe.cypher import ast
 from twinframe.cypher import static_types as t
 from twinframe.cypher.scope.bindings import Scope
+from twinframe.cypher.scope.columns import ComputedColumns
 from twinframe.cypher.scope.expressions import Aggregation, ExpressionChecker
 from twinframe.cypher.static_types import UNKNOWN, Kind, StaticType
 
@@ -87,7 +88,7 @@ class PatternChecker(ExpressionChecker):
     ) -> StaticType:
         """Checks a pattern inside an expression; only a comprehension may introduce variables."""
         outside, mode = self.scope, self.aggregation
-        before, self.projected = self.projected, []
+        before, self.projected = self.projected, ComputedColumns()
         self.scope, self.aggregation = Scope(outer=outside), Aggregation.FORBIDDEN
         result = t.ANY
         if isinstance(node, ast.PatternComprehension):
