@@ -47,7 +47,7 @@ def _compile_count(term: Term, distinct: bool) -> Term:
 
 def _compile_sum(term: Term, distinct: bool) -> Term:
     if term.kinds == k.NULL:
-        return Term(k.INTEGER, "0")
+        return Term(k.INTEGER, "count(NULL)")
     word = "DISTINCT " if distinct else ""
     value = read_as(term, k.NUMBER, "sum()")
     # NOTE: the sum of nothing is the integer 0.
@@ -56,7 +56,7 @@ def _compile_sum(term: Term, distinct: bool) -> Term:
 
 def _compile_average(term: Term, distinct: bool) -> Term:
     if term.kinds == k.NULL:
-        return Term(k.NULL, "NULL")
+        return Term(k.NULL, "max(NULL)")
     word = "DISTINCT " if distinct else ""
     value = read_as(term, k.NUMBER, "avg()")
     return Term(k.FLOAT | k.NULL, f"avg({word}{value})")
@@ -67,7 +67,7 @@ def _compile_extreme(term: Term, kind: AggregateKind) -> Term:
     known = term.kinds & ~k.NULL
     name = kind.value
     if not known:
-        return Term(k.NULL, "NULL")
+        return Term(k.NULL, "max(NULL)")
     if known & _ENTITIES or known in (k.LIST, k.MAP):
         raise CannotRun(f"The aggregate {name}() over a {k.render_kinds(known)}.")
     if not known & ~k.NUMBER or known in (k.STRING, k.BOOLEAN):
@@ -90,7 +90,7 @@ def _compile_extreme(term: Term, kind: AggregateKind) -> Term:
 
 def _compile_collect(term: Term, distinct: bool, order_by: Sequence[str]) -> Term:
     if term.kinds == k.NULL:
-        return Term(k.LIST, "'[]'")
+        return Term(k.LIST, "json_group_array(1) FILTER (WHERE 0)")
     if term.kinds & k.FLOAT and not term.finite:
         raise CannotRun("collect() of computed floats.")
     if term.kinds & k.LIST and term.elements & _ENTITIES:

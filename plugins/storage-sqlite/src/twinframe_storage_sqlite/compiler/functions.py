@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from twinframe.cypher.algebra import FunctionCall, Literal, Property, Subscript
+from twinframe.cypher.algebra import FunctionCall, Literal, Parameter, Property, Subscript, Variable
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import read_as
@@ -31,6 +31,8 @@ TESTS = frozenset(
 )
 """Functions whose result is a truth value."""
 
+_HARMLESS = (Literal, Parameter, Property, Subscript, Variable)
+
 _TYPE_TESTS = {
     "is_bool": (k.BOOLEAN,),
     "is_number": (k.NUMBER,),
@@ -54,6 +56,9 @@ def compile_test(
 
 def _compile_certain(call: FunctionCall, term: Term) -> str:
     """SQL of a test that is never null: 1, or 0 or NULL for false."""
+    if not isinstance(call.arguments[0], _HARMLESS):
+        # NOTE: a test that the kind alone decides would leave out the argument's own errors.
+        raise CannotRun(f"{call.name}() of a computed value.")
     # NOTE: only a member can be present and null; its tag tells.
     is_member = isinstance(call.arguments[0], Property | Subscript) and term.tag is not None
     match call.name:
@@ -121,8 +126,10 @@ def _compile_size(arguments: Sequence[Term]) -> Term:
     nullable = term.kinds & k.NULL
     if not term.kinds & ~(k.LIST | k.NULL):
         return Term(k.INTEGER | nullable, f"json_array_length({term.value})")
-    if term.kinds & (k.LIST | k.MAP):
-        raise CannotRun("size() of a value that may be a list or a string.")
+    if term.tag is not None and term.kinds & k.LIST:
+        array = f"CASE WHEN {term.tag} = 'array' THEN json_array_length({term.value})"
+        text = Term(k.JSON & ~k.LIST, term.value, tag=term.tag)
+        return Term(k.INTEGER | nullable, f"({array} ELSE {_compile_size([text]).value} END)")
     value = read_as(term, k.STRING, "size()")
     # NOTE: `length` of a text ends at a NUL character.
     trap = render_trap("size of a string with NUL characters")

@@ -158,8 +158,9 @@ class PlanCompiler:
         select.group_by = [_render_group_key(term) for term in keys]
         select.order_by = []
         select.scope = scope
-        if any(term.kinds & (k.NODE | k.RELATIONSHIP) for term in keys):
-            # PERF: what a group needs of a node is read once a group, not once a row.
+        # NOTE: without keys only an aggregate in the columns makes SQL see one group; it may go.
+        # PERF: what a group needs of a node is read once a group, not once a row.
+        if not keys or any(term.kinds & (k.NODE | k.RELATIONSHIP) for term in keys):
             return select.build_wrapped()
         return select
 
@@ -233,8 +234,6 @@ class PlanCompiler:
     def _compile_subplan(self, subplan: Subplan, outer: Select) -> Term:
         select = self.compile(subplan.plan, outer)
         if subplan.kind is SubplanKind.EXISTS:
-            if select.group_by == []:
-                select = select.build_wrapped()
             return Term(k.BOOLEAN, f"EXISTS ({select.render(['1'])})")
         if not select.is_open:
             select = select.build_wrapped()

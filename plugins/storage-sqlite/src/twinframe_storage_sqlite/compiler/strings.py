@@ -29,19 +29,15 @@ def compile_string_test(
         word = "AND" if wanted else "OR"
         test = f"({left.value} {lower} {right.value} {word} {left.value} {upper} {end})"
     else:
-        test = _render_prefix(left.value, right.value, wanted=wanted)
+        test = f"instr({left.value}, {right.value}) {'=' if wanted else '<>'} 1"
     return render_all(test, *checks)
 
 
-def _render_prefix(value: str, prefix: str, *, wanted: bool) -> str:
-    # NOTE: `substr` of a text ends at a NUL character, of a blob it does not.
-    start = f"substr(CAST({value} AS BLOB), 1, octet_length({prefix}))"
-    return f"{start} {'=' if wanted else '<>'} CAST({prefix} AS BLOB)"
-
-
 def _render_suffix(value: str, suffix: str, *, wanted: bool) -> str:
-    position = f"octet_length({value}) - octet_length({suffix})"
-    end = f"substr(CAST({value} AS BLOB), {position} + 1)"
+    # NOTE: `substr` of a text ends at a NUL character, of a blob it does not; of an empty blob it
+    # is NULL.
+    end = f"substr(CAST({value} AS BLOB), -octet_length({suffix}))"
+    lengths = f"octet_length({value}) {'>=' if wanted else '<'} octet_length({suffix})"
     if wanted:
-        return f"({position} >= 0 AND {end} = CAST({suffix} AS BLOB))"
-    return f"({position} < 0 OR {end} <> CAST({suffix} AS BLOB))"
+        return f"({lengths} AND ({suffix} = '' OR {end} = CAST({suffix} AS BLOB)))"
+    return f"({lengths} OR ({suffix} <> '' AND {end} <> CAST({suffix} AS BLOB)))"
