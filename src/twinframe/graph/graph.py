@@ -6,22 +6,31 @@ from twinframe.graph.components import Components
 from twinframe.graph.context import GraphContext
 from twinframe.graph.models import Models
 from twinframe.graph.ports import StoreRunner
+from twinframe.graph.queries import Queries
 from twinframe.graph.relationships import Relationships
 from twinframe.graph.telemetry import Telemetry
 from twinframe.graph.twins import Twins
 from twinframe.model.clock import Clock, read_clock
 from twinframe.settings import Settings
+from twinframe.storage.base import QueryEngine
 
 
 class Graph:
     """What the edges (REST, MCP) call. Documents in are parsed JSON, documents out JSON text."""
 
     def __init__(
-        self, runner: StoreRunner, settings: Settings, *, clock: Clock = read_clock
+        self,
+        runner: StoreRunner,
+        settings: Settings,
+        *,
+        engine: QueryEngine | None = None,
+        clock: Clock = read_clock,
     ) -> None:
+        """`engine` is the store's own query engine; without one the evaluator runs all queries."""
         context = GraphContext(runner, settings, clock)
         self.twins = Twins(context)
         self.components = Components(context, self.twins)
         self.relationships = Relationships(context)
         self.models = Models(context)
         self.telemetry = Telemetry(context)
+        self.queries = Queries(context, engine)

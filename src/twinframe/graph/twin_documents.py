@@ -97,8 +97,11 @@ def build_part(name: str, value: JsonValue, now: str) -> JsonValue:
 def order_members(document: JsonObject, parts: Collection[str]) -> JsonObject:
     """The document with its members in the stored order."""
     names = [name for name in document if name not in _SYSTEM]
-    ordered = [ID, ETAG, *(x for x in names if x not in parts), *(x for x in names if x in parts)]
-    return {name: document[name] for name in (*ordered, METADATA)}
+    ordered = {name: document[name] for name in (ID, ETAG, *(x for x in names if x not in parts))}
+    for name in names:
+        if name in parts:
+            ordered[name] = _order_part(document[name])
+    return {**ordered, METADATA: document[METADATA]}
 
 
 def list_parts(document: Mapping[str, JsonValue]) -> frozenset[str]:
@@ -110,6 +113,13 @@ def list_parts(document: Mapping[str, JsonValue]) -> frozenset[str]:
 def is_source_time(value: JsonValue) -> bool:
     """Whether it is an ISO 8601 date and time with a zone."""
     return isinstance(value, str) and _SOURCE_TIME.fullmatch(value) is not None
+
+
+def _order_part(part: JsonValue) -> JsonValue:
+    if not isinstance(part, dict) or METADATA not in part:
+        return part
+    contents = {name: value for name, value in part.items() if name != METADATA}
+    return {**contents, METADATA: part[METADATA]}
 
 
 def _build_entries(

@@ -1,0 +1,110 @@
+"""A graph with the models of a small building, over each store that is installed."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Coroutine, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import orjson
+import pytest
+
+from twinframe.graph import Graph
+from twinframe.model.clock import render_update_time
+from twinframe.settings import Settings
+from twinframe.storage.base import GraphStore
+from twinframe.storage.memory import MemoryStore
+from twinframe.testing.factories import ROOM, build_building_interfaces, build_twin_document
+from twinframe.testing.inline_runner import InlineRunner
+
+T = TypeVar("T")
+START = 1_706_702_400_000_000_000
+
+
+class World:
+    """A graph, its store, and a clock that moves on by a second each time it is read."""
+
+    def __init__(self, store: GraphStore, settings: Settings) -> None:
+        self.store = store
+        self.settings = settings
+        self._seconds = itertools.count()
+        self.now = START
+        self.graph = Graph(InlineRunner(store), settings, clock=self.read_clock)
+
+    def read_clock(self) -> int:
+        self.now = START + next(self._seconds) * 1_000_000_000
+        return self.now
+
+    def do(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run(coroutine)
+
+    def stamp(self) -> str:
+        """The time that the last write gave."""
+        return render_update_time(self.now)
+
+    def put(self, twin_id: str, model: str = ROOM, **members: Any) -> dict[str, Any]:
+        stored = self.do(
+            self.graph.twins.put_twin(twin_id, build_twin_document(model, **members), None)
+        )
+        return self.load(stored.body)
+
+    def read(self, twin_id: str) -> dict[str, Any]:
+        stored = self.do(self.graph.twins.read_twin(twin_id))
+        document = self.load(stored.body)
+        assert document["$etag"] == stored.etag
+        return document
+
+    def patch(self, twin_id: str, *operations: Any, if_match: str | None = None) -> dict[str, Any]:
+        etag = self.do(self.graph.twins.patch_twin(twin_id, list(operations), if_match))
+        document = self.read(twin_id)
+        assert document["$etag"] == etag
+        return document
+
+    def relate(
+        self, source: str, relationship_id: str, target: str, name: str = "relatedTo", **more: Any
+    ) -> dict[str, Any]:
+        body = {"$relationshipName": name, "$targetId": target, **more}
+        return self.load(
+            self.do(
+                self.graph.relationships.put_relationship(source, relationship_id, body, None)
+            ).body
+        )
+
+    @staticmethod
+    def load(body: bytes) -> dict[str, Any]:
+        return cast("dict[str, Any]", orjson.loads(body))
+
+
+def build_sqlite(place: Path) -> GraphStore:
+    """A SQLite store, imported by name: the core's tests may run without the plugin."""
+    reason = "pip install twinframe-storage-sqlite to run the use cases over SQLite"
+    pytest.importorskip("twinframe_storage_sqlite", reason=reason)
+    settings = import_module("twinframe_storage_sqlite.settings").SqliteSettings
+    store = import_module("twinframe_storage_sqlite.store").SqliteGraphStore
+    return cast("GraphStore", store(settings(directory=str(place)), "graph"))
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore]:
+    """An open, empty store, sound at the end."""
+    store = MemoryStore() if request.param == "memory" else build_sqlite(tmp_path)
+    store.open()
+    yield store
+    assert list(store.verify()) == []
+    store.close()
+
+
+@pytest.fixture
+def empty(store: GraphStore) -> World:
+    """A graph without models."""
+    return World(store, Settings())
+
+
+@pytest.fixture
+def world(empty: World) -> World:
+    """A graph with the building's models."""
+    empty.do(empty.graph.models.create_models(cast("Any", build_building_interfaces())))
+    return empty
