@@ -49,6 +49,9 @@ class _Aggregation:
     def result(self) -> Value:
         return self._accumulator.result()
 
+    def count_held(self) -> int:
+        return self._accumulator.count_held() + len(self._seen or ())
+
     def _has_seen(self, value: Value, run: Run) -> bool:
         assert self._seen is not None  # noqa: S101  # asked for distinct calls only
         key = build_equivalence_key(value)
@@ -68,6 +71,9 @@ class _Group:
         for aggregation in self.aggregations:
             aggregation.add(row, run)
 
+    def count_held(self) -> int:
+        return sum(one.count_held() for one in self.aggregations)
+
     def finish(self) -> Row:
         return (*self.keys, *(one.result() for one in self.aggregations))
 
@@ -83,9 +89,11 @@ def compile_groups(
         groups = _collect_groups(run, rows, keys, calls)
         if not groups and not keys:
             yield _build_group((), calls).finish()
-        for one in groups.values():
-            yield one.finish()
-        run.budget.release(len(groups))
+        try:
+            for one in groups.values():
+                yield one.finish()
+        finally:
+            run.budget.release(sum(1 + one.count_held() for one in groups.values()))
 
     return group
 

@@ -227,13 +227,16 @@ def _compile_distinct(source: CompiledPlan) -> CompiledPlan:
 
 def _keep_distinct(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
     seen: set[Hashable] = set()
-    for row in rows:
-        run.budget.tick()
-        key = tuple([build_equivalence_key(value) for value in row])
-        if key not in seen:
-            run.budget.hold()
-            seen.add(key)
-            yield row
+    try:
+        for row in rows:
+            run.budget.tick()
+            key = tuple([build_equivalence_key(value) for value in row])
+            if key not in seen:
+                run.budget.hold()
+                seen.add(key)
+                yield row
+    finally:
+        run.budget.release(len(seen))
 
 
 def _compile_sort(operator: Sort, source: CompiledPlan, most: Evaluate | None) -> CompiledPlan:
@@ -265,8 +268,10 @@ def _sort_all(run: Run, rows: Iterator[Row], keys: _Keys) -> Iterator[Row]:
     for evaluate, descending in reversed(keys):
         # NOTE: the sort is stable, also in reverse: earlier keys keep the order of later ones.
         held.sort(key=lambda row: build_order_key(evaluate(row, run)), reverse=descending)
-    yield from held
-    run.budget.release(len(held))
+    try:
+        yield from held
+    finally:
+        run.budget.release(len(held))
 
 
 class _Descending:

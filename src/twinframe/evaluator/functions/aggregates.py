@@ -31,6 +31,10 @@ class Accumulator(ABC):
     def result(self) -> Value:
         """The aggregate of what was taken."""
 
+    def count_held(self) -> int:
+        """How many values it keeps, all of which it has told the budget."""
+        return 0
+
 
 class Count(Accumulator):
     """`count(x)` and `count(*)`."""
@@ -141,6 +145,9 @@ class Collect(Accumulator):
         run.budget.hold()
         self._items.append(value)
 
+    def count_held(self) -> int:
+        return len(self._items)
+
     def result(self) -> Value:
         return self._items
 
@@ -201,6 +208,9 @@ class Percentile(Accumulator):
             raise build_argument_type_error(self._name, value, "Numbers")
         run.budget.hold()
         self._numbers.append(value)
+
+    def count_held(self) -> int:
+        return len(self._numbers)
 
     def result(self) -> Value:
         if not self._numbers:
