@@ -145,6 +145,30 @@ def test_listings_are_read_in_index_order_without_sorting(
     assert not [step for step in plan if "TEMP B-TREE" in step or step.startswith("SCAN")]
 
 
+def test_a_statement_is_planned_once_whatever_values_it_is_run_with(
+    session: SqliteSession,
+) -> None:
+    planned = []
+
+    def note(*action: object) -> int:
+        planned.append(action)
+        return apsw.SQLITE_OK
+
+    session.connection.authorizer = note  # asked while planning only
+    session.read_incoming("a", after=None, limit=1)
+    session.read_twin_model("a")
+    session.read_relationships("a", name="b", after="c", limit=1)
+    session.read_relationships("a", name=None, after="c", limit=1)
+    once = len(planned)
+    for limit in range(3):
+        session.read_incoming("b", after="1.2.x", limit=limit)
+        session.read_twin_model("b")
+        session.read_relationships("b", name="c", after=None, limit=limit)
+        session.read_relationships("b", name=None, after="d", limit=limit)
+    assert once > 0
+    assert len(planned) == once
+
+
 def test_hops_of_more_origins_than_one_statement_takes_are_all_found(
     store: SqliteGraphStore, session: SqliteSession
 ) -> None:
