@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import environ
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ import click
 from twinframe.app.installation import load_installation
 from twinframe.app.preflight import find_problems, list_warnings
 from twinframe.cli.console import config_option, write_problems
+from twinframe.settings.sources import find_near_misses
 
 
 @click.command()
@@ -20,7 +22,7 @@ def check(config: Path | None) -> None:
     """
     installation = load_installation(config)
     problems = list(find_problems(installation, everything=True))
-    for warning in list_warnings(installation.settings):
+    for warning in (*list_warnings(installation.settings), *find_near_misses(environ)):
         click.echo(f"warning: {warning}", err=True)
     if problems:
         write_problems(problems)

@@ -26,7 +26,9 @@ param_option = click.option(
 @click.command()
 @click.argument("text")
 @param_option
-@click.option("--limit", type=click.IntRange(min=1), help="Print at most so many rows.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="Print at most so many rows."
+)
 @config_option
 @json_option
 def query(

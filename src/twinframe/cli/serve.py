@@ -102,7 +102,7 @@ def build_gunicorn_settings(installation: Installation) -> dict[str, object]:
         "graceful_timeout": max(1, round(server.graceful_timeout)),
         "keepalive": max(1, round(server.idle_timeout)),
         "control_socket_disable": True,
-        "umask": 0o077,
+        "umask": 0o007,  # a socket in the file system is for its owner and group
     }
     if Path("/dev/shm").is_dir():  # noqa: S108  (the heartbeat file, named by gunicorn itself)
         # NOTE: on a disk, a stalled disk would look like a frozen worker.

@@ -191,6 +191,19 @@ class Reading:
         self.problems.append(ErrorDetail(code, message))
 
 
+def find_near_misses(environ: Mapping[str, str]) -> list[str]:
+    """Keys that are passed over though they look like ours, with what was probably meant."""
+    sections = [key.name for key in read_keys(Settings).values()]
+    found = []
+    for variable in sorted(environ):
+        first, parts, rest = variable.partition("__")
+        if not (first and parts and rest) or first.casefold() in read_keys(Settings):
+            continue
+        if nearest := find_nearest(first, sections):
+            found.append(f"{variable} is passed over. Did you mean {nearest}__{rest}?")
+    return found
+
+
 def render_section_name(plugin: str, suffix: str) -> str:
     """The name under which the settings of `plugin` stand: `sqlite` -> `Sqlite`."""
     return plugin[:1].upper() + plugin[1:] + suffix

@@ -9,6 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from twinframe.cli import main
+from twinframe.cli.demo import build_url
+from twinframe.cli.reference import render_commands_page
+from twinframe.errors import ConfigurationError
+from twinframe.settings import ServerSettings, TlsSettings
 
 
 @pytest.fixture(autouse=True)
@@ -170,3 +174,38 @@ def test_commands_of_later_steps_are_not_offered() -> None:
     assert {"mcp", "control", "auth-server", "import", "export", "backup", "token"}.isdisjoint(
         main.commands
     )
+
+
+def test_every_command_has_its_place_on_the_committed_page() -> None:
+    page = Path(__file__).parents[3] / "docs/reference/commands.md"
+    text = page.read_text(encoding="utf-8")
+    assert text == render_commands_page(), "run: make docs"
+    assert all(f"\n## {name}\n" in text for name in main.commands)
+
+
+def test_check_points_at_environment_keys_that_almost_name_a_section(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("Sever__Bind", "0.0.0.0:80")
+    result = run("check")
+    assert result.exit_code == 0
+    assert "warning: Sever__Bind is passed over. Did you mean Server__Bind?" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("bind", "url"),
+    [
+        ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("0.0.0.0:81", "http://127.0.0.1:81"),
+        ("[::]:81", "http://[::1]:81"),
+    ],
+)
+def test_the_demo_knows_where_its_service_is(bind: str, url: str) -> None:
+    assert build_url(ServerSettings(bind=bind)) == url
+
+
+def test_the_demo_refuses_what_its_client_cannot_reach() -> None:
+    tls = TlsSettings(certificate="chain.pem", key="key.pem")
+    for server in (ServerSettings(tls=tls), ServerSettings(bind="unix:/run/x")):
+        with pytest.raises(ConfigurationError, match="plain HTTP to a port"):
+            build_url(server)

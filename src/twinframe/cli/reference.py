@@ -1,0 +1,40 @@
+"""The commands as text: the reference page. It runs none of them."""
+
+from __future__ import annotations
+
+import inspect
+
+import click
+
+from twinframe.cli.main import main
+
+
+def render_commands_page() -> str:
+    """The page `docs/reference/commands.md`."""
+    parts = [_INTRODUCTION]
+    for name, command in main.commands.items():
+        parts += _render_command(name, command)
+    return "\n".join(parts)
+
+
+def _render_command(name: str, command: click.Command) -> list[str]:
+    arguments = [p for p in command.params if isinstance(p, click.Argument)]
+    options = [p for p in command.params if isinstance(p, click.Option)]
+    usage = " ".join(["twinframe", name, "[OPTIONS]", *((p.name or "").upper() for p in arguments)])
+    lines = [f"## {name}", "", "```", usage, "```", "", inspect.cleandoc(command.help or ""), ""]
+    lines += ["| option | meaning |", "| --- | --- |"]
+    for option in options:
+        value = "" if option.is_flag else f" {option.metavar or option.type.name.upper()}"
+        lines.append(f"| `{', '.join(option.opts)}{value}` | {option.help or ''} |")
+    return [*lines, ""]
+
+
+_INTRODUCTION = """# Commands
+
+This page is generated from the commands; do not edit it.
+
+`twinframe COMMAND` and `python -m twinframe COMMAND` are the same. Every command takes the
+[settings](settings.md) from `--config FILE`, the file that `TWINFRAME_CONFIG` names, and the
+environment. What is wrong goes to standard error, one line each, and the exit code is 1; a command
+called in a wrong way ends with 2.
+"""
