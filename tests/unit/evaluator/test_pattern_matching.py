@@ -283,7 +283,7 @@ CROSSINGS = st.lists(
         st.sampled_from(VARIABLES),
         st.sampled_from(["->", "<-", "--"]),
         st.sampled_from([(), ("t",)]),
-        st.sampled_from([None, None, (1, 2), (0, 1), (2, 3)]),
+        st.sampled_from([None, None, (1, 2), (0, 1), (2, 3), (0, 0), (2, 1)]),
     ),
     min_size=1,
     max_size=3,

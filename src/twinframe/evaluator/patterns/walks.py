@@ -41,8 +41,10 @@ class Walker:
         budget = self.run.budget
         if self.length.minimum == 0:
             yield (), origin
-        stack: list[list[Walk]] = [[((), origin)]]
-        budget.hold()
+        stack: list[list[Walk]] = []
+        if self.length.maximum != 0:
+            stack.append([((), origin)])
+            budget.hold()
         while stack:
             batch = stack.pop()
             opened: list[Walk] = []
