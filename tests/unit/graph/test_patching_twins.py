@@ -222,7 +222,7 @@ def test_more_operations_than_allowed_are_refused(world: Any, room: Any) -> None
     assert world.read("r") == room
 
 
-# --- source times ----------------------------------------------------------------------------------
+# --- source times --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("verb", ["add", "replace"])
@@ -306,7 +306,7 @@ def test_a_twin_is_found_by_its_new_model(world: Any) -> None:
     assert page.rows == (b'{"id":"s"}',)
 
 
-# --- preconditions ---------------------------------------------------------------------------------
+# --- preconditions -------------------------------------------------------------------------------
 
 
 def test_a_missing_twin_is_not_found(world: Any) -> None:
@@ -353,7 +353,7 @@ def test_of_racing_patches_with_one_etag_exactly_one_wins(world: Any, room: Any)
     async def race() -> list[object]:
         runner = StoreRunner(world.store, world.settings.storage)
         twins = Graph(runner, world.settings).twins
-        patches = [[op("add", "/temperature", value)] for value in range(16)]
+        patches: list[Any] = [[op("add", "/temperature", value)] for value in range(16)]
         outcomes = await asyncio.gather(
             *(twins.patch_twin("r", patch, room["$etag"]) for patch in patches),
             return_exceptions=True,
@@ -369,7 +369,7 @@ def test_of_racing_patches_with_one_etag_exactly_one_wins(world: Any, room: Any)
     assert won == [(twin["temperature"], twin["$etag"])]
 
 
-# --- deleting ----------------------------------------------------------------------------------------
+# --- deleting ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("twin_id", ["r", "s"])

@@ -217,7 +217,7 @@ def test_a_document_beyond_the_limit_is_refused(store: GraphStore, world: Any) -
     assert small.read("r1")["name"] == "x" * 500
 
 
-# --- preconditions -----------------------------------------------------------------------------
+# --- preconditions -------------------------------------------------------------------------------
 
 
 def test_if_none_match_creates_what_is_missing_and_refuses_what_is_there(world: Any) -> None:
@@ -242,7 +242,7 @@ def test_the_precondition_is_told_before_the_document(world: Any) -> None:
         world.do(world.graph.twins.put_twin("s", {"x": 1, "$metadata": {"$model": SENSOR}}, "*"))
 
 
-# --- decommissioned and deleted models ------------------------------------------------------------
+# --- decommissioned and deleted models -----------------------------------------------------------
 
 
 def test_a_decommissioned_model_takes_no_new_twins(world: Any) -> None:

@@ -218,14 +218,14 @@ def test_properties_are_checked_against_the_model(ends: Any, more: dict[str, Any
 
 def test_more_than_the_models_multiplicity_is_accepted(ends: Any) -> None:
     model = "dtmi:com:example:Single;1"
-    relationship = {"@type": "Relationship", "name": "one", "maxMultiplicity": 1}
+    relationship: Any = {"@type": "Relationship", "name": "one", "maxMultiplicity": 1}
     ends.do(ends.graph.models.create_models([build_interface(model, [relationship])]))
     ends.put("single", model)
     for n in range(3):
         ends.relate("single", str(n), "a", "one")
 
 
-# --- preconditions ---------------------------------------------------------------------------------
+# --- preconditions -------------------------------------------------------------------------------
 
 
 def test_if_none_match_creates_what_is_missing_and_refuses_what_is_there(ends: Any) -> None:
@@ -270,7 +270,7 @@ def test_what_is_missing_is_told_apart(ends: Any) -> None:
             ends.do(relationships.delete_relationship(source, "none", OTHER_ETAG))
 
 
-# --- patches ----------------------------------------------------------------------------------------
+# --- patches -------------------------------------------------------------------------------------
 
 
 def test_an_empty_patch_gives_a_new_etag(ends: Any) -> None:
@@ -321,7 +321,7 @@ def test_a_patched_property_is_checked_against_the_model(ends: Any) -> None:
 
 def test_a_relationship_that_left_the_model_is_not_edited(ends: Any) -> None:
     model = "dtmi:com:example:Edge;1"
-    relationship = {
+    relationship: Any = {
         "@type": "Relationship",
         "name": "old",
         "properties": [build_property("p", "integer")],
@@ -340,7 +340,7 @@ def test_a_relationship_that_left_the_model_is_not_edited(ends: Any) -> None:
     ends.do(ends.graph.relationships.delete_relationship("e", "r"))
 
 
-# --- lists -------------------------------------------------------------------------------------------
+# --- lists ---------------------------------------------------------------------------------------
 
 
 def walk(world: Any, call: Any, size: int | None) -> list[Any]:
