@@ -54,9 +54,9 @@ def _compile_entity_member(subject: Term, known: int, key: str) -> Term:
 
 
 def _compile_model(subject: Term, document: str) -> Term:
-    value = build_member(Member(document, ("$metadata", "$model"))).value
     alias, _, column = document.partition(".")
     # NOTE: only a twin's own document has its model in a column; a map that looks alike has not.
     if column != "document" or not alias.startswith("n"):
         return build_nested(subject, "$model")
+    value = f"(SELECT i.dtmi FROM interface AS i WHERE i.id = {alias}.model)"
     return Term(k.STRING | k.NULL, value, lookup=Lookup(f"{alias}.model", _INTERFACE_BY_ID))

@@ -185,6 +185,7 @@ class PlanCompiler:
             side.ctes = []
             arms.append(side.render(columns or ["1"]))
         select.join(f"({' UNION ALL '.join(arms)}) AS {alias}")
+        select.is_driven = True
         for i, name in enumerate(names):
             select.scope[name] = build_column(merged[name], f"{alias}.c{i}", select)
         return select if operator.all else self._build_distinct(select)
@@ -273,9 +274,11 @@ def _build_element(items: Term, alias: str, select: Select) -> Term:
 
 
 def _render_group_key(term: Term) -> str:
+    if term.lookup is not None:
+        return term.lookup.column
     if term.kinds & k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
         return term.value  # row ids: the text is the list
-    return render_key(term)
+    return render_key(term, comparable=False)
 
 
 def _merge(left: Term, right: Term) -> Term:

@@ -78,8 +78,8 @@ class PatternCompiler:
         self._check_paths()
         fixed = [each for each in self._pattern.relationships if each.length is None]
         walks = [each for each in self._pattern.relationships if each.length is not None]
-        for each in sorted(fixed, key=lambda one: one.direction is Direction.BOTH):
-            self._join_relationship(each)
+        while fixed:
+            fixed.remove(self._join_relationship(min(fixed, key=self._find_rank)))
         reached = {name for each in walks for name in (each.left, each.right)}
         for name in self._nodes:
             if name not in reached or name in self.select.scope:
@@ -148,7 +148,12 @@ class PatternCompiler:
 
     # --- relationships --------------------------------------------------------------------------
 
-    def _join_relationship(self, pattern: RelationshipPattern) -> None:
+    def _find_rank(self, pattern: RelationshipPattern) -> int:
+        """What to join first: what hangs on bound nodes, and ends that are columns."""
+        connected = pattern.left in self.select.scope or pattern.right in self.select.scope
+        return (not connected) + 2 * (pattern.direction is Direction.BOTH)
+
+    def _join_relationship(self, pattern: RelationshipPattern) -> RelationshipPattern:
         bound = self.select.scope.get(pattern.variable)
         if bound is not None and bound.kinds & ~k.NULL != k.RELATIONSHIP:
             raise CannotRun(f"A pattern on {pattern.variable}, which may be no relationship.")
@@ -170,6 +175,7 @@ class PatternCompiler:
             self.select.add_condition(render_types(alias, pattern.types, self.select))
         self._restrict_members(term, pattern.properties)
         self._keep_apart(row, frozenset(pattern.types))
+        return pattern
 
     def _keep_apart(self, row: str, types: frozenset[str]) -> None:
         for other in self._crossed:

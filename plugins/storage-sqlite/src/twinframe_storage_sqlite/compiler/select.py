@@ -67,6 +67,7 @@ class Select:
         self.page: Page | None = None
         self.scope: dict[str, Term] = dict(outer or {})
         self.scanned: dict[int, str] = {}
+        self.is_driven = False
         self._tables: dict[tuple[int, str], str] = {}
         self._refined: dict[str, int] = {}
         self._optional: set[str] = set()
@@ -81,7 +82,9 @@ class Select:
             self.sources.append(source)
             self.conditions += on
             return
-        word = "LEFT JOIN" if optional else "JOIN"
+        # PERF: SQLite does not know how few rows a derived table has, and would rather scan all
+        # twins: after one the order of the joins is ours.
+        word = "LEFT JOIN" if optional else "CROSS JOIN" if self.is_driven else "JOIN"
         condition = f" ON {' AND '.join(on)}" if on else ""
         self.sources.append(f"{word} {source}{condition}")
 
@@ -175,6 +178,7 @@ class Select:
             expression, word, rest = _split_order(key)
             columns.append(f"{expression} AS s{i}")
             outer.order_by.append(f"{alias}.s{i}{word}{rest}")
+        outer.is_driven = True
         outer.ctes, self.ctes = self.ctes, []
         outer.join(f"({self.render(columns or ['1'])}) AS {alias}")
         for i, name in enumerate(kept):

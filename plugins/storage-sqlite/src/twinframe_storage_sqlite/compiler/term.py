@@ -149,15 +149,15 @@ _TAGS = {
 }
 
 
-def render_key(term: Term, *, nested: str | None = None) -> str:
+def render_key(term: Term, *, nested: str | None = None, comparable: bool = True) -> str:
     """SQL that is equal for equivalent values and differs for others; NULL for null.
 
     Booleans become blobs, since SQLite's own are integers. Lists and maps have no such key: they
-    are a trap, or the SQL `nested`.
+    are a trap, or the SQL `nested`. Keys of other terms may be compared with it if `comparable`.
     """
-    # NOTE: the `+` takes away a column's affinity, which would turn '1' and 1 into one.
     if term.tag is None and not term.kinds & (k.LIST | k.MAP | k.BOOLEAN):
-        return f"+{term.value}"
+        # NOTE: the `+` takes away a column's affinity, which would turn '1' and 1 into one.
+        return f"+{term.value}" if comparable else term.value
     if term.tag is None and term.kinds & k.BOOLEAN:
         return f"CASE {term.value} WHEN 1 THEN x'01' WHEN 0 THEN x'00' END"
     other = nested or render_trap("grouping or comparing lists or maps")

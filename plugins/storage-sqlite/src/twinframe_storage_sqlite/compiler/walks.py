@@ -90,6 +90,7 @@ def compile_walk(
         arms.append(_compile_step(seed, walk, table, (near, far), needs_list, expressions))
     after.ctes.append(f"{table}({','.join(columns)}) AS ({' UNION ALL '.join(arms)})")
     after.join(table)
+    after.is_driven = True
     for i, name in enumerate(walk.kept):
         after.scope[name] = build_column(seed.refine(seed.scope[name]), f"{table}.c{i}", after)
     if walk.length.minimum > 0:
