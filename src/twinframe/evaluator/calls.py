@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
+from twinframe.cypher.functions import FUNCTIONS_BY_NAME
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.functions import FUNCTIONS
 from twinframe.evaluator.run import Evaluate, Row, Run
@@ -41,9 +42,7 @@ def compile_call(
 def _compile_plain(name: str, arguments: Sequence[Evaluate]) -> Evaluate:
     function = FUNCTIONS.get(name)
     if function is None:
-        near = difflib.get_close_matches(name, FUNCTIONS, n=1)
-        hint = f" Did you mean {near[0]}()?" if near else ""
-        raise QueryInvalid(f"There is no function {name}().{hint}", detail="UnknownFunction")
+        raise _refuse_name(name)
     match arguments:
         case [only]:
             return lambda row, run: function(run, only(row, run))
@@ -51,6 +50,17 @@ def _compile_plain(name: str, arguments: Sequence[Evaluate]) -> Evaluate:
             return lambda row, run: function(run, first(row, run), second(row, run))
         case _:
             return lambda row, run: function(run, *[one(row, run) for one in arguments])
+
+
+def _refuse_name(name: str) -> QueryInvalid:
+    if name.lower() in FUNCTIONS_BY_NAME:
+        return QueryInvalid(
+            f"{name}() is a function of the language, but this version does not compute it yet.",
+            detail="UnsupportedFunction",
+        )
+    near = difflib.get_close_matches(name, FUNCTIONS, n=1)
+    hint = f" Did you mean {near[0]}()?" if near else ""
+    return QueryInvalid(f"There is no function {name}().{hint}", detail="UnknownFunction")
 
 
 def _compile_coalesce(arguments: Sequence[Evaluate]) -> Evaluate:

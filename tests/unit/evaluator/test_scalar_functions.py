@@ -136,6 +136,11 @@ def test_an_unknown_function_is_answered_with_the_nearest_one() -> None:
         value_of(call("toUper", "a"))
 
 
+def test_a_temporal_function_says_that_it_is_known_but_not_computed() -> None:
+    with pytest.raises(QueryInvalid, match="not compute it yet"):
+        value_of(call("date"))
+
+
 def test_functions_of_things_show_what_they_are() -> None:
     found = pattern(
         node("a", id="r1"), node("b"), rel("r", "a", "b", "door"), PathPattern("p", ("a", "r", "b"))
