@@ -46,6 +46,8 @@ class Writer:
                 self.related.add(name)
         except (OSError, http.client.HTTPException):
             return
+        finally:
+            wire.close()
 
 
 def _relationships(wire: Wire, twin: str) -> set[str]:

@@ -78,7 +78,8 @@ def test_models_are_listed_with_what_they_depend_on(client: Client, unique: Uniq
     assert {model.id for model in listed} == {world.room, world.climate}
     defined = client.list_models(dependencies_for=[world.room], include_model_definition=True)
     assert {model.model["@id"] for model in defined} == {world.room, world.climate}
-    everything = client.list_models(results_per_page=2)
+    # NOTE: the SDK 1.3.0 offers `results_per_page` but passes it on to its transport, which fails.
+    everything = client.list_models(headers={"max-items-per-page": "2"})
     assert {world.building, world.room, world.climate} <= {model.id for model in everything}
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.house.generated import list_stale
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     *ROOT.glob("*.md"),
@@ -58,3 +60,7 @@ def test_every_hook_setting_and_error_has_its_place_in_the_reference() -> None:
     assert {"settings.md", "hooks.md", "routes.md", "errors.md", "cypher.md"} <= {
         page.name for page in reference.glob("*.md")
     }
+
+
+def test_the_generated_pages_are_current() -> None:
+    assert list_stale() == []

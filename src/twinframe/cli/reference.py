@@ -21,7 +21,8 @@ def _render_command(name: str, command: click.Command) -> list[str]:
     arguments = [p for p in command.params if isinstance(p, click.Argument)]
     options = [p for p in command.params if isinstance(p, click.Option)]
     usage = " ".join(["twinframe", name, "[OPTIONS]", *((p.name or "").upper() for p in arguments)])
-    lines = [f"## {name}", "", "```", usage, "```", "", inspect.cleandoc(command.help or ""), ""]
+    meaning = inspect.cleandoc(command.help or "")
+    lines = [f"## {name}", "", "```text", usage, "```", "", meaning, ""]
     lines += ["| option | meaning |", "| --- | --- |"]
     for option in options:
         value = "" if option.is_flag else f" {option.metavar or option.type.name.upper()}"

@@ -122,15 +122,16 @@ _RETRY_AFTER_SECONDS = "1"
 _VALIDATION_MESSAGE = "Invalid twin specified"  # SPEC: the vendor puts every reason in `details`
 
 
+def find_status(kind: type[TwinframeError]) -> int:
+    """The HTTP status of a class of errors: that of its nearest mapped class, else 500."""
+    if issubclass(kind, EdgeError):
+        return kind.status
+    return next((_STATUS[base] for base in kind.__mro__ if base in _STATUS), 500)
+
+
 def build_status(error: TwinframeError) -> int:
-    """The HTTP status of an error: that of its nearest mapped class, else 500."""
-    if isinstance(error, EdgeError):
-        return error.status
-    for kind in type(error).__mro__:
-        status = _STATUS.get(kind)
-        if status is not None:
-            return status
-    return 500
+    """The HTTP status of an error."""
+    return find_status(type(error))
 
 
 def build_answer(error: TwinframeError, *, patches_twin: bool = False) -> ErrorAnswer:

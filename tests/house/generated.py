@@ -1,0 +1,50 @@
+"""Writes the generated reference pages, or checks that the committed ones are current.
+
+`python -m tests.house.generated --write` or `--check`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from twinframe.cli.reference import render_commands_page
+from twinframe.hooks.reference import render_hooks_page, render_settings_page
+from twinframe.web.reference import render_errors_page, render_routes_page
+
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": render_commands_page,
+    "errors.md": render_errors_page,
+    "hooks.md": render_hooks_page,
+    "routes.md": render_routes_page,
+    "settings.md": render_settings_page,
+}
+
+
+def list_stale() -> list[str]:
+    """Names of the pages whose committed text is not what the code says."""
+    return [
+        name
+        for name, render in PAGES.items()
+        if not (REFERENCE / name).exists()
+        or (REFERENCE / name).read_text(encoding="utf-8") != render()
+    ]
+
+
+def main() -> int:
+    """Exit code 1 when a page is stale and was not written."""
+    stale = list_stale()
+    if "--write" in sys.argv:
+        for name in stale:
+            (REFERENCE / name).write_text(PAGES[name](), encoding="utf-8")
+            print(f"wrote docs/reference/{name}")
+        return 0
+    for name in stale:
+        print(f"docs/reference/{name} is not what the code says: run make docs", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
