@@ -17,6 +17,8 @@ from twinframe.model.comparison import INTEGER_MAXIMUM, INTEGER_MINIMUM, is_numb
 from twinframe.model.rendering import render_text
 from twinframe.model.values import Value
 
+_MOST_UNCOUNTED = 8
+
 
 def check_integer(value: int) -> int:
     """The integer itself, or the overflow error when 64 bits cannot hold it."""
@@ -131,7 +133,12 @@ def plus(operand: Value) -> Value:
 def _concatenate(left: Value, right: Value, run: Run) -> list[Value]:
     head: list[Value] = left if isinstance(left, list) else [left]
     tail: list[Value] = right if isinstance(right, list) else [right]
-    run.budget.check_length(len(head) + len(tail))
+    length = len(head) + len(tail)
+    run.budget.check_length(length)
+    nested = run.budget.check_members(tail)
+    if nested > _MOST_UNCOUNTED or length.bit_length() != len(head).bit_length():
+        # PERF: a list that grows by small pieces is counted whenever its length has doubled.
+        run.budget.check_members(head)
     return head + tail
 
 

@@ -153,12 +153,24 @@ def compile_presence(expression: Expression, scope: Scope) -> Evaluate:
 
 def _compile_list(expression: ListExpression, scope: Scope) -> Evaluate:
     items = [compile_expression(item, scope) for item in expression.items]
-    return lambda row, run: [item(row, run) for item in items]
+
+    def evaluate(row: Row, run: Run) -> Value:
+        built = [item(row, run) for item in items]
+        run.budget.check_members(built)
+        return built
+
+    return evaluate
 
 
 def _compile_map(expression: MapExpression, scope: Scope) -> Evaluate:
     entries = [(key, compile_expression(value, scope)) for key, value in expression.entries]
-    return lambda row, run: {key: value(row, run) for key, value in entries}
+
+    def evaluate(row: Row, run: Run) -> Value:
+        built = {key: value(row, run) for key, value in entries}
+        run.budget.check_members(built.values())
+        return built
+
+    return evaluate
 
 
 def _compile_function(expression: FunctionCall, scope: Scope) -> Evaluate:
@@ -247,6 +259,7 @@ def _compile_comprehension(expression: ListComprehension, scope: Scope) -> Evalu
             extended = (*row, item)
             if keeps(extended, run) is True:
                 kept.append(project(extended, run))
+        run.budget.check_members(kept)
         return kept
 
     return evaluate
@@ -345,4 +358,5 @@ def _collect(value: Evaluate, rows: Iterator[Row], run: Run) -> Value:
     for row in rows:
         collected.append(value(row, run))
         run.budget.check_length(len(collected))
+    run.budget.check_members(collected)
     return collected

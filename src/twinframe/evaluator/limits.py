@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from twinframe.errors import LimitExceeded, QueryTimeout
+from twinframe.model.values import Value
 
 _CHECK_EVERY = 256
-_MAX_TEXT = 16 * 1024 * 1024
+_LARGE = 16 * 1024
+_MAX_TEXT = 4 * 1024 * 1024
+_MAX_ALL_TEXT = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Limits:
 class Budget:
     """The account of one run. Not shared between threads."""
 
-    __slots__ = ("_deadline", "_held", "_max_rows", "_ticks", "max_hops")
+    __slots__ = ("_built_text", "_deadline", "_held", "_max_rows", "_ticks", "max_hops")
 
     def __init__(self, limits: Limits) -> None:
         self.max_hops = limits.max_hops
@@ -38,6 +42,7 @@ class Budget:
         self._deadline = limits.deadline
         self._ticks = 0
         self._held = 0
+        self._built_text = 0
 
     def tick(self) -> None:
         """Count one step of work; `QueryTimeout` once the deadline has passed.
@@ -67,13 +72,41 @@ class Budget:
             raise LimitExceeded(
                 f"A list of {count} elements is longer than a query may hold ({self._max_rows})."
             )
+        if count > _LARGE:
+            self._check_clock()
+
+    def check_members(self, members: Iterable[Value]) -> int:
+        """Count what nests in the members of a new list or map; `LimitExceeded` when too much.
+
+        SEC: a list that holds one list twice costs nothing; forty such levels, written out, are
+        more than a machine holds. What is counted here is what writing out would visit.
+        """
+        waiting = [one for one in members if isinstance(one, list | dict)]
+        if not waiting or self._max_rows is None:
+            return 0
+        count = 0
+        while waiting:
+            nested = waiting.pop()
+            count += len(nested)
+            self.check_length(count)
+            inner = nested if isinstance(nested, list) else nested.values()
+            waiting += (one for one in inner if isinstance(one, list | dict))
+        return count
 
     def check_text(self, length: int) -> None:
-        """`LimitExceeded` for a string of more than 16 Mi characters."""
-        if length > _MAX_TEXT:
+        """`LimitExceeded` for a string that is too long, or too many long ones.
+
+        SEC: what is built counts, not what is kept: nothing tells when a string is given up.
+        """
+        if length <= _LARGE:
+            return
+        self._built_text += length
+        if length > _MAX_TEXT or self._built_text > _MAX_ALL_TEXT:
             raise LimitExceeded(
-                f"A string of {length} characters is longer than the {_MAX_TEXT} a query may build."
+                f"The query builds a string of {length} characters; one may have {_MAX_TEXT}, "
+                f"and all long ones together {_MAX_ALL_TEXT}."
             )
+        self._check_clock()
 
     def _check_clock(self) -> None:
         if self._deadline is not None and time.monotonic() > self._deadline:

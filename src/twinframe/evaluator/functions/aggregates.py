@@ -136,14 +136,20 @@ class Extreme(Accumulator):
 class Collect(Accumulator):
     """`collect(x)`: the list of the values in the order of the rows."""
 
-    __slots__ = ("_items",)
+    __slots__ = ("_items", "_nested")
 
     def __init__(self) -> None:
         self._items: list[Value] = []
+        self._nested = 0
 
     def add(self, value: Value, run: Run) -> None:
         run.budget.hold()
         self._items.append(value)
+        if isinstance(value, list | dict):
+            self._nested += 1
+            if self._nested & (self._nested - 1) == 0:
+                # PERF: all of them at every power of two, which is linear in the whole.
+                run.budget.check_members(self._items)
 
     def count_held(self) -> int:
         return len(self._items)
