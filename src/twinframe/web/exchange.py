@@ -90,7 +90,7 @@ class Exchange:
             self.host = value
         elif name == b"content-length":
             self.has_body = self.has_body or value != b"0"
-            self._length = int(value) if value.isdigit() else 0
+            self._length = int(value) if value.isdigit() and len(value) < 19 else 0
         elif name == b"transfer-encoding":
             self.has_body = True
         elif name == b"content-encoding":

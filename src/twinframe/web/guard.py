@@ -63,6 +63,9 @@ class Guard:
         try:
             await self._handle(scope, exchange.receive, exchange.send)
         finally:
+            # PERF: scope and exchange know each other; cut, or only the garbage collector frees
+            # them and the server's own records of the request.
+            del scope[SCOPE_KEY]
             if self._access_log is not None:
                 self._access_log.add(build_entry(exchange))
 

@@ -5,6 +5,7 @@ It knows HTTP and Falcon but no operation.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
@@ -26,6 +27,9 @@ PATCH_TYPES = frozenset(("application/json-patch+json", "application/json"))
 
 T = TypeVar("T")
 
+# PERF: parsing takes about 13 us a KiB; beyond this it would hold up the event loop for 3 ms.
+_LARGE_BODY = 256 * 1024
+
 _MAX_INT32 = 2**31 - 1
 
 
@@ -46,7 +50,10 @@ async def read_json(
     UTF-8, is `UnsupportedMediaType`. No body at all is `EmptyBody`.
     """
     check_media_type(request.content_type, accepted)
-    return parse_json(await read_exchange(request).read_body(), edge.json_limits)
+    body = await read_exchange(request).read_body()
+    if len(body) > _LARGE_BODY:
+        return await asyncio.to_thread(parse_json, body, edge.json_limits)
+    return parse_json(body, edge.json_limits)
 
 
 def check_media_type(content_type: str | None, accepted: frozenset[str]) -> None:

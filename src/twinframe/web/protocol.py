@@ -36,7 +36,12 @@ if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
 
-class Refused(Exception):  # noqa: N818  (a signal through the parser, not an error of ours)
+# A refused client may still be sending; closing at once could reset the connection before it has
+# read why (RFC 9112 section 9.6).
+LINGER_SECONDS = 2.0
+
+
+class Refused(Exception):
     """Stops the parser inside a callback; the connection's fault says why."""
 
 
@@ -47,7 +52,8 @@ class Phase(IntEnum):
     BODY = 2  # the rest of a request's body
     ANSWER = 3  # the application
     IDLE = 4  # the next request
-    CLOSING = 5  # the client, to take what was written
+    LINGERING = 5  # the client, to read a refusal and leave
+    CLOSING = 6  # the client, to take what was written
 
 
 class Sweeper:
@@ -232,6 +238,9 @@ class GuardedProtocol(HttpToolsProtocol):
                 self._phase = Phase.CLOSING
                 self._since = now
                 return
+            case Phase.LINGERING:
+                if waited > LINGER_SECONDS:
+                    self.transport.close()
             case Phase.IDLE:
                 if waited > self.limits.idle_seconds:
                     self.transport.close()
@@ -295,7 +304,13 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _write_fault(self, fault: Fault) -> None:
         self.transport.write(fault.answer)
-        self.transport.close()
+        if not self.transport.can_write_eof():  # TLS
+            self.transport.close()
+            return
+        self.transport.write_eof()
+        self.flow.resume_reading()
+        self._phase = Phase.LINGERING
+        self._since = self.loop.time()
 
 
 def build_protocol(settings: ServerSettings) -> type[GuardedProtocol]:

@@ -5,14 +5,17 @@ It takes its limits from the application it serves and builds no application its
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import os
 import signal
 import socket
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Protocol, cast
 
+import uvloop
 from gunicorn.arbiter import Arbiter
 from uvicorn.config import Config
 from uvicorn.server import Server
@@ -45,13 +48,29 @@ class DrainingServer(Server):
         await super().shutdown(sockets)
 
 
+class GuardedLoop(uvloop.Loop):
+    """An event loop whose TLS listeners give up on handshakes and farewells that take too long."""
+
+    def __init__(self, server: ServerSettings) -> None:
+        super().__init__()
+        self._server = server
+
+    async def create_server(
+        self, *args: Any, ssl: Any = None, **kwargs: Any
+    ) -> asyncio.AbstractServer:
+        """As the base class does, with the time-outs of a request's head and of an answer."""
+        if ssl is not None:
+            kwargs["ssl_handshake_timeout"] = self._server.header_timeout
+            kwargs["ssl_shutdown_timeout"] = self._server.write_timeout
+        return await super().create_server(*args, ssl=ssl, **kwargs)
+
+
 class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
     """`worker_class = "twinframe.web.worker:Worker"`; the application is `ServedApplication`."""
 
     # SEC: httptools, never h11 (request smuggling with CL and TE). Forwarding headers are not
     # believed: links behind a proxy come from `Server__PublicUrl`.
     CONFIG_KWARGS: ClassVar[dict[str, Any]] = {
-        "loop": "uvloop",
         "http": "httptools",
         "ws": "none",
         "interface": "asgi3",
@@ -68,6 +87,12 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
             if os.getppid() != self.ppid:
                 sys.exit(1)  # the arbiter was gone before the line above
         super().init_process()
+
+    def run(self) -> None:
+        """Serve until told to stop."""
+        application = cast("ServedApplication", self.wsgi)
+        with asyncio.Runner(loop_factory=partial(GuardedLoop, application.server)) as runner:
+            runner.run(self._serve())
 
     async def _serve(self) -> None:
         application = cast("ServedApplication", self.wsgi)

@@ -131,7 +131,7 @@ class Server:
 
 
 def read_all(connection: socket.socket, seconds: float = 0.5) -> bytes:
-    """What comes until the end or until nothing came for this long; `b"<open>"` marks the latter."""
+    """What comes until the end, or until nothing came for so long: then `b"<open>"` follows."""
     connection.settimeout(seconds)
     received = b""
     try:
@@ -144,7 +144,8 @@ def read_all(connection: socket.socket, seconds: float = 0.5) -> bytes:
     return received
 
 
-def start_server(settings: dict[str, Any]) -> Server:
+def start_server(settings: dict[str, Any], tls: Path | None = None) -> Server:
+    """A server; `tls` is a folder with `cert.pem` and `key.pem`."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -152,6 +153,7 @@ def start_server(settings: dict[str, Any]) -> Server:
         [
             *(sys.executable, "-m", "gunicorn", "--no-control-socket", "--log-level", "warning"),
             *("-w", "1", "-k", "twinframe.web.worker.Worker", "-b", f"127.0.0.1:{port}"),
+            *(("--certfile", f"{tls}/cert.pem", "--keyfile", f"{tls}/key.pem") if tls else ()),
             *("--pythonpath", str(Path(__file__).parent), "served_app:build_served()"),
         ],
         env={**os.environ, "TEST_SERVER": orjson.dumps(settings).decode()},
@@ -161,6 +163,9 @@ def start_server(settings: dict[str, Any]) -> Server:
     server = Server(port, process)
     for _ in range(200):
         with contextlib.suppress(ConnectionRefusedError):
+            if tls is not None:
+                server.connect().close()
+                return server
             if b"200 OK" in server.send(b"GET /health/live HTTP/1.0\r\n\r\n"):
                 return server
         time.sleep(0.05)
@@ -171,6 +176,8 @@ def start_server(settings: dict[str, Any]) -> Server:
 def stop_server(server: Server) -> bytes:
     """End the server; what it wrote to standard error."""
     server.process.terminate()
+    if server.process.stderr is not None and server.process.stderr.closed:
+        return b""  # the test has ended it and read everything
     try:
         _, written = server.process.communicate(timeout=10)
     except subprocess.TimeoutExpired:
@@ -208,8 +215,8 @@ def launch() -> Iterator[Callable[..., Server]]:
     """Starts server processes with the given server settings; they end with the session."""
     started: list[Server] = []
 
-    def build(**settings: Any) -> Server:
-        started.append(start_server(settings))
+    def build(tls: Path | None = None, **settings: Any) -> Server:
+        started.append(start_server(settings, tls))
         return started[-1]
 
     yield build
