@@ -328,7 +328,7 @@ class Unwind:
     """UNWIND expression AS variable."""
 
     expression: Expression
-    variable: str
+    variable: Variable
     span: Span = field(compare=False)
 
 

@@ -287,4 +287,20 @@ def _render_reduce(node: al.Reduce) -> str:
 
 def _render_subplan(node: al.Subplan) -> str:
     value = "" if node.value is None else f" {render_expression(node.value)}"
-    return f"{node.kind.value}{value} {{ {'; '.join(render_operator(node.plan))} }}"
+    return f"{node.kind.value}{value} {{ {_render_inline(node.plan)} }}"
+
+
+def _render_inline(operator: al.Operator) -> str:
+    """A plan on one line: an operator stands left of what feeds it."""
+    steps: list[str] = []
+    current = operator
+    while True:
+        head, *details = _render_one(current)
+        steps.append(f"{head} [{', '.join(details)}]" if details else head)
+        sources = find_sources(current)
+        if len(sources) != 1:
+            break
+        current = sources[0]
+    if sources:
+        steps.append(", ".join(f"({_render_inline(source)})" for source in sources))
+    return " <- ".join(steps)

@@ -32,6 +32,7 @@ _OPERATORS = {
     ">=": BinaryOperator.GREATER_EQUAL,
 }
 _CONSTANTS: dict[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None}
+_AFTER_PATH = frozenset({*_OPERATORS, ".", "IN", "NIN"})
 _ALIASES = {"STARTS_WITH": "STARTSWITH", "ENDS_WITH": "ENDSWITH"}
 _PATH_TESTS = frozenset({
     "IS_DEFINED", "IS_NULL", "IS_BOOL", "IS_NUMBER", "IS_STRING", "IS_OBJECT", "IS_PRIMITIVE",
@@ -129,11 +130,13 @@ class ConditionParser(Cursor):
 
     def _parse_operand(self) -> ast.Operand:
         token = self.token
-        if token.kind is TokenKind.QUOTED or (
-            token.kind is TokenKind.NAME and token.key not in STRUCTURE
+        if token.kind not in NAMES:
+            return self._parse_literal()
+        if token.key in _CONSTANTS or (
+            token.key in STRUCTURE and self.peek().key not in _AFTER_PATH
         ):
-            return self.parse_path()
-        return self._parse_literal()
+            return self._parse_literal()
+        return self.parse_path()
 
     def parse_path(self) -> ast.Path:
         """`name.name...`; words of the language are names too, save where a clause may begin."""

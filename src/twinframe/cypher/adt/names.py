@@ -37,7 +37,11 @@ class Names:
             return
         if name in self._kinds:
             raise self._source.error(
-                span, "VariableTypeConflict", f"the alias '{name}' stands for something else here"
+                span,
+                "VariableTypeConflict",
+                "a relationship stands where a twin is needed"
+                if kind is al.NodePattern
+                else "a twin stands where a relationship is needed",
             )
         hint = render_suggestion(name, self.named())
         raise self._source.error(span, "UndefinedVariable", f"there is no alias '{name}'{hint}")
@@ -74,6 +78,7 @@ class Names:
                 raise self._source.error(
                     span, "UndefinedVariable", "with JOIN and MATCH this function needs an alias"
                 )
+            self.require(self.default, al.NodePattern, span)
             return al.Variable(self.default, span)
         if len(path.names) != 1:
             raise self._source.error(path.span, "InvalidArgumentType", "an alias is expected here")

@@ -45,7 +45,7 @@ class ClauseBuilder(PatternBuilder):
             case ast.Projection():
                 return self._build_projection(clause, source)
             case ast.Unwind():
-                return al.Unwind(source, self.build(clause.expression), clause.variable)
+                return al.Unwind(source, self.build(clause.expression), clause.variable.name)
             case ast.CallSubquery():
                 outer, self._outer = self._outer, clause.outer
                 plan = self._build_union(clause.query, al.Argument(clause.outer))
@@ -57,7 +57,6 @@ class ClauseBuilder(PatternBuilder):
     # --- WITH and RETURN
 
     def _build_projection(self, clause: ast.Projection, source: al.Operator) -> al.Operator:
-        merged = clause.aggregating or clause.distinct
         carried = [(name, al.Variable(name)) for name in clause.carried]
         if clause.aggregating:
             root = self._build_aggregate(clause, source)
@@ -68,8 +67,8 @@ class ClauseBuilder(PatternBuilder):
             root = al.Project(source, (*items, *carried, *hidden))
         if clause.distinct:
             root = al.Distinct(root)
-        if merged:
-            self.replaced = ComputedColumns((item.expression, item.name) for item in clause.columns)
+        if clause.order or clause.where is not None:
+            self.replaced = ComputedColumns.of_items(clause.columns)
         root = self._build_order(clause, root)
         self.replaced = ComputedColumns()
         if clause.hidden:

@@ -19,7 +19,8 @@ _EXISTS = "exists"
 class ExpressionBuilder(ABC):
     """Translates expressions.
 
-    `replaced` are the expressions that an aggregating or distinct projection has computed already. `aggregates` collects the aggregates met while it is a list.
+    `replaced` are the expressions that a projection has computed already. `aggregates` collects
+    the aggregates met while it is a list.
     """
 
     def __init__(self) -> None:

@@ -139,7 +139,8 @@ class CypherParser(PatternParser):
         start = self.advance().start
         expression = self.parse_expression()
         self.expect("AS", "and a variable")
-        variable = self.expect_name("a variable").name
+        token = self.expect_name("a variable")
+        variable = ast.Variable(token.name, token.span)
         return ast.Unwind(expression, variable, self.span_from(start))
 
     def _parse_projection(self, *, final: bool) -> ast.Projection:

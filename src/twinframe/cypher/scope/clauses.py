@@ -94,7 +94,7 @@ class ClauseChecker(PatternChecker):
     def _check_unwind(self, clause: ast.Unwind) -> None:
         found = self.check(clause.expression)
         element = (found.element or t.ANY) if found.kind is Kind.LIST else t.ANY
-        self._declare_new(clause.variable, element, clause.span)
+        self._declare_new(clause.variable.name, element, clause.variable.span)
 
     def _declare_new(self, name: str, kind: StaticType, span: Span) -> None:
         if self.scope.lookup(name) is not None:
@@ -182,11 +182,9 @@ class ClauseChecker(PatternChecker):
     ) -> None:
         if merged:
             self.scope = after
-            self.projected = ComputedColumns(
-                (item.expression, item.name) for item in clause.columns
-            )
         else:
             self.scope = Scope(after.types, outer=before)
+        self.projected = ComputedColumns.of_items(clause.columns)
         for key in clause.order:
             self.check(key.expression)
             if self.projected.comparisons > _MOST_COMPARISONS:

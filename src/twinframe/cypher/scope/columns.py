@@ -36,6 +36,19 @@ class ComputedColumns:
             else:
                 self._references.setdefault(key, name)
 
+    @classmethod
+    def of_items(cls, items: list[ast.Item]) -> ComputedColumns:
+        """What ORDER BY and WHERE behind these items need not compute again.
+
+        A name that is both a column and a variable of before means the column.
+        """
+        names = {item.name for item in items}
+        return cls(
+            (item.expression, item.name)
+            for item in items
+            if not (isinstance(item.expression, ast.Variable) and item.expression.name in names)
+        )
+
     def __bool__(self) -> bool:
         """Whether there is any."""
         return bool(self._references or self._others)

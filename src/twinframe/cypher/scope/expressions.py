@@ -62,8 +62,7 @@ _LABELLED = UNKNOWN | {Kind.NODE, Kind.RELATIONSHIP}
 class ExpressionChecker(ABC):
     """Walks expressions within `scope`.
 
-    `projected` are the expressions that stand for their column: what ORDER BY sees of a projection
-    that aggregates or is distinct.
+    `projected` are the expressions that stand for their column in ORDER BY and WHERE.
     """
 
     def __init__(self, source: Source, parameters: Collection[str]) -> None:
