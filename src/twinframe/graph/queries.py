@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, cast
 
-from twinframe.cypher.language import ParsedQuery, parse_query
+from twinframe.cypher.language import parse_query
 from twinframe.cypher.options import FrontEndOptions
 from twinframe.errors import InvalidArgument, InvalidContinuationToken
 from twinframe.evaluator.limits import Limits
@@ -27,7 +27,7 @@ from twinframe.planner.optimize import optimize
 from twinframe.planner.plan_cache import PlanCache, build_plan_key
 from twinframe.planner.split import split
 from twinframe.settings import QuerySettings
-from twinframe.storage.base import GraphSession, JsonRow, QueryEngine
+from twinframe.storage.base import CannotRun, GraphSession, JsonRow, QueryEngine
 
 _OPERATION: Final = "query"
 _ROWS_A_UNIT: Final = 100
@@ -85,19 +85,9 @@ class Queries:
         timeout = self._context.settings.query.timeout
         limits = self._build_limits(time.monotonic() + timeout)
 
-        def read(session: GraphSession) -> tuple[tuple[JsonRow, ...], bool]:
-            execution = self._plan(session, position)
-            rows = execution.run_json(
-                session,
-                _build_values(position.parameters),
-                limits,
-                after=position.after,
-                skip=position.skip,
-                limit=size + 1,
-            )
-            return tuple(islice(rows, size + 1)), execution.resumable
-
-        rows, resumable = await self._context.runner.scan(read, timeout)
+        rows, resumable = await self._context.runner.scan(
+            lambda session: self._take(session, position, limits, size + 1), timeout
+        )
         given = rows[:size]
         following = None
         if len(rows) > size:
@@ -127,19 +117,32 @@ class Queries:
             )
         return position, self._sizes.build(page_size, carried.size)
 
-    def _plan(self, session: GraphSession, position: _Position) -> Execution:
-        parameters = _build_values(position.parameters)
-
-        def build() -> Execution:
-            parsed = parse_query(position.text, parameters=parameters.keys(), options=self._options)
-            return self._build_execution(parsed, parameters)
-
+    def _take(
+        self, session: GraphSession, position: _Position, limits: Limits, count: int
+    ) -> tuple[tuple[JsonRow, ...], bool]:
+        """At most `count` rows from `position` on, and whether their keys can be gone on behind."""
         version = session.read_schema_version()
-        key = build_plan_key(position.text, parameters, version, self._options)
-        return self._plans.find_or_build(key, build)
+        values = _build_values(position.parameters)
+        key = build_plan_key(position.text, values, version, self._options)
 
-    def _build_execution(self, parsed: ParsedQuery, parameters: Mapping[str, Value]) -> Execution:
-        execution = split(optimize(parsed.query), self._engine, parameters)
+        def take(execution: Execution) -> tuple[tuple[JsonRow, ...], bool]:
+            after, skip = position.after, position.skip
+            rows = execution.run_json(session, values, limits, after=after, skip=skip, limit=count)
+            return tuple(islice(rows, count)), execution.resumable
+
+        execution = self._plans.find_or_build(key, lambda: self._plan(position, self._engine))
+        try:
+            return take(execution)
+        except CannotRun:
+            # NOTE: kept, so that a client whose pages cannot go on gets all of them from the start.
+            execution = self._plan(position, None)
+            self._plans.keep(key, execution)
+            return take(execution)
+
+    def _plan(self, position: _Position, engine: QueryEngine | None) -> Execution:
+        values = _build_values(position.parameters)
+        parsed = parse_query(position.text, parameters=values.keys(), options=self._options)
+        execution = split(optimize(parsed.query), engine, values)
         return ExplainExecution(execution) if parsed.explain else execution
 
     def _build_limits(self, deadline: float) -> Limits:

@@ -51,6 +51,10 @@ class PlanCache:
         if kept is not None:
             return kept
         built = build()
-        with self._lock:
-            self._kept[key] = built
+        self.keep(key, built)
         return built
+
+    def keep(self, key: PlanKey, execution: Execution) -> None:
+        """Let `execution` be the one of this key, instead of any before it."""
+        with self._lock:
+            self._kept[key] = execution

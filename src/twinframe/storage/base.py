@@ -250,8 +250,12 @@ class Outcome(Generic[T]):
 # --- queries ---------------------------------------------------------------------------------
 
 
-class CannotRun(TwinframeError):  # noqa: N818  (the tree of errors names what happened)
-    """An engine declines a plan (never an error of the caller): the evaluator runs that part."""
+class CannotRun(TwinframeError):
+    """An engine declines a plan (never an error of the caller): the evaluator runs that part.
+
+    It may also come while rows are taken, when a value needs what the engine cannot do; then the
+    evaluator runs the query from its start.
+    """
 
     code = "CannotRun"
 

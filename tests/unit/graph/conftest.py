@@ -15,7 +15,7 @@ import pytest
 from twinframe.graph import Graph
 from twinframe.model.clock import render_update_time
 from twinframe.settings import Settings
-from twinframe.storage.base import GraphStore
+from twinframe.storage.base import GraphStore, QueryEngine
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import ROOM, build_building_interfaces, build_twin_document
 from twinframe.testing.inline_runner import InlineRunner
@@ -32,7 +32,8 @@ class World:
         self.settings = settings
         self._seconds = itertools.count()
         self.now = START
-        self.graph = Graph(InlineRunner(store), settings, clock=self.read_clock)
+        engine = find_engine(store)
+        self.graph = Graph(InlineRunner(store), settings, engine=engine, clock=self.read_clock)
 
     def read_clock(self) -> int:
         self.now = START + next(self._seconds) * 1_000_000_000
@@ -82,9 +83,17 @@ def build_sqlite(place: Path) -> GraphStore:
     """A SQLite store, imported by name: the core's tests may run without the plugin."""
     reason = "pip install twinframe-storage-sqlite to run the use cases over SQLite"
     pytest.importorskip("twinframe_storage_sqlite", reason=reason)
-    settings = import_module("twinframe_storage_sqlite.settings").SqliteSettings
-    store = import_module("twinframe_storage_sqlite.store").SqliteGraphStore
-    return cast("GraphStore", store(settings(directory=str(place)), "graph"))
+    plugin = import_module("twinframe_storage_sqlite.plugin")
+    settings = plugin.twinframe_settings()(directory=str(place))
+    return cast("GraphStore", plugin.twinframe_graph_store(settings, "graph"))
+
+
+def find_engine(store: GraphStore) -> QueryEngine | None:
+    """The engine that comes with the store."""
+    if isinstance(store, MemoryStore):
+        return None
+    plugin = import_module("twinframe_storage_sqlite.plugin")
+    return cast("QueryEngine", plugin.twinframe_query_engine(store))
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import orjson
 import pytest
 
+from twinframe.cypher.algebra import Query
 from twinframe.errors import (
     InvalidArgument,
     InvalidContinuationToken,
@@ -15,8 +16,12 @@ from twinframe.errors import (
     QueryInvalid,
     QueryTimeout,
 )
+from twinframe.graph import Graph
+from twinframe.model.values import Value
 from twinframe.settings import Settings
+from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
 from twinframe.testing.factories import FLOOR, SENSOR, build_interface
+from twinframe.testing.inline_runner import InlineRunner
 
 ALL = "MATCH (t:Sensor) RETURN t.serial AS serial"
 ORDERED = "MATCH (t:Sensor) RETURN t.serial AS serial ORDER BY serial DESC"
@@ -183,6 +188,48 @@ def test_parameters_of_other_types_get_plans_of_their_own(sensors: Any) -> None:
     assert found == {"3": 1, "3.0": 1, "'3'": 0, "True": 0, "None": 0, "[3]": 0}
 
 
+class GivingUp(CompiledQuery):
+    """Runs the first page by key and can run no other."""
+
+    text = "first page only"
+    resumable = True
+
+    def run_json(
+        self, session: GraphSession, parameters: Mapping[str, Value], **page: Any
+    ) -> Iterator[JsonRow]:
+        for n in range(page["limit"]):
+            if page["after"] is not None:
+                raise CannotRun("a value of an odd type")
+            yield JsonRow(b'{"serial":"engine"}', n)
+
+    def run_rows(self, session: GraphSession, parameters: Mapping[str, Value]) -> Any:
+        raise CannotRun("rows")
+
+
+class GivingUpEngine(QueryEngine):
+    """Takes every plan."""
+
+    name = "giving up"
+
+    def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
+        return GivingUp()
+
+
+def test_an_engine_that_gives_up_between_pages_lets_the_evaluator_start_again(
+    sensors: Any,
+) -> None:
+    runner = InlineRunner(sensors.store)
+    queries = Graph(runner, sensors.settings, engine=GivingUpEngine()).queries
+    first = sensors.do(queries.run(ORDERED, None, None, 3))
+    assert first.rows == (b'{"serial":"engine"}',) * 3
+    with pytest.raises(InvalidContinuationToken):
+        sensors.do(queries.run(None, None, first.continuation_token))
+    again = sensors.do(queries.run(ORDERED, None, None, 2))
+    assert again.rows == (b'{"serial":"24"}', b'{"serial":"23"}')
+    following = sensors.do(queries.run(None, None, again.continuation_token))
+    assert following.rows == (b'{"serial":"22"}', b'{"serial":"21"}')
+
+
 def test_the_charge_grows_with_the_rows(sensors: Any) -> None:
     run = sensors.graph.queries.run
     few = sensors.do(run(ALL, None, None, 1)).charge
@@ -195,4 +242,4 @@ def test_explain_answers_the_plan_and_runs_nothing(sensors: Any) -> None:
     (row,) = sensors.do(sensors.graph.queries.run(text)).rows
     plan = orjson.loads(row)
     assert "count(*)" in plan["plan"]
-    assert plan["pushed"] == []
+    assert all(part["engine"] and part["statement"] for part in plan["pushed"])
