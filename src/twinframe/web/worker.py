@@ -55,7 +55,7 @@ class GuardedLoop(uvloop.Loop):
         super().__init__()
         self._server = server
 
-    async def create_server(
+    async def create_server(  # type: ignore[override]  # hands on what it does not look at
         self, *args: Any, ssl: Any = None, **kwargs: Any
     ) -> asyncio.AbstractServer:
         """As the base class does, with the time-outs of a request's head and of an answer."""
