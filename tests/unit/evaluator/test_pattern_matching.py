@@ -22,6 +22,7 @@ from tests.unit.evaluator.terms import (
     var,
 )
 from twinframe.cypher.algebra import (
+    Argument,
     Direction,
     GraphPattern,
     Limit,
@@ -32,6 +33,11 @@ from twinframe.cypher.algebra import (
     PathKind,
     PathPattern,
     Project,
+    Quantifier,
+    QuantifierKind,
+    Reduce,
+    Subplan,
+    SubplanKind,
     Unit,
     Unwind,
 )
@@ -205,6 +211,25 @@ def test_an_optional_match_over_no_rows_gives_none_and_over_no_nodes_one() -> No
     nothing = match(node("a", "Nobody"))
     assert rows(Match(nothing, pattern(node("b")), None, True), "a", "b") == []
     assert rows(Match(Unit(), pattern(node("a", "Nobody")), None, True), "a") == [(None,)]
+
+
+INNER = op(var("t"), "=", prop("b", "$dtId"))
+LATE = [
+    Quantifier(QuantifierKind.ANY, "t", lit(["s1"]), INNER),
+    op(call("size", ListComprehension("t", lit(["s1"]), INNER, None)), "=", 1),
+    op(call("head", ListComprehension("t", lit(["s1"]), None, INNER)), "=", True),
+    Reduce("found", lit(False), "t", lit(["s1"]), op(var("found"), "OR", INNER)),
+    Subplan(
+        SubplanKind.EXISTS,
+        Match(Argument(("b",)), pattern(node("b"), node(" x"), rel(" y", "b", " x", "never"))),
+    ),
+]
+
+
+@pytest.mark.parametrize("test", LATE)
+def test_a_predicate_waits_for_what_it_reads_inside_of_lists_and_plans(test: Any) -> None:
+    found = rows(match(R1, node("b"), rel("r", "a", "b", "has"), where=test), "b")
+    assert found == ([] if isinstance(test, Subplan) else [("s1",)])
 
 
 # --- how it reads -----------------------------------------------------------------------------
