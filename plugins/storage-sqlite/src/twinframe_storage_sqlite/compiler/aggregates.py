@@ -51,7 +51,8 @@ def _compile_sum(term: Term, distinct: bool) -> Term:
     word = "DISTINCT " if distinct else ""
     value = read_as(term, k.NUMBER, "sum()")
     # NOTE: the sum of nothing is the integer 0.
-    return Term(term.kinds & k.NUMBER | k.INTEGER, f"coalesce(sum({word}{value}), 0)")
+    kinds = term.kinds & k.NUMBER | k.INTEGER
+    return Term(kinds, f"coalesce(sum({word}{value}), 0)", assumed=True)
 
 
 def _compile_average(term: Term, distinct: bool) -> Term:
@@ -59,7 +60,7 @@ def _compile_average(term: Term, distinct: bool) -> Term:
         return Term(k.NULL, "max(NULL)")
     word = "DISTINCT " if distinct else ""
     value = read_as(term, k.NUMBER, "avg()")
-    return Term(k.FLOAT | k.NULL, f"avg({word}{value})")
+    return Term(k.FLOAT | k.NULL, f"avg({word}{value})", assumed=True)
 
 
 def _compile_extreme(term: Term, kind: AggregateKind) -> Term:
@@ -85,7 +86,7 @@ def _compile_extreme(term: Term, kind: AggregateKind) -> Term:
     numbers = f"{name}({value}) FILTER (WHERE NOT ({is_text}))"
     sides = (texts, numbers) if kind is AggregateKind.MIN else (numbers, texts)
     kinds = k.NATIVE & known | k.NULL
-    return Term(kinds, f"coalesce({sides[0]}, {sides[1]})", finite=term.finite)
+    return Term(kinds, f"coalesce({sides[0]}, {sides[1]})", finite=term.finite, assumed=True)
 
 
 def _compile_collect(term: Term, distinct: bool, order_by: Sequence[str]) -> Term:

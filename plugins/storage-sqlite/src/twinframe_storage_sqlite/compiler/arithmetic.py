@@ -34,7 +34,9 @@ def _compile_add(left: Term, right: Term) -> Term:
 def _compile_concatenation(left: Term, right: Term) -> Term:
     sides = [_render_text(each) for each in (left, right)]
     nullable = (left.kinds | right.kinds) & k.NULL
-    return Term(k.STRING | nullable, f"({sides[0]} || {sides[1]})")
+    return Term(
+        k.STRING | nullable, f"({sides[0]} || {sides[1]})", assumed=is_assumed(left, right)
+    )
 
 
 def _render_text(term: Term) -> str:
@@ -73,7 +75,13 @@ def _compile_numbers(left: Term, operator: str, right: Term) -> Term:
         f"CASE typeof({result}) WHEN 'integer' THEN {whole}"
         f" WHEN 'real' THEN CASE WHEN {both} THEN {overflow} ELSE {whole} END"
         f" ELSE CASE WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {undefined} END END",
+        assumed=True,
     )
+
+
+def is_assumed(*terms: Term) -> bool:
+    """Whether something computed from the terms stands on a check in SQL."""
+    return any(term.assumed or term.tag is not None for term in terms)
 
 
 def _find_number_kinds(left: Term, right: Term) -> int:
@@ -94,6 +102,7 @@ def compile_minus(operand: Term) -> Term:
         operand.kinds & (k.NUMBER | k.NULL),
         f"CASE WHEN typeof({value}) = 'integer' AND typeof(-{value}) = 'real' THEN {overflow}"
         f" ELSE -{value} END",
+        assumed=True,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
@@ -19,11 +20,13 @@ def build_choice(branches: Sequence[tuple[str, Term]], default: Term) -> Term:
     for term in terms:
         kinds |= term.kinds
     _check_entities(terms, kinds)
+    assumed = any(term.assumed for term in terms)
     if k.is_plain(kinds):
-        return Term(kinds, _render_case([(test, t.value) for test, t in branches], default.value))
+        text = _render_case([(test, t.value) for test, t in branches], default.value)
+        return Term(kinds, text, assumed=assumed)
     text = _render_case([(test, render_json(t)) for test, t in branches], render_json(default))
     _check_size(text)
-    return build_json_term(text, kinds)
+    return replace(build_json_term(text, kinds), assumed=assumed)
 
 
 def build_first(terms: Sequence[Term]) -> Term:
@@ -31,7 +34,7 @@ def build_first(terms: Sequence[Term]) -> Term:
     branches = [(f"{term.value} IS NOT NULL", term) for term in terms[:-1]]
     chosen = build_choice(branches, terms[-1])
     if any(not term.kinds & k.NULL for term in terms) and k.is_plain(chosen.kinds):
-        return Term(chosen.kinds & ~k.NULL, chosen.value)
+        return replace(chosen, kinds=chosen.kinds & ~k.NULL)
     return chosen
 
 

@@ -15,6 +15,8 @@ from twinframe_storage_sqlite.compiler.term import Term, render_check, render_ke
 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _NESTED = k.LIST | k.MAP
+NESTED = "x'02'"
+"""Stands for any list or map where the other side of a comparison can be neither."""
 _CLASS_TAGS = (
     "WHEN 'integer' THEN 1 WHEN 'real' THEN 1 WHEN 'text' THEN 2 WHEN 'true' THEN 3"
     " WHEN 'false' THEN 3"
@@ -30,6 +32,8 @@ def render_all(*conditions: str | None) -> str:
 def compile_equal(left: Term, right: Term, *, wanted: bool) -> str:
     """`left = right`."""
     shared = _find_shared(left, right)
+    if not shared and (left.assumed or right.assumed):
+        raise CannotRun("A comparison that the types of computed values decide.")
     if not shared:
         return "0" if wanted else f"({left.value} IS NOT NULL AND {right.value} IS NOT NULL)"
     if any(each & _NESTED for each in shared):
@@ -59,14 +63,28 @@ def _compile_equal_scalars(
     if len(shared) == 1 and not (left.kinds | right.kinds) & ~both:
         return f"{left.value} {'=' if wanted else '<>'} {right.value}"
     # One side holds no list and no map: that the other does is enough to tell them apart.
-    sides = [render_key(each, nested="x'02'") for each in (left, right)]
+    sides = [render_key(each, nested=NESTED) for each in (left, right)]
     return f"{sides[0]} {'=' if wanted else '<>'} {sides[1]}"
 
 
 def _compile_equal_keys(left: Term, right: Term, *, wanted: bool) -> str:
     if k.is_plain(left.kinds) and k.is_plain(right.kinds):
         raise CannotRun("Equality of lists and maps.")
-    return f"{render_key(left)} {'=' if wanted else '<>'} {render_key(right)}"
+    # NOTE: only two lists, or two maps, are beyond a comparison of keys.
+    keys = [render_key(each, nested=NESTED) for each in (left, right)]
+    trap = render_trap("equality of lists or maps")
+    tags = [_render_nested_tag(each) for each in (left, right)]
+    return (
+        f"CASE WHEN {tags[0]} IN ('array','object') AND {tags[0]} = {tags[1]} THEN {trap}"
+        f" ELSE {keys[0]} {'=' if wanted else '<>'} {keys[1]} END"
+    )
+
+
+def _render_nested_tag(term: Term) -> str:
+    if term.tag is not None:
+        return term.tag
+    name = {k.LIST: "array", k.MAP: "object"}.get(term.kinds & ~k.NULL, "scalar")
+    return f"CASE WHEN {term.value} IS NOT NULL THEN '{name}' END"
 
 
 def compile_order(left: Term, operator: str, right: Term, *, wanted: bool) -> str:
@@ -74,6 +92,8 @@ def compile_order(left: Term, operator: str, right: Term, *, wanted: bool) -> st
     shared = tuple(each for each in _find_shared(left, right) if each & ~k.MAP)
     if any(each & (k.NODE | k.RELATIONSHIP) for each in shared):
         raise CannotRun(f"The operator {operator} over nodes or relationships.")
+    if not shared and (left.assumed or right.assumed):
+        raise CannotRun("A comparison that the types of computed values decide.")
     if not shared:
         return "0"
     sql = operator if wanted else _NEGATED[operator]
@@ -82,6 +102,10 @@ def compile_order(left: Term, operator: str, right: Term, *, wanted: bool) -> st
         return render_all(compared, render_check(left, shared[0]), render_check(right, shared[0]))
     if k.is_plain(left.kinds) and k.is_plain(right.kinds) and k.LIST in shared:
         raise CannotRun(f"The operator {operator} over lists.")
+    if k.LIST in shared:
+        # NOTE: only two lists are beyond a comparison of native values.
+        trap = render_trap("an order of lists")
+        compared = f"CASE WHEN {_render_nested_tag(left)} = 'array' THEN {trap} ELSE {compared} END"
     return f"({_render_class(left)} = {_render_class(right)} AND {compared})"
 
 
@@ -91,8 +115,7 @@ def _render_class(term: Term) -> str:
         return f"CASE WHEN {term.value} IS NOT NULL THEN {number} END"
     if term.tag is None:
         return f"CASE typeof({term.value}) WHEN 'text' THEN 2 WHEN 'null' THEN NULL ELSE 1 END"
-    trap = render_trap("an order of lists")
-    return f"CASE {term.tag} {_CLASS_TAGS} WHEN 'array' THEN {trap} END"
+    return f"CASE {term.tag} {_CLASS_TAGS} WHEN 'array' THEN 4 END"
 
 
 # --- membership ---------------------------------------------------------------------------------
@@ -100,6 +123,8 @@ def _render_class(term: Term) -> str:
 
 def compile_in(item: Term, members: Term, *, wanted: bool) -> str:
     """`item IN members`."""
+    if members.kinds == k.NULL and item.assumed:
+        raise CannotRun("The operator IN over null.")
     if members.kinds == k.NULL:
         return "0"
     if members.items is not None:
@@ -131,7 +156,7 @@ def _compile_in_items(item: Term, items: tuple[Term, ...], *, wanted: bool) -> s
         return render_all(f"{item.value} IN ({listed})", render_check(item, same))
     if not item.kinds & ~(same | k.NULL):
         return f"{item.value} NOT IN ({listed})"
-    key = render_key(item, nested="x'02'")
+    key = render_key(item, nested=NESTED)
     return f"{key} NOT IN ({listed})"
 
 
@@ -151,9 +176,9 @@ def _compile_in_json(item: Term, members: Term, *, wanted: bool) -> str:
         found = f"{item.value} IN (SELECT e.value FROM json_each({members.value}) AS e"
         return f"{found} WHERE {render_check(each, classes[0])})"
     # NOTE: a list on one side and none on the other are simply different; two need the evaluator.
-    key = render_key(each, nested="x'02'" if scalar else None)
+    key = render_key(each, nested=NESTED if scalar else None)
     inner = f"SELECT {key} FROM json_each({members.value}) AS e"
-    test = f"{render_key(item)} {'IN' if wanted else 'NOT IN'} ({inner})"
+    test = f"{render_key(item, nested=NESTED)} {'IN' if wanted else 'NOT IN'} ({inner})"
     return test if not members.kinds & k.NULL else f"({members.value} IS NOT NULL AND {test})"
 
 

@@ -1,5 +1,7 @@
 """Members of nodes and relationships as terms: a column where there is one, else the document."""
 
+# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
+
 from __future__ import annotations
 
 from twinframe.storage.base import CannotRun

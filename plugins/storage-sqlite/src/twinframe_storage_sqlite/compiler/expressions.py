@@ -131,13 +131,14 @@ class ExpressionCompiler:
         operand = expression.operand
         match expression.operator:
             case UnaryOperator.NOT:
-                return Term(k.BOOLEAN | k.NULL, f"(NOT {self._compile_truth_value(operand)})")
+                value = self._compile_truth_value(operand)
+                return Term(k.BOOLEAN | k.NULL, f"(NOT {value})", assumed=True)
             case UnaryOperator.MINUS:
                 return self._compile_minus(operand)
             case UnaryOperator.PLUS:
                 term = self.compile_term(operand)
                 value = read_as(term, k.NUMBER, "the operator +")
-                return Term(term.kinds & (k.NUMBER | k.NULL), value)
+                return Term(term.kinds & (k.NUMBER | k.NULL), value, assumed=True)
             case UnaryOperator.IS_NULL:
                 return Term(k.BOOLEAN, f"({self.compile_term(operand).value} IS NULL)")
             case UnaryOperator.IS_NOT_NULL:
@@ -156,10 +157,10 @@ class ExpressionCompiler:
             return compile_arithmetic(left, operator, right)
         if expression.operator in (BinaryOperator.AND, BinaryOperator.OR):
             operands = [self._compile_truth_value(each) for each in find_operands(expression)]
-            return Term(k.BOOLEAN | k.NULL, render_balanced(operands, operator))
+            return Term(k.BOOLEAN | k.NULL, render_balanced(operands, operator), assumed=True)
         if expression.operator is BinaryOperator.XOR:
             sides = [self._compile_truth_value(e) for e in (expression.left, expression.right)]
-            return Term(k.BOOLEAN | k.NULL, f"({sides[0]} <> {sides[1]})")
+            return Term(k.BOOLEAN | k.NULL, f"({sides[0]} <> {sides[1]})", assumed=True)
         return self._compile_truth(expression)
 
     def _compile_truth(self, expression: Expression) -> Term:

@@ -129,12 +129,14 @@ def _compile_size(arguments: Sequence[Term]) -> Term:
     if term.tag is not None and term.kinds & k.LIST:
         array = f"CASE WHEN {term.tag} = 'array' THEN json_array_length({term.value})"
         text = Term(k.JSON & ~k.LIST, term.value, tag=term.tag)
-        return Term(k.INTEGER | nullable, f"({array} ELSE {_compile_size([text]).value} END)")
+        value = f"({array} ELSE {_compile_size([text]).value} END)"
+        return Term(k.INTEGER | nullable, value, assumed=True)
     value = read_as(term, k.STRING, "size()")
     # NOTE: `length` of a text ends at a NUL character.
     trap = render_trap("size of a string with NUL characters")
     nul = f"instr(CAST({value} AS BLOB), x'00')"
-    return Term(k.INTEGER | nullable, f"(CASE WHEN {nul} THEN {trap} ELSE length({value}) END)")
+    text = f"(CASE WHEN {nul} THEN {trap} ELSE length({value}) END)"
+    return Term(k.INTEGER | nullable, text, assumed=True)
 
 
 def _compile_type(arguments: Sequence[Term]) -> Term:

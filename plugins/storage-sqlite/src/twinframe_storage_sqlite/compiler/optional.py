@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from twinframe.cypher.algebra import Direction, Match, NodePattern, RelationshipPattern
@@ -34,13 +35,23 @@ def compile_optional(select: Select, match: Match, expressions: Expressions) -> 
     PatternCompiler(inner, pattern, match.predicate, expressions).compile()
     if inner.ctes or any(name not in inner.scope for name in added):
         raise CannotRun("An optional match of this pattern.")
-    on = inner.conditions or ["1"]
-    if inner.sources:
-        # NOTE: the tables that the conditions need have one row each: existence is exact.
-        on = [f"EXISTS ({inner.render(['1'])})"]
-    select.join(f"{table} AS {alias}", on, optional=True)
+    select.join(f"{table} AS {alias}", _split_conditions(inner) or ["1"], optional=True)
     _bind_added(select, inner, added, alias)
     return select
+
+
+def _split_conditions(inner: Select) -> list[str]:
+    """The conditions of the join; those on tables of `inner` itself become a test of existence.
+
+    Such a table has one row for each row joined, so that existence is exact. The other conditions
+    stay outside, where an index serves them.
+    """
+    if not inner.sources:
+        return inner.conditions
+    own = re.compile(rf"\b({'|'.join(inner.list_aliases())})\.")
+    outside = [each for each in inner.conditions if not own.search(each)]
+    inner.conditions = [each for each in inner.conditions if own.search(each)]
+    return [*outside, f"EXISTS ({inner.render(['1'])})"]
 
 
 def _check_relationship(pattern: RelationshipPattern, select: Select) -> None:

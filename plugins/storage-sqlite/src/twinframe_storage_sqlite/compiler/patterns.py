@@ -139,7 +139,7 @@ class PatternCompiler:
             term = self._settle_node(name)
         if term is None:
             self._bind(name, k.NODE, row)
-        else:
+        elif term.value != row or term.kinds & k.NULL:
             self.select.add_condition(f"{row} = {term.value}")
 
     def _is_restricted(self, name: str) -> bool:
@@ -159,9 +159,7 @@ class PatternCompiler:
             raise CannotRun(f"A pattern on {pattern.variable}, which may be no relationship.")
         if pattern.direction is Direction.BOTH:
             self._find_anchor(pattern)
-        alias = (
-            self.select.add_table(k.RELATIONSHIP, None) if bound is None else read_table(bound)
-        )
+        alias = self.select.add_table(k.RELATIONSHIP, None) if bound is None else read_table(bound)
         row = f"{alias}.id"
         term = bound or self._bind(pattern.variable, k.RELATIONSHIP, row)
         if pattern.direction is Direction.BOTH:

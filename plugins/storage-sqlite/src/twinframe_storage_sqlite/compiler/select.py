@@ -105,6 +105,10 @@ class Select:
             self.register_table(kind, row, alias)
         return alias
 
+    def list_aliases(self) -> list[str]:
+        """The aliases of the tables joined by this SELECT."""
+        return [source.partition(" AS ")[2].split(" ")[0] for source in self.sources]
+
     def register_table(self, kind: int, row: str, alias: str) -> None:
         """The entity with the id `row` is the row of the table `alias`."""
         self._tables[kind, row] = alias

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, build_prefix_end
 from twinframe_storage_sqlite.compiler.comparison import render_all
@@ -13,6 +14,8 @@ def compile_string_test(
 ) -> str:
     """`STARTS WITH`, `ENDS WITH` and `CONTAINS`; null unless both sides are strings."""
     if not (left.kinds & k.STRING and right.kinds & k.STRING):
+        if left.assumed or right.assumed:
+            raise CannotRun(f"The operator {operator} over computed values that are no strings.")
         return "0"
     checks = [
         each for each in (render_check(left, k.STRING), render_check(right, k.STRING)) if each

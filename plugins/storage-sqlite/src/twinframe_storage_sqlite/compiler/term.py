@@ -50,7 +50,8 @@ class Term:
     `value` is native: a boolean is 0 or 1, a list or map JSON text, an entity its row id, a null
     NULL. Where that leaves the kind open (`kinds` not plain), `tag` is its JSON type name and
     `json` its JSON text. `elements` are the kinds of a list's elements: entities travel as row ids.
-    `finite` says that a float is no infinity.
+    `finite` says that a float is no infinity; `assumed` that a trap in `value` vouches for `kinds`,
+    so that a value never read would be one of a kind never checked.
     """
 
     kinds: int
@@ -64,6 +65,7 @@ class Term:
     items: tuple[Term, ...] | None = None
     elements: int = k.JSON
     finite: bool = False
+    assumed: bool = False
 
 
 NULL_TERM = Term(k.NULL, "NULL")
