@@ -1,0 +1,65 @@
+"""`python -m benchmarks [--quick] [--twins N] [--only NAME]`: every comparison in one run."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from pathlib import Path
+
+from benchmarks import footprint, http, ontology, queries
+from benchmarks.graph import Shape, fill
+from benchmarks.report import Report
+from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.store import SqliteGraphStore
+
+NAMES = ("http", "queries", "footprint", "ontology")
+
+
+def _build_data(folder: Path, twins: int) -> Path:
+    data = folder / f"graph-{twins}"
+    if not data.exists():
+        print(f"making a graph of {twins} twins ...", flush=True)
+        draft = folder / f"draft-{twins}"
+        shutil.rmtree(draft, ignore_errors=True)
+        store = SqliteGraphStore(SqliteSettings(directory=str(draft)), "default")
+        store.open()
+        fill(store, Shape(twins))
+        store.close()
+        draft.rename(data)
+    return data
+
+
+def main() -> None:
+    """Run what was asked for and print the table."""
+    parser = argparse.ArgumentParser(prog="make bench ARGS=...")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--twins", type=int, default=100_000, help="size of the graph")
+    parser.add_argument("--only", choices=NAMES, action="append", help="only this part")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "twinframe-bench",
+        help="folder for the graph, kept between runs",
+    )
+    asked = parser.parse_args()
+    asked.data.mkdir(parents=True, exist_ok=True)
+    report, parts = Report(), asked.only or NAMES
+    data = _build_data(asked.data, asked.twins)
+    if "queries" in parts:
+        queries.measure(report, data, asked.twins, quick=asked.quick)
+    if "http" in parts:
+        work = asked.data / "written"
+        shutil.rmtree(work, ignore_errors=True)
+        shutil.copytree(data, work)
+        http.measure(report, work, quick=asked.quick)
+        shutil.rmtree(work)
+    if "footprint" in parts:
+        footprint.measure(report, data, quick=asked.quick)
+    if "ontology" in parts:
+        ontology.measure(report)
+    report.render()
+
+
+if __name__ == "__main__":
+    main()
