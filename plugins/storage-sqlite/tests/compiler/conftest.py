@@ -106,7 +106,7 @@ def freeze(value: Any) -> Any:
         case list() | tuple():
             return ("list", *(freeze(item) for item in value))
         case float():
-            # The last bits of a sum depend on the order of its parts; SQLite drops the sign of zero.
+            # The last bits of a sum depend on its order; SQLite may drop the sign of zero.
             return ("float", float(f"{value:.12g}") or 0.0)
         case _:
             return (type(value).__name__, value)
@@ -229,7 +229,7 @@ BuildGraph = Callable[[Sequence[Twin], Sequence[Edge]], GraphScans]
 
 @pytest.fixture(scope="session")
 def make_graph() -> Callable[..., GraphScans]:
-    """`make_graph(twins, edges)` with twins `(id, model, contents)`, edges `(source, name, target)`."""
+    """`make_graph([(id, model, contents), ...], [(source, name, target, contents), ...])`."""
 
     def make(twins: Sequence[tuple[Any, ...]], edges: Sequence[tuple[Any, ...]]) -> GraphScans:
         return build_graph([Twin(*each) for each in twins], [Edge(*each) for each in edges])

@@ -26,9 +26,27 @@ PARAMETERS: dict[str, Any] = {
     "id": "a",
     "ids": ["a", "c", "zz"],
 }
-SCALARS = (
-    "1 1.0 '1' true false null t.x t.s t.m.k 0 -1 'foo' 9007199254740993 t.flag $i $s $f $b $n"
-).split()
+SCALARS = [
+    "1",
+    "1.0",
+    "'1'",
+    "true",
+    "false",
+    "null",
+    "t.x",
+    "t.s",
+    "t.m.k",
+    "0",
+    "-1",
+    "'foo'",
+    "9007199254740993",
+    "t.flag",
+    "$i",
+    "$s",
+    "$f",
+    "$b",
+    "$n",
+]
 
 
 def _each(*templates: str, **choices: Iterable[str]) -> Iterator[str]:
@@ -270,8 +288,22 @@ Law = Callable[..., Any]
         (SUBPLANS, 0.0),
         (OTHERS, 0.15),
     ],
-    ids="comparisons memberships strings logic arithmetic type-tests models patterns walks "
-    "aggregates values optionals subplans others".split(),
+    ids=[
+        "comparisons",
+        "memberships",
+        "strings",
+        "logic",
+        "arithmetic",
+        "type-tests",
+        "models",
+        "patterns",
+        "walks",
+        "aggregates",
+        "values",
+        "optionals",
+        "subplans",
+        "others",
+    ],
 )
 def test_sql_and_evaluator_answer_alike(
     texts: Iterable[str], declined: float, law: Law, odd_graph: Any
@@ -328,15 +360,40 @@ EDGES = st.tuples(
     st.dictionaries(st.just("w"), SCALAR_VALUES, max_size=1),
 )
 LEAVES = st.sampled_from(
-    "a.x a.y b.x b.k a.`a b` a.x.k r.w a.$dtId b.$dtId $p $q 1 1.0 '1' 'a' true null a b r".split(
-        " "
-    )
+    [
+        "a.`a b`",
+        *[
+            "a.x",
+            "a.y",
+            "b.x",
+            "b.k",
+            "a.x.k",
+            "r.w",
+            "a.$dtId",
+            "b.$dtId",
+            "$p",
+            "$q",
+            "1",
+            "1.0",
+            "'1'",
+            "'a'",
+            "true",
+            "null",
+            "a",
+            "b",
+            "r",
+        ],
+    ]
 )
 
 
 def _extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     binary = st.sampled_from(
-        "= <> < <= > >= AND OR XOR + - * / % IN".split() + ["STARTS WITH", "CONTAINS"]
+        [
+            *["=", "<>", "<", "<=", ">", ">=", "AND", "OR", "XOR", "+", "-", "*", "/", "%", "IN"],
+            "STARTS WITH",
+            "CONTAINS",
+        ]
     )
     return st.one_of(
         st.builds("({} {} {})".format, inner, binary, inner),

@@ -34,9 +34,7 @@ def _compile_add(left: Term, right: Term) -> Term:
 def _compile_concatenation(left: Term, right: Term) -> Term:
     sides = [_render_text(each) for each in (left, right)]
     nullable = (left.kinds | right.kinds) & k.NULL
-    return Term(
-        k.STRING | nullable, f"({sides[0]} || {sides[1]})", assumed=is_assumed(left, right)
-    )
+    return Term(k.STRING | nullable, f"({sides[0]} || {sides[1]})", assumed=is_assumed(left, right))
 
 
 def _render_text(term: Term) -> str:

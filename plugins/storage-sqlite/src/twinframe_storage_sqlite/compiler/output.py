@@ -83,7 +83,9 @@ def _render_sparse(names: Sequence[str], terms: Sequence[Term]) -> str:
         parts.append(f"({text})")
     joined = " || ".join(parts) or "''"
     # NOTE: as a blob, since `substr` of a text would end at a NUL character.
-    return f"CAST('{{' || substr(CAST({joined} AS BLOB), 2) || '}}' AS BLOB)"
+    # An empty blob has no second byte: that is NULL.
+    inner = f"coalesce(substr(CAST({joined} AS BLOB), 2), '')"
+    return f"CAST('{{' || {inner} || '}}' AS BLOB)"
 
 
 def _read_column(select: Select, name: str) -> Term:
