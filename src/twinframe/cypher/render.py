@@ -6,8 +6,9 @@ import json
 from typing import assert_never
 
 from twinframe.cypher import algebra as al
+from twinframe.cypher.tokens import RESERVED
 
-_MEMBERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
 def render_query(query: al.Query) -> str:
@@ -99,7 +100,7 @@ def _render_node(node: al.NodePattern) -> str:
 
 
 def _render_relationship(one: al.RelationshipPattern) -> str:
-    types = ":" + "|".join(_render_name(name) for name in one.types) if one.types else ""
+    types = ":" + "|".join(_render_word(name) for name in one.types) if one.types else ""
     inside = f"{_render_name(one.variable)}{types}{_render_length(one.length)}"
     inside += _render_properties(one.properties)
     left = "<-" if one.direction is al.Direction.INCOMING else "-"
@@ -156,7 +157,7 @@ def render_labels(labels: al.LabelExpression) -> str:
     """A label expression, fully parenthesised."""
     match labels:
         case al.LabelName():
-            return _render_name(labels.name)
+            return _render_word(labels.name)
         case al.LabelNot():
             return f"!{render_labels(labels.operand)}"
         case al.LabelAnd():
@@ -168,11 +169,25 @@ def render_labels(labels: al.LabelExpression) -> str:
 
 
 def _render_name(name: str) -> str:
-    if name and not name[0].isdigit() and _MEMBERS.issuperset(name):
+    if _is_plain(name) and name.upper() not in RESERVED:
         return name
-    if name.startswith(" ") and _MEMBERS.issuperset(name[1:]):
+    if name.startswith(" ") and _LETTERS.issuperset(name[1:]):
         return f"#{name[1:]}"
     return "`" + name.replace("`", "``") + "`"
+
+
+def _render_member(name: str) -> str:
+    """A property's name: reserved words and a first `$` need no backticks there."""
+    return name if _is_plain(name.removeprefix("$")) else _render_name(name)
+
+
+def _render_word(name: str) -> str:
+    """A label or type: reserved words need no backticks there."""
+    return name if _is_plain(name) else _render_name(name)
+
+
+def _is_plain(name: str) -> bool:
+    return bool(name) and not name[0].isdigit() and _LETTERS.issuperset(name)
 
 
 def _render_names(names: tuple[str, ...]) -> str:
@@ -192,7 +207,7 @@ def render_expression(node: al.Expression) -> str:  # noqa: C901 -- one arm a ki
         case al.Variable():
             return _render_name(node.name)
         case al.Property():
-            return f"{render_expression(node.subject)}.{_render_name(node.key)}"
+            return f"{render_expression(node.subject)}.{_render_member(node.key)}"
         case al.Subscript():
             return f"{render_expression(node.subject)}[{render_expression(node.index)}]"
         case al.Slice():
@@ -242,7 +257,7 @@ def _render_all(nodes: tuple[al.Expression, ...]) -> str:
 
 
 def _render_entries(entries: tuple[tuple[str, al.Expression], ...]) -> str:
-    inside = ", ".join(f"{_render_name(key)}: {render_expression(value)}" for key, value in entries)
+    inside = ", ".join(f"{_render_member(key)}: {render_expression(value)}" for key, value in entries)
     return f"{{{inside}}}"
 
 

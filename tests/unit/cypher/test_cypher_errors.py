@@ -1,5 +1,6 @@
 """What is wrong with a Cypher text is said with the kit's kind and detail, and with its place."""
 
+# ruff: noqa: E501 -- a table of cases reads best with one case a line
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

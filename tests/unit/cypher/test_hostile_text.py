@@ -1,5 +1,6 @@
 """Texts made to hurt end in an error that names its limit, or are read in bounded stack."""
 
+# ruff: noqa: E501 -- a table of cases reads best with one case a line
 from __future__ import annotations
 
 import sys

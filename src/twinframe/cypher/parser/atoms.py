@@ -302,7 +302,9 @@ class AtomParser(LabelParser, ABC):
         self.expect(",")
         variable = self.expect_name("a variable").name
         self.expect("IN")
+        self.bar_ends = True
         source = self.parse_expression()
+        self.bar_ends = False
         height = max(height, self.height)
         self.expect("|", "and the step of reduce")
         step = self.parse_expression()
