@@ -21,6 +21,7 @@ from twinframe.dtdl.interfaces import (
 )
 from twinframe.dtdl.limits import SERVICE, SPECIFICATION, ParserLimits
 from twinframe.dtdl.parser import Resolver, parse_models
+from twinframe.dtdl.scalars import parse_value
 from twinframe.dtdl.schemas import (
     ArraySchema,
     EnumSchema,
@@ -30,6 +31,7 @@ from twinframe.dtdl.schemas import (
     OpenSchema,
     PrimitiveSchema,
     Schema,
+    SchemaReference,
 )
 from twinframe.dtdl.validation import TwinValidator, compile_validator
 from twinframe.dtdl.values import Mismatch, compile_test, list_mismatches
@@ -58,6 +60,7 @@ __all__ = [
     "Relationship",
     "Resolver",
     "Schema",
+    "SchemaReference",
     "Telemetry",
     "TwinValidator",
     "build_hierarchy",
@@ -67,6 +70,7 @@ __all__ = [
     "list_mismatches",
     "parse_models",
     "parse_name",
+    "parse_value",
     "parse_version",
     "parse_versionless",
 ]

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from twinframe.dtdl.findings import Findings
+from twinframe.dtdl.build import Builder
+from twinframe.dtdl.findings import Findings, render_value
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined
-from twinframe.dtdl.metamodel import AdjunctRule
+from twinframe.dtdl.metamodel import AdjunctRule, Kind
+from twinframe.dtdl.schemas import PrimitiveSchema
+from twinframe.dtdl.values import list_mismatches
 
 
 def check_adjuncts(element: Element, graph: ElementGraph, findings: Findings) -> None:
@@ -20,6 +23,7 @@ def check_adjuncts(element: Element, graph: ElementGraph, findings: Findings) ->
         _check_place(element, adjunct, findings)
         _check_needs(element, adjunct, names, findings)
         _check_schema(element, adjunct, graph, findings)
+        _check_values(element, adjunct, graph, findings)
         if adjunct.group is None:
             continue
         first = groups.setdefault(adjunct.group, adjunct)
@@ -62,29 +66,69 @@ def _check_needs(
             prop="@type",
             value=adjunct.name,
         )
+    for excluded in sorted(adjunct.excludes & names):
+        findings.add(
+            "disallowedCocotype",
+            f"has the types {adjunct.name} and {excluded}, which must not stand together",
+            element.place.at("@type"),
+            element=element.id,
+            prop="@type",
+            value=adjunct.name,
+        )
 
 
 def _check_schema(
     element: Element, adjunct: AdjunctRule, graph: ElementGraph, findings: Findings
 ) -> None:
     schema = element.one("schema")
-    if not adjunct.schemas or schema is None:
+    wanted = adjunct.schemas or adjunct.schema_types
+    if not wanted or schema is None:
         return
+    target = None if isinstance(schema, Predefined) else graph.elements.get(schema)
     if isinstance(schema, Predefined):
         found = schema.name
     else:
-        target = graph.elements.get(schema)
         found = target.cls if target is not None else ""
-    if found and found not in adjunct.schemas:
+    fits = found in adjunct.schemas
+    if adjunct.schema_types and target is not None:
+        fits = any(other.name in adjunct.schema_types for other in target.adjuncts)
+    if found and not fits:
+        kind = "a schema of" if adjunct.schemas else "a schema that has the type"
         findings.add(
             "notRequiredType",
-            f"has the type {adjunct.name}, which needs a schema of "
-            f"{', '.join(sorted(adjunct.schemas))}; it has {found}",
+            f"has the type {adjunct.name}, which needs {kind} "
+            f"{', '.join(sorted(wanted))}; it has {found}",
             element.place.at("schema"),
             element=element.id,
             prop="schema",
             value=found,
         )
+
+
+def _check_values(
+    element: Element, adjunct: AdjunctRule, graph: ElementGraph, findings: Findings
+) -> None:
+    for rule in adjunct.properties.values():
+        if not rule.conforms:
+            continue
+        value = element.literals.get(rule.name, element.others.get(rule.name, ...))
+        if value is ... or element.one("schema") is None:
+            continue
+        schema = Builder(graph).build_schema(element)
+        if rule.kind is Kind.NUMERIC and schema == PrimitiveSchema("decimal"):
+            # NOTE: a decimal value is a string, its bounds are JSON numbers.
+            continue
+        for mismatch in list_mismatches(schema, value):
+            findings.add(
+                "nonConformantPropertyValue",
+                f"has the value {render_value(mismatch.value)} where the schema of the "
+                f"{element.cls} wants {mismatch.right}",
+                element.place.at(rule.name),
+                element=element.id,
+                prop=rule.name,
+                value=value,
+            )
+            break
 
 
 # --- adjunct types that name a sibling ----------------------------------------------------------

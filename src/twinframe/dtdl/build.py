@@ -22,7 +22,7 @@ from twinframe.dtdl.interfaces import (
     Relationship,
     Telemetry,
 )
-from twinframe.dtdl.rules.core import GEOSPATIAL, PRIMITIVES
+from twinframe.dtdl.rules.core import GEOSPATIAL, SCALED_DECIMAL, V4
 from twinframe.dtdl.schemas import (
     ArraySchema,
     EnumSchema,
@@ -32,10 +32,17 @@ from twinframe.dtdl.schemas import (
     OpenSchema,
     PrimitiveSchema,
     Schema,
+    SchemaCell,
+    SchemaReference,
 )
 
-_PREDEFINED: dict[str, Schema] = {name: PrimitiveSchema(name) for name in PRIMITIVES}
+_PREDEFINED: dict[str, Schema] = {name: PrimitiveSchema(name) for name in V4.primitives}
 _PREDEFINED |= {name: GeospatialSchema(name) for name in GEOSPATIAL}
+# SPEC: DTDL v4 `scaledDecimal`: a decimal and the power of ten it is scaled by.
+_PREDEFINED[SCALED_DECIMAL] = ObjectSchema(
+    V4.objects[SCALED_DECIMAL],
+    MappingProxyType({"value": PrimitiveSchema("decimal"), "scale": PrimitiveSchema("integer")}),
+)
 
 
 @dataclass(slots=True)
@@ -102,6 +109,7 @@ class Builder:
             description=_texts(element, "description"),
             types=_types(element),
             unit=_unit(element),
+            initial_value=element.others.get("initialValue"),
         )
 
     def _telemetry(self, element: Element) -> Telemetry:
@@ -161,10 +169,18 @@ class Builder:
 
     def _payload(self, element: Element, name: str) -> CommandPayload | None:
         for payload in self._children(element, name):
-            return CommandPayload(payload.name, self._schema_of(payload, "schema"))
+            return CommandPayload(
+                payload.name,
+                self._schema_of(payload, "schema"),
+                nullable=payload.literals.get("nullable") is True,
+            )
         return None
 
     # --- schemas --------------------------------------------------------------------------------
+
+    def build_schema(self, element: Element) -> Schema:
+        """Return the `schema` of one element, such as a property or a field."""
+        return self._schema_of(element, "schema")
 
     def _schema_of(self, element: Element, name: str) -> Schema:
         value = element.one(name)
@@ -174,14 +190,17 @@ class Builder:
 
     def _schema(self, identifier: str) -> Schema:
         schema = self.schemas.get(identifier)
-        if schema is None:
-            # NOTE: a schema that leads back to itself, which only an unchecked document can hold,
-            # is open where it does.
-            self.schemas[identifier] = OpenSchema()
-            element = self.graph.elements.get(identifier)
-            build = _SCHEMA_BUILDERS.get(element.cls) if element else None
-            schema = build(self, element) if build and element else OpenSchema()
-            self.schemas[identifier] = schema
+        if schema is not None:
+            return schema
+        element = self.graph.elements.get(identifier)
+        build = _SCHEMA_BUILDERS.get(element.cls) if element else None
+        if build is None or element is None:
+            return OpenSchema()
+        # NOTE: while it is built, a schema is known by a mention of it, which stays where the
+        # schema leads back to itself.
+        cell = SchemaCell()
+        self.schemas[identifier] = SchemaReference(identifier, cell)
+        schema = self.schemas[identifier] = cell.schema = build(self, element)
         return schema
 
     def _array(self, element: Element) -> Schema:
@@ -204,9 +223,10 @@ class Builder:
         return MapSchema(element.id, key.name, value.name, self._schema_of(value, "schema"))
 
     def _object(self, element: Element) -> Schema:
-        fields = self._children(element, "fields")
+        fields = list(self._children(element, "fields"))
         schemas = {f.name: self._schema_of(f, "schema") for f in fields}
-        return ObjectSchema(element.id, MappingProxyType(schemas))
+        required = frozenset(f.name for f in fields if "Required" in _types(f))
+        return ObjectSchema(element.id, MappingProxyType(schemas), required)
 
     def _children(self, element: Element, name: str) -> Iterator[Element]:
         for value in element.values.get(name, ()):
@@ -252,7 +272,7 @@ def _predefined(element: Element, name: str) -> Schema:
     for vocabulary in (context.rules.core, *context.vocabularies):
         if (values := vocabulary.enums.get(name)) is not None:
             spelled: dict[str | int, str] = {value: value for value in values}
-            return EnumSchema(vocabulary.terms[name], "string", MappingProxyType(spelled))
+            return EnumSchema(vocabulary.enum_ids[name], "string", MappingProxyType(spelled))
     return OpenSchema(name)
 
 

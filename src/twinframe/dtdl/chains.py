@@ -1,4 +1,4 @@
-"""Depth and cycles of a directed graph, iteratively and in linear time.
+"""Depth, cycles and totals of a directed graph, iteratively and in linear time.
 
 It knows nothing of models; `twinframe.dtdl.structure` says what the nodes and steps are.
 """
@@ -86,3 +86,49 @@ def _close(
         above = stack[-1]
         above.below = max(above.below, depth)
         above.cyclic = above.cyclic or frame.cyclic
+
+
+@dataclass(slots=True)
+class _Sum(Generic[Node]):
+    node: Node
+    steps: Iterator[Node]
+    total: int
+
+
+def sum_below(
+    starts: Iterable[Node],
+    steps: Callable[[Node], Iterable[Node]],
+    weight: Callable[[Node], int],
+    key: Callable[[Node], str],
+) -> dict[str, int]:
+    """Return for every node that `starts` lead to how much lies below it, each path counted.
+
+    A node adds one to the node above and what lies below itself; `weight` is what a node has
+    besides. Where a chain leads back to itself it is not followed again.
+    """
+    totals: dict[str, int] = {}
+    open_keys: set[str] = set()
+    for start in starts:
+        if key(start) in totals:
+            continue
+        stack = [_Sum(start, iter(steps(start)), weight(start))]
+        open_keys.add(key(start))
+        while stack:
+            frame = stack[-1]
+            following = next(frame.steps, None)
+            if following is None:
+                stack.pop()
+                name = key(frame.node)
+                open_keys.discard(name)
+                totals[name] = frame.total
+                if stack:
+                    stack[-1].total += 1 + frame.total
+                continue
+            node = following
+            name = key(node)
+            if name in open_keys or name in totals:
+                frame.total += 1 + totals.get(name, 0)
+            else:
+                open_keys.add(name)
+                stack.append(_Sum(node, iter(steps(node)), weight(node)))
+    return totals

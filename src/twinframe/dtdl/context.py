@@ -5,19 +5,17 @@ It resolves names only; which of them an element may use is decided in `twinfram
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.findings import Findings, Place, render_value
+from twinframe.dtdl.languages import LanguageReader, is_core_context
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.metamodel import AdjunctRule, LanguageRules, Vocabulary
-from twinframe.dtdl.rules import EXTENSIONS, LANGUAGES
-from twinframe.dtdl.rules.core import ABSTRACT_CLASSES
+from twinframe.dtdl.rules import EXTENSIONS
 
 _RESERVED = ("dtmi:dtdl:", "dtmi:standard:")
-_LANGUAGE = re.compile(r"dtmi:dtdl:context;([1-9][0-9]{0,8})")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +48,7 @@ class Context:
                 types[name] = types[vocabulary.terms[name]] = adjunct
                 for prop in adjunct.properties:
                     properties[prop] = properties[vocabulary.terms[prop]] = prop
-        for name in ABSTRACT_CLASSES:
+        for name in self.rules.abstract_classes:
             types[name] = types[self.rules.core.terms[name]] = name
         for name, rule in self.rules.classes.items():
             types[name] = types[self.rules.core.terms[name]] = name
@@ -99,7 +97,7 @@ class ContextReader:
         if (cached := self.cache.get(key)) is not None:
             return cached
         before = len(self.findings.items) + self.findings.dropped
-        context = self._build(specifiers, parent, place)
+        context = self._build(specifiers, parent, place, plain=isinstance(value, str))
         if context is not None and len(self.findings.items) + self.findings.dropped == before:
             self.cache[key] = context
         return context
@@ -135,70 +133,27 @@ class ContextReader:
                 )
         return specifiers
 
-    def _build(self, specifiers: list[str], parent: Context | None, place: Place) -> Context | None:
-        rules, broken = self._choose_language(specifiers, parent, place)
-        if rules is None or broken:
+    def _build(
+        self, specifiers: list[str], parent: Context | None, place: Place, *, plain: bool
+    ) -> Context | None:
+        language = LanguageReader(self.findings, self.limits, parent.rules if parent else None)
+        places = [place if plain else place.at(n) for n in range(len(specifiers))]
+        language.read(list(zip(specifiers, places, strict=True)), place)
+        self.unsupported = self.unsupported or language.unsupported
+        rules = language.rules
+        if rules is None or language.broken:
             return Context(rules) if rules else None
         vocabularies = list(parent.vocabularies) if parent else []
         incomplete = parent.incomplete if parent else False
-        for position, specifier in enumerate(specifiers):
-            if _LANGUAGE.fullmatch(specifier) is not None:
+        for specifier, at in zip(specifiers, places, strict=True):
+            if is_core_context(specifier):
                 continue
-            vocabulary = self._affiliate(specifier, rules, place.at(position))
+            vocabulary = self._affiliate(specifier, rules, at)
             if vocabulary is None:
                 incomplete = incomplete or self.limits.allow_undefined_extensions
             elif vocabulary not in vocabularies:
                 vocabularies.append(vocabulary)
         return Context(rules, tuple(vocabularies), incomplete)
-
-    def _choose_language(
-        self, specifiers: list[str], parent: Context | None, place: Place
-    ) -> tuple[LanguageRules | None, bool]:
-        """Return the rules in force and whether a finding was made; the last version wins."""
-        rules = parent.rules if parent else None
-        leading: list[str] = []
-        for position, specifier in enumerate(specifiers):
-            match = _LANGUAGE.fullmatch(specifier)
-            if match is None:
-                leading.append(specifier)
-                continue
-            found = self._language(int(match[1]), specifier, place.at(position))
-            if found is None:
-                return None, True
-            if leading and (rules or not found.affiliates_first or not _all_known(leading)):
-                self.findings.add(
-                    "dtdlContextFollowsAffiliate" if rules else "missingDtdlContext",
-                    f"'@context' has '{specifier}' after '{leading[-1]}'; "
-                    "the DTDL context must come first",
-                    place.at(position),
-                    value=specifier,
-                )
-                return found, True
-            rules = found
-        if rules is None:
-            self.findings.add(
-                "missingDtdlContext",
-                "'@context' has no DTDL context; "
-                "its first value must be one, such as 'dtmi:dtdl:context;3'",
-                place,
-                value=specifiers,
-            )
-        return rules, False
-
-    def _language(self, version: int, specifier: str, place: Place) -> LanguageRules | None:
-        rules = LANGUAGES.get(version)
-        if rules is not None and version <= self.limits.max_language_version:
-            return rules
-        supported = [v for v in sorted(LANGUAGES) if v <= self.limits.max_language_version]
-        self.unsupported = True
-        self.findings.add(
-            "unrecognizedContextVersion" if rules is None else "disallowedContextVersion",
-            f"'@context' asks for DTDL version {version}; "
-            f"supported are {' and '.join(str(v) for v in supported)}",
-            place,
-            value=specifier,
-        )
-        return None
 
     def _affiliate(self, specifier: str, rules: LanguageRules, place: Place) -> Vocabulary | None:
         if (vocabulary := EXTENSIONS.get(specifier)) is not None:
@@ -224,7 +179,3 @@ class ContextReader:
                 rule, f"'@context' value '{specifier}' {text}.{near}", place, value=specifier
             )
         return None
-
-
-def _all_known(specifiers: list[str]) -> bool:
-    return all(specifier in EXTENSIONS for specifier in specifiers)

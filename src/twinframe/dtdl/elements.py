@@ -97,8 +97,10 @@ class ElementReader:
             rule=spot.rule,
             generated_id=generated,
             resolved=self.resolving and self.limits.trust_resolved,
+            tolerant=self._is_tolerant(context),
             adjuncts=tuple(types.adjuncts),
             undefined_types=types.undefined,
+            inferred="@type" not in source,
         )
         self._register(element)
         self._parse_properties(source, element, spot.depth)
@@ -132,6 +134,11 @@ class ElementReader:
             element=element.id,
             value=element.id,
         )
+
+    def _is_tolerant(self, context: Context) -> bool:
+        limits = self.limits
+        wanted = limits.tolerate_resolved_solecisms if self.resolving else limits.tolerate_solecisms
+        return wanted and context.rules.solecisms
 
     def _check_keywords(self, source: Mapping[str, object], spot: Spot, context: Context) -> bool:
         top = spot.parent is None
@@ -225,7 +232,7 @@ class ElementReader:
                 value=value,
             )
             return None, False
-        if value.startswith(context.reserved):
+        if value.startswith(context.reserved) and not self._is_tolerant(context):
             self.findings.add(
                 "reservedId",
                 f"'@id' is '{value}'; reserved are {', '.join(context.reserved)}",
@@ -293,6 +300,7 @@ class ElementReader:
         self, value: object, element: Element, rule: PropertyRule, place: Place, depth: int
     ) -> None:
         if rule.kind is Kind.ANY:
+            element.others[rule.name] = value
             return
         if rule.kind is not Kind.ELEMENT:
             subject = Subject(element.id, rule, place, element.context)
@@ -314,16 +322,25 @@ class ElementReader:
             wanted += [r for r in adjunct.properties.values() if r.required and r.name not in seen]
         for rule in wanted:
             kind = "Object" if rule.kind is Kind.ELEMENT else "Literal"
-            broken = f"missing{'' if rule.name in rules else 'Supplemental'}{kind}Property"
             if rule.name == "name" and element.generated_id and element.rule.by_name:
-                broken = "missingDtmiSegPropertyValue"
+                self._miss_name(element)
+                continue
             self.findings.add(
-                broken,
+                f"missing{'' if rule.name in rules else 'Supplemental'}{kind}Property",
                 f"is missing; a {element.cls} needs it",
                 element.place,
                 element=element.id,
                 prop=rule.name,
             )
+
+    def _miss_name(self, element: Element) -> None:
+        self.findings.add(
+            "missingDtmiSegPropertyValue",
+            f"has a {element.cls} without 'name', which it needs",
+            element.place,
+            element=element.parent.id if element.parent else "",
+            prop=element.rule.name,
+        )
 
     def _undefined_property(
         self, key: str, element: Element, rules: Mapping[str, PropertyRule]
@@ -334,8 +351,10 @@ class ElementReader:
         if wrong is None:
             return
         rule, text = wrong
+        if not element.undefined_types:
+            rule = "inferredTypeDoesNotAllow" if element.inferred else "noTypeThatAllows"
         self.findings.add(
-            rule if element.undefined_types else "noTypeThatAllows",
+            rule,
             f"{text}; a {element.cls} has {', '.join(sorted(rules))}."
             + self.findings.suggest(key, rules),
             element.place.at(key),
@@ -396,6 +415,8 @@ class ElementReader:
         place: Place,
         depth: int,
     ) -> Value | None:
+        if item.keys() == {"@id"} and rule.classes and element.tolerant:
+            return self._parse_id_reference(item["@id"], element, rule, place)
         child = self._parse_object(item, Spot(element, rule, element.context, place, depth + 1))
         if child is None:
             return None
@@ -410,6 +431,21 @@ class ElementReader:
                 value=child.id,
             )
         return child.id
+
+    def _parse_id_reference(
+        self, identifier: object, element: Element, rule: PropertyRule, place: Place
+    ) -> Value | None:
+        if isinstance(identifier, str) and element.context.rules.id_pattern.fullmatch(identifier):
+            return self._parse_reference(identifier, element, rule, place)
+        self.findings.add(
+            "idRefBadDtmiOrTerm",
+            f"has an object with '@id' {render_value(identifier)}; it must be a DTMI",
+            place,
+            element=element.id,
+            prop=rule.name,
+            value=identifier,
+        )
+        return None
 
     def _parse_reference(
         self, text: str, element: Element, rule: PropertyRule, place: Place

@@ -73,6 +73,12 @@ def render_value(value: object, limit: int = 80) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
+def render_list(items: Iterable[object]) -> str:
+    """Return `a, b and c`."""
+    *most, last = [str(item) for item in items]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def render_nearest(name: object, known: Iterable[str]) -> str:
     """Return ` Did you mean 'x'?` for the known name nearest to `name`, or nothing."""
     if not isinstance(name, str) or not name or len(name) > 200:

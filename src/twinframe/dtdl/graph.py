@@ -29,8 +29,10 @@ Value: TypeAlias = str | Predefined
 class Element:
     """One element of a model: its class, its literals and the elements it points to.
 
-    `partition` is the DTMI of the interface it stands in; `parent` is the element
-    around it and `rule` the property of that it is a value of.
+    `literals` are the values of literal properties, `values` of those whose values are elements,
+    `others` of those that take any JSON. `partition` is the DTMI of the interface it stands in;
+    `parent` is the element around it and `rule` the property of that it is a value of;
+    `tolerant`: mistakes of older models that a user may tolerate are tolerated here.
     """
 
     id: str
@@ -42,10 +44,13 @@ class Element:
     rule: PropertyRule
     generated_id: bool
     resolved: bool
+    tolerant: bool = False
     adjuncts: tuple[AdjunctRule, ...] = ()
     undefined_types: bool = False
+    inferred: bool = False
     literals: dict[str, Literal] = field(default_factory=dict)
     values: dict[str, list[Value]] = field(default_factory=dict)
+    others: dict[str, object] = field(default_factory=dict)
 
     def one(self, name: str) -> Value | None:
         """Return the single value of an ELEMENT property, or None where it is absent."""

@@ -15,7 +15,10 @@ from twinframe.dtdl.schemas import Schema
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A value a twin (or relationship) keeps. `declared_by` is the DTMI of its interface."""
+    """A value a twin (or relationship) keeps. `declared_by` is the DTMI of its interface.
+
+    `initial_value` is what the Initialization extension gives a new twin, None where nothing.
+    """
 
     name: str
     schema: Schema
@@ -26,6 +29,7 @@ class Property:
     description: Mapping[str, str] = field(default_factory=dict)
     types: tuple[str, ...] = ()
     unit: str | None = None
+    initial_value: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +81,11 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class CommandPayload:
-    """What a command takes or returns."""
+    """What a command takes or returns; `nullable`: null stands for no value (from DTDL v4)."""
 
     name: str
     schema: Schema
+    nullable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,22 @@ class ParserLimits:
 
     `max_nesting` bounds how deep elements may stand inside each other in one document.
     `allow_undefined_extensions` accepts contexts nobody here knows, and what they may define.
-    `max_language_version` refuses later language versions. The rest are choices of one vendor's
+    `max_language_version` refuses later language versions. `acceptable_limits` are the limit
+    contexts a model may choose, such as `dtmi:dtdl:limits:onvif` for all versions of it or
+    `dtmi:dtdl:limits:onvif;1` for one; the limits of the language itself are always accepted.
+    `tolerate_solecisms` and `tolerate_resolved_solecisms` let DTDL v2 models pass, uploaded and
+    resolved ones, that older services took: contents of one name (the first counts), references
+    as `{"@id": ...}`, and DTMIs with reserved prefixes. The rest are choices of one vendor's
     service: no Command, no Interface defined inside another, every item an Interface object.
     `trust_resolved` parses resolved documents without reporting on them.
     """
 
     max_nesting: int = 64
     allow_undefined_extensions: bool = False
-    max_language_version: int = 3
+    max_language_version: int = 4
+    acceptable_limits: frozenset[str] = frozenset()
+    tolerate_solecisms: bool = False
+    tolerate_resolved_solecisms: bool = False
     allow_commands: bool = True
     allow_inline_interfaces: bool = True
     allow_document_arrays: bool = True

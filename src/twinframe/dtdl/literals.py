@@ -12,6 +12,7 @@ from typing import TypeAlias
 from twinframe.dtdl.context import Context
 from twinframe.dtdl.findings import Findings, Place, render_value
 from twinframe.dtdl.metamodel import Kind, PropertyRule
+from twinframe.dtdl.temporal import is_duration
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 
@@ -41,15 +42,23 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 _STRING = Form("string", "string", lambda value: isinstance(value, str))
 _BOOLEAN = Form("boolean", "boolean", lambda value: isinstance(value, bool))
 _INTEGER = Form("integer", "integer", _is_integer)
+_NUMERIC = Form("numeric", "decimal", _is_number)
+_DURATION = Form("duration", "duration", lambda value: isinstance(value, str))
 FORMS: Mapping[Kind, tuple[Form, ...]] = {
     Kind.STRING: (_STRING,),
     Kind.BOOLEAN: (_BOOLEAN,),
     Kind.INTEGER: (_INTEGER,),
     Kind.LITERAL: (_STRING, _INTEGER),
     Kind.IDENTIFIER: (_STRING,),
+    Kind.NUMERIC: (_NUMERIC,),
+    Kind.DURATION: (_DURATION,),
 }
 
 
@@ -162,6 +171,10 @@ class LiteralReader:
         if isinstance(value, str):
             if rule.kind is Kind.IDENTIFIER:
                 return self._check_identifier(value, subject)
+            if rule.kind is Kind.DURATION and not is_duration(value):
+                text = f"has the value {render_value(value)}; it must be an ISO 8601 duration such "
+                self._add(subject, "durationInvalid", f"{text}as 'PT15S'", value)
+                return None
             if rule.max_length is not None and len(value) > rule.max_length:
                 self._add(
                     subject,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 
@@ -18,6 +18,8 @@ class Kind(Enum):
     LANG_STRING = "localizable string"
     BOOLEAN = "boolean"
     INTEGER = "integer"
+    NUMERIC = "number"
+    DURATION = "duration"
     LITERAL = "string or integer"
     IDENTIFIER = "DTMI"
     ANY = "JSON value"
@@ -32,7 +34,9 @@ class PropertyRule:
     predefined values to a canonical name; `infer` is the class of a value without `@type`;
     `by_name`: a value without DTMI gets one made of its name; `same_version`: a value is of the
     language version of the element around it; `unique` are nested properties whose values differ
-    among the values of this property; `value_type` is the type of the predefined values.
+    among the values of this property; `value_type` is the type of the predefined values;
+    `conforms`: a value conforms to the `schema` of the element; `differs`: elements that are values
+    of one property have different values of this one.
     Counts are of values, lengths are in characters.
     """
 
@@ -56,6 +60,8 @@ class PropertyRule:
     by_name: bool = False
     same_version: bool = False
     value_type: str = ""
+    conforms: bool = False
+    differs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +78,12 @@ class AdjunctRule:
     """A type that stands beside an element's class and adds properties to it.
 
     `on` are the classes it may stand beside; `schemas` are the schema terms or classes its element
-    must have (empty: any); `group` names types of which an element takes at most one; `needs` are
-    adjunct types that must stand beside it; `sibling` is the property that names a sibling content,
+    must have (empty: any), `schema_types` adjunct types of that schema; `group` names types of
+    which an element takes at most one; `needs` are adjunct types that must stand beside it,
+    `excludes` those that must not; `parents` are adjunct types of which the element around it must
+    have one, `siblings` those that other values of the same property must have, and `once`: no second value
+    has this type; `children` names a property and the adjunct types of which each value has one.
+    `sibling` is the property that names a sibling content,
     which must be of `sibling_classes` and must not have this type itself; `overrides` is the
     property that names the sibling's adjunct property this one takes the place of;
     `versions` are the language versions whose elements may have it.
@@ -88,7 +98,17 @@ class AdjunctRule:
     sibling: str | None = None
     sibling_classes: frozenset[str] = frozenset()
     overrides: str | None = None
-    versions: frozenset[int] = frozenset({2, 3})
+    versions: frozenset[int] = frozenset({2, 3, 4})
+    schema_types: frozenset[str] = frozenset()
+    excludes: frozenset[str] = frozenset()
+    parents: frozenset[str] = frozenset()
+    siblings: frozenset[str] = frozenset()
+    once: bool = False
+    children: tuple[str, frozenset[str]] | None = None
+
+    def rename(self, name: str) -> AdjunctRule:
+        """Return the same rule for a type called `name`."""
+        return replace(self, name=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +117,7 @@ class Vocabulary:
 
     `terms` maps a term to its DTMI; `names` is the reverse, DTMI to term. `schemas` maps every
     spelling of a predefined schema it adds to the term; `enums` gives the values of those that are
-    enums. `reserved_prefix` starts DTMIs that models must not define.
+    enums, and `enum_ids` their DTMIs. `reserved_prefix` starts DTMIs that models must not define.
     """
 
     context: str
@@ -107,6 +127,7 @@ class Vocabulary:
     schemas: Mapping[str, str] = field(default_factory=dict)
     enums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reserved_prefix: str | None = None
+    enum_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +147,12 @@ class ChainRule:
 
 @dataclass(frozen=True, slots=True)
 class LanguageRules:
-    """Everything one version of the language says, as data."""
+    """Everything one version of the language says, as data.
+
+    Of one version there may be several, equal in everything but figures: one a limit context.
+    `limit_contexts`: the version knows them. `solecisms`: a user may ask that some mistakes of
+    this version are tolerated.
+    """
 
     version: int
     core: Vocabulary
@@ -142,5 +168,8 @@ class LanguageRules:
     array_free_properties: bool
     geospatial_arrays: bool
     hierarchy_extends_max: int | None = None
-    hierarchy_contents_max: int | None = None
+    hierarchy_elements_max: int | None = None
     schema_cycles: bool = False
+    abstract_classes: tuple[str, ...] = ()
+    limit_contexts: bool = False
+    solecisms: bool = False

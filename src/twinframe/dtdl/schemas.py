@@ -5,7 +5,7 @@ It describes values and checks none; checking is `twinframe.dtdl.values`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -35,10 +35,15 @@ class EnumSchema:
 
 @dataclass(frozen=True, slots=True)
 class ObjectSchema:
-    """A JSON object with declared members, all of them optional; `fields` in declared order."""
+    """A JSON object with declared members; `fields` in declared order.
+
+    All members are optional unless the Requirement extension says otherwise of those in `required`
+    and whoever validates asks for it.
+    """
 
     id: str
     fields: Mapping[str, Schema]
+    required: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,30 @@ class OpenSchema:
     name: str = field(default="")
 
 
+@dataclass(slots=True)
+class SchemaCell:
+    """Where a schema stands that leads back to itself; filled once it is built.
+
+    `tests` are kept here once it is compiled: False with all fields optional, True with required.
+    """
+
+    schema: Schema = field(default_factory=OpenSchema)
+    tests: dict[bool, Callable[[object], bool]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaReference:
+    """A mention of the schema called `id` inside of itself, which DTDL v4 allows."""
+
+    id: str
+    cell: SchemaCell = field(compare=False, repr=False)
+
+    @property
+    def target(self) -> Schema:
+        """The schema that is mentioned."""
+        return self.cell.schema
+
+
 Schema: TypeAlias = (
     PrimitiveSchema
     | GeospatialSchema
@@ -74,4 +103,5 @@ Schema: TypeAlias = (
     | MapSchema
     | ArraySchema
     | OpenSchema
+    | SchemaReference
 )

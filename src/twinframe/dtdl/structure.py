@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from twinframe.dtdl.adjuncts import check_adjuncts, check_siblings
-from twinframe.dtdl.chains import Depths, measure_depths
+from twinframe.dtdl.chains import Depths, measure_depths, sum_below
+from twinframe.dtdl.families import check_families
 from twinframe.dtdl.findings import Findings, render_value
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined, Reference
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.metamodel import ChainRule, PropertyRule
-from twinframe.dtdl.rules.core import CONTENTS, GEOSPATIAL
+from twinframe.dtdl.rules.core import CONTENTS, COUNTED, GEOSPATIAL
 
 
 @dataclass(slots=True)
@@ -41,6 +42,7 @@ class Structure:
         schema_roots = {"Array", "Map", "Object", "Field", "MapValue"}
         self._check_chains(fresh, lambda e: e.context.rules.schema_chain, schema_roots)
         self._collect_contents(extends)
+        families: dict[str, Element] = {}
         for element in fresh:
             if element.cls == "Interface" and element.id not in extends.cyclic:
                 self._check_hierarchy(element)
@@ -50,6 +52,12 @@ class Structure:
                 self._check_array_free(element)
             if element.adjuncts:
                 check_adjuncts(element, self.graph, self.findings)
+                for member in (element, element.parent):
+                    if member is not None and not member.resolved:
+                        families[member.id] = member
+        self._check_totals([element for element in fresh if element.cls == "Interface"])
+        for parent in families.values():
+            check_families(parent, self.graph, self.findings)
 
     # --- references -----------------------------------------------------------------------------
 
@@ -143,6 +151,8 @@ class Structure:
             value = child.literals.get(name)
             if value is None or isinstance(value, dict):
                 continue
+            if child.tolerant and child.cls in CONTENTS and rule.name == "contents":
+                continue
             first = seen.setdefault((type(value), value), child)
             if first is not child:
                 self.findings.add(
@@ -199,10 +209,11 @@ class Structure:
                 continue
             chain = chain_of(element)
             length = depths.depth.get(element.id, 0)
-            if element.id in depths.cyclic:
-                if "extends" in chain.steps or not element.context.rules.schema_cycles:
-                    text = f"its chain of {chain.text} leads back to itself"
-                    self._add(f"recursiveStructure{chain.form}", text, element)
+            if element.id in depths.cyclic and not (
+                element.context.rules.schema_cycles and chain.form == "Wide"
+            ):
+                text = f"its chain of {chain.text} leads back to itself"
+                self._add(f"recursiveStructure{chain.form}", text, element)
             elif length > chain.max_length:
                 text = f"its chain of {chain.text} is {length} elements long; "
                 text += f"at most {chain.max_length} are allowed"
@@ -230,15 +241,6 @@ class Structure:
         if bases:
             self._check_inherited_names(element, bases)
         rules = element.context.rules
-        count = len(self.contents.get(element.id, ()))
-        bound = rules.hierarchy_contents_max
-        if bound is not None and count > bound:
-            self._add(
-                "excessiveCount",
-                f"has {count} contents with the inherited ones; at most {bound} are allowed",
-                element,
-                "contents",
-            )
         if rules.hierarchy_extends_max is not None and bases:
             ancestors = self._count_ancestors(element, rules.hierarchy_extends_max)
             if ancestors > rules.hierarchy_extends_max:
@@ -247,6 +249,32 @@ class Structure:
                     f"extends more than {rules.hierarchy_extends_max} interfaces in its hierarchy",
                     element,
                     "extends",
+                )
+
+    def _check_totals(self, interfaces: list[Element]) -> None:
+        """SPEC: DTDL v3 and v4 "Interface": how many elements an Interface may lead to in all."""
+
+        def steps(element: Element) -> Iterable[Element]:
+            if element.cls == "Interface":
+                yield from self.contents.get(element.id, {}).values()
+                return
+            for name in COUNTED:
+                yield from self._children(element, name)
+
+        def weight(element: Element) -> int:
+            values = (value for name in COUNTED for value in element.values.get(name, ()))
+            return sum(isinstance(value, Predefined) for value in values)
+
+        totals = sum_below(interfaces, steps, weight, key=lambda e: e.id)
+        for element in interfaces:
+            bound = element.context.rules.hierarchy_elements_max
+            if bound is not None and totals[element.id] > bound:
+                self._add(
+                    "excessiveCount",
+                    f"leads to {totals[element.id]} contents, fields, enum values and schemas, "
+                    f"inherited ones included; at most {bound} are allowed",
+                    element,
+                    "contents",
                 )
 
     def _count_ancestors(self, element: Element, bound: int) -> int:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from twinframe.dtdl.findings import render_nearest, render_value
 from twinframe.dtdl.interfaces import Interface, Property, Relationship
-from twinframe.dtdl.values import Mismatch, Test, compile_test, list_mismatches, render_type
+from twinframe.dtdl.scalars import Test
+from twinframe.dtdl.values import Mismatch, compile_test, list_mismatches, render_type
 from twinframe.errors import ErrorDetail, ValidationFailed
 
 _TWIN = "Twin"

@@ -24,7 +24,7 @@ from twinframe.dtdl import (
     list_mismatches,
     parse_models,
 )
-from twinframe.dtdl.values import PRIMITIVE_TESTS
+from twinframe.dtdl.scalars import PRIMITIVE_TESTS
 from twinframe.errors import ErrorDetail, InputError
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)

@@ -15,8 +15,8 @@ from twinframe.dtdl import (
     MapSchema,
     ModelSet,
     ObjectSchema,
-    OpenSchema,
     PrimitiveSchema,
+    SchemaReference,
     parse_models,
 )
 from twinframe.errors import ModelVersionNotSupported
@@ -166,13 +166,15 @@ def test_resolved_documents_are_not_reported_on_again() -> None:
     assert set(models.interfaces) == {"dtmi:com:example:A;1", "dtmi:com:example:Old;1"}
 
 
-def test_a_resolved_schema_that_contains_itself_is_open_there() -> None:
+def test_a_resolved_schema_that_contains_itself_is_a_mention_there() -> None:
     loop = "dtmi:com:example:Loop;1"
     schema = {"@id": loop, "@type": "Array", "elementSchema": loop}
     old = model("Old", [prop("p", loop)], schemas=[schema])
     models = parse_models([model("A", extends="dtmi:com:example:Old;1")], resolve=lambda _: [old])
     found = models.interfaces["dtmi:com:example:A;1"].properties["p"].schema
-    assert found == ArraySchema(loop, OpenSchema())
+    assert isinstance(found, ArraySchema)
+    assert isinstance(found.element, SchemaReference)
+    assert found.element.target is found
 
 
 def test_a_resolved_content_that_is_no_content_is_left_out() -> None:
@@ -192,9 +194,9 @@ def test_resolved_documents_are_reported_on_where_they_are_not_trusted() -> None
 # --- versions and profiles ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", [1, 4, 99])
+@pytest.mark.parametrize("version", [1, 5, 99])
 def test_an_unknown_language_version_is_refused_as_such(version: int) -> None:
-    with pytest.raises(ModelVersionNotSupported, match="supported are 2 and 3"):
+    with pytest.raises(ModelVersionNotSupported, match="supported are 2, 3 and 4"):
         parse_models([model("A", version=version)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from twinframe.dtdl.metamodel import LanguageRules, Vocabulary
-from twinframe.dtdl.rules.core import V2, V3, build_language
+from twinframe.dtdl.rules.core import LIMITS, V2, V3, V4, build_language
 from twinframe.dtdl.rules.extensions import EXTENSIONS, STANDARD_V2
 
 
@@ -18,6 +18,7 @@ def _with_standard(rules: LanguageRules, standard: Vocabulary) -> LanguageRules:
             adjuncts=standard.adjuncts,
             schemas=standard.schemas,
             enums=standard.enums,
+            enum_ids=standard.enum_ids,
             terms=core.terms | dict(standard.terms),  # type: ignore[operator]  # both are dicts
             names=core.names | dict(standard.names),  # type: ignore[operator]  # both are dicts
         ),
@@ -27,7 +28,14 @@ def _with_standard(rules: LanguageRules, standard: Vocabulary) -> LanguageRules:
 LANGUAGES: dict[int, LanguageRules] = {
     2: _with_standard(build_language(V2, strict=False), STANDARD_V2),
     3: build_language(V3, strict=True),
+    4: build_language(V4, strict=True, schema_cycles=True),
 }
 """Rules by language version."""
 
-__all__ = ["EXTENSIONS", "LANGUAGES"]
+LIMITED: dict[str, LanguageRules] = {
+    context: build_language(figures, strict=True, schema_cycles=True)
+    for context, figures in LIMITS.items()
+}
+"""Rules by limit context."""
+
+__all__ = ["EXTENSIONS", "LANGUAGES", "LIMITED"]

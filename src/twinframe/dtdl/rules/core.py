@@ -1,4 +1,4 @@
-"""The classes and properties of DTDL v2 and v3, as data.
+"""The classes and properties of DTDL v2, v3 and v4, as data.
 
 It is the table and no behaviour; `twinframe.dtdl.elements` reads elements by it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.metamodel import (
@@ -21,17 +21,26 @@ from twinframe.dtdl.metamodel import (
 
 COMPLEX_SCHEMAS = frozenset({"Array", "Enum", "Map", "Object"})
 CONTENTS = frozenset({"Command", "Component", "Property", "Relationship", "Telemetry"})
+COUNTED = (
+    *("fields", "enumValues", "request", "response"),
+    *("properties", "schema", "elementSchema", "mapValue"),
+)
+"""Properties whose values count towards the total of an Interface, beside its contents."""
 _PRIMITIVES = "boolean date dateTime double duration float integer long string time"
 PRIMITIVES = tuple(_PRIMITIVES.split())
+# SPEC: DTDL v4 "Primitive schema": what it has beyond v3.
+_MORE = "byte bytes decimal short unsignedByte unsignedInteger unsignedLong unsignedShort uuid"
+MORE_PRIMITIVES = tuple(_MORE.split())
 _GEOSPATIAL = "lineString multiLineString multiPoint multiPolygon point polygon"
 GEOSPATIAL = tuple(_GEOSPATIAL.split())
+SCALED_DECIMAL = "scaledDecimal"
+NUMERIC = frozenset({"double", "float", "integer", "long"})
+MORE_NUMERIC = NUMERIC | {name for name in MORE_PRIMITIVES if name not in ("bytes", "uuid")}
 _NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?")
-ABSTRACT_CLASSES = (
+_ABSTRACT = (
     *("Content", "Entity", "NamedEntity", "Schema", "ComplexSchema", "PrimitiveSchema"),
     *("NumericSchema", "TemporalSchema", "CommandType"),
-    *(f"{name[0].upper()}{name[1:]}" for name in PRIMITIVES),
 )
-"""Classes of the language that no element can have."""
 COMMAND_TYPES = ("synchronous", "asynchronous")
 MAX_INTERFACE_ID = 128
 ABSTRACT_ADJUNCTS = ("SemanticType", "QuantitativeType", "SemanticUnit")
@@ -40,16 +49,19 @@ _NAME_TEXT = "a letter, then letters, digits and underscores, not ending in an u
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The numbers in which the versions differ; None is no bound. Lengths are in characters.
+    """The numbers in which the versions and their limits differ; None is no bound.
 
-    `parts_min` is how many values an Enum and fields an Object need at least; `request` and
-    `response` are the classes of what a Command takes and returns.
+    Lengths are in characters. `parts_min` is how many values an Enum and fields an Object need at
+    least; `request` and `response` are the classes of what a Command takes and returns;
+    `extends_chain` counts the Interface itself; `hierarchy_extends` and `hierarchy_elements` bound
+    all bases of an Interface and everything its contents and its bases' lead to.
     """
 
     version: int
     name_length: int
     display_name_length: int
-    text_length: int
+    description_length: int
+    comment_length: int
     contents: int | None
     extends: int | None
     enum_values: int | None
@@ -59,25 +71,95 @@ class Figures:
     max_multiplicity: int | None
     request: str
     response: str
+    extends_chain: int
+    schema_depth: int
+    hierarchy_extends: int | None
+    hierarchy_elements: int | None
+    primitives: tuple[str, ...] = PRIMITIVES
+    objects: Mapping[str, str] = field(default_factory=dict)
+    nullable: bool = False
 
 
-# SPEC: DTDL v2 and v3, the property tables of "Interface", "Relationship", "Enum", "Object".
-V2 = Figures(2, 64, 64, 512, 300, 2, 100, 1, 30, 300, 500, "CommandPayload", "CommandPayload")
-V3 = Figures(
-    3, 512, 512, 512, None, None, None, 0, None, None, None, "CommandRequest", "CommandResponse"
+def _objects(version: int, *more: str) -> dict[str, str]:
+    """Return the predefined object schemas of a version, term to DTMI."""
+    objects = {name: f"dtmi:standard:schema:geospatial:{name};{version}" for name in GEOSPATIAL}
+    return objects | {name: f"dtmi:standard:schema:{name};{version}" for name in more}
+
+
+# SPEC: DTDL v2, the property tables of "Interface", "Relationship", "Enum", "Object".
+V2 = Figures(
+    version=2,
+    name_length=64,
+    display_name_length=64,
+    description_length=512,
+    comment_length=512,
+    contents=300,
+    extends=2,
+    enum_values=100,
+    parts_min=1,
+    fields=30,
+    relationship_properties=300,
+    max_multiplicity=500,
+    request="CommandPayload",
+    response="CommandPayload",
+    extends_chain=11,
+    schema_depth=5,
+    hierarchy_extends=None,
+    hierarchy_elements=None,
+    objects=_objects(2),
 )
+# SPEC: DTDL v3, the same tables: counts are bounded over a hierarchy instead.
+V3 = Figures(
+    version=3,
+    name_length=512,
+    display_name_length=512,
+    description_length=512,
+    comment_length=512,
+    contents=None,
+    extends=None,
+    enum_values=None,
+    parts_min=0,
+    fields=None,
+    relationship_properties=None,
+    max_multiplicity=None,
+    request="CommandRequest",
+    response="CommandResponse",
+    extends_chain=11,
+    schema_depth=5,
+    hierarchy_extends=1024,
+    hierarchy_elements=100_000,
+    objects=_objects(3),
+)
+# SPEC: DTDL v4 with its own limits (`dtmi:dtdl:context;4` means them too).
+V4 = replace(
+    V3,
+    version=4,
+    extends_chain=13,
+    schema_depth=8,
+    primitives=(*PRIMITIVES, *MORE_PRIMITIVES),
+    objects=_objects(4, SCALED_DECIMAL),
+    nullable=True,
+)
+# SPEC: the limit contexts beside DTDL v4: figures of others in place of its own.
+LIMITS: dict[str, Figures] = {
+    "dtmi:dtdl:limits:onvif;1": replace(
+        V4, schema_depth=24, description_length=4096, comment_length=4096
+    ),
+    "dtmi:dtdl:limits:aio;1": replace(V4, schema_depth=12),
+}
 
 
-def build_schema_terms(version: int) -> dict[str, str]:
+def build_schema_terms(figures: Figures) -> dict[str, str]:
     """Return every spelling (term and DTMI) of the predefined schemas, mapped to the term."""
-    terms = {name: name for name in (*PRIMITIVES, *GEOSPATIAL)}
-    terms |= {f"dtmi:dtdl:instance:Schema:{name};{version}": name for name in PRIMITIVES}
-    terms |= {f"dtmi:standard:schema:geospatial:{name};{version}": name for name in GEOSPATIAL}
+    v = figures.version
+    terms = {name: name for name in (*figures.primitives, *figures.objects)}
+    terms |= {f"dtmi:dtdl:instance:Schema:{name};{v}": name for name in figures.primitives}
+    terms |= {identifier: name for name, identifier in figures.objects.items()}
     return terms
 
 
-def _schema(version: int, only: tuple[str, ...] = ()) -> PropertyRule:
-    terms = build_schema_terms(version)
+def _schema(figures: Figures, only: tuple[str, ...] = ()) -> PropertyRule:
+    terms = build_schema_terms(figures)
     if only:
         terms = {spelling: name for spelling, name in terms.items() if name in only}
     classes = frozenset() if only else COMPLEX_SCHEMAS
@@ -101,8 +183,8 @@ def _one(name: str, cls: str, *, required: bool = False, infer: bool = False) ->
 
 def _entity(figures: Figures) -> tuple[PropertyRule, ...]:
     return (
-        PropertyRule("comment", Kind.STRING, max_length=figures.text_length),
-        PropertyRule("description", Kind.LANG_STRING, max_length=figures.text_length),
+        PropertyRule("comment", Kind.STRING, max_length=figures.comment_length),
+        PropertyRule("description", Kind.LANG_STRING, max_length=figures.description_length),
         PropertyRule("displayName", Kind.LANG_STRING, max_length=figures.display_name_length),
     )
 
@@ -121,6 +203,7 @@ def _named(figures: Figures) -> tuple[PropertyRule, ...]:
 
 _BY_NAME = {"unique": ("name",), "by_name": True}
 _WRITABLE = PropertyRule("writable", Kind.BOOLEAN)
+_NULLABLE = PropertyRule("nullable", Kind.BOOLEAN)
 
 
 def _content_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
@@ -128,6 +211,8 @@ def _content_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
     named = _named(figures)
     command_types = {name: name for name in COMMAND_TYPES}
     command_types |= {f"dtmi:dtdl:instance:CommandType:{n};{v}": n for n in COMMAND_TYPES}
+    nullable = (_NULLABLE,) if figures.nullable else ()
+    same_payload = figures.version >= 4
     most = figures.max_multiplicity
     bound = figures.relationship_properties
     return {
@@ -137,13 +222,13 @@ def _content_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
             _elements("extends", "Interface", max_count=figures.extends, id_required=True),
             _elements("schemas", *COMPLEX_SCHEMAS, id_required=True, same_version=True),
         ),
-        "Telemetry": (*named, _schema(v)),
-        "Property": (*named, _schema(v), _WRITABLE),
+        "Telemetry": (*named, _schema(figures)),
+        "Property": (*named, _schema(figures), _WRITABLE),
         "Command": (
             *named,
             PropertyRule("commandType", Kind.ELEMENT, terms=command_types),
-            _one("request", figures.request, infer=True),
-            _one("response", figures.response, infer=True),
+            replace(_one("request", figures.request, infer=True), same_version=same_payload),
+            replace(_one("response", figures.response, infer=True), same_version=same_payload),
         ),
         "Component": (
             *named,
@@ -157,13 +242,12 @@ def _content_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
             PropertyRule("target", Kind.IDENTIFIER),
             _WRITABLE,
         ),
-        figures.request: (*named, _schema(v)),
-        figures.response: (*named, _schema(v)),
+        figures.request: (*named, _schema(figures), *nullable),
+        figures.response: (*named, _schema(figures), *nullable),
     }
 
 
 def _schema_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
-    v = figures.version
     entity, named = _entity(figures), _named(figures)
     parts = {
         "required": figures.parts_min > 0,
@@ -173,7 +257,7 @@ def _schema_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
     }
     unique = ("name", "enumValue")
     return {
-        "Array": (*entity, replace(_schema(v), name="elementSchema")),
+        "Array": (*entity, replace(_schema(figures), name="elementSchema")),
         "Enum": (
             *entity,
             _elements(
@@ -184,7 +268,7 @@ def _schema_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
                 unique=unique,
                 **parts,
             ),
-            replace(_schema(v, only=("integer", "string")), name="valueSchema"),
+            replace(_schema(figures, only=("integer", "string")), name="valueSchema"),
         ),
         "EnumValue": (*named, PropertyRule("enumValue", Kind.LITERAL, required=True)),
         "Map": (
@@ -192,8 +276,8 @@ def _schema_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
             replace(_one("mapKey", "MapKey", required=True, infer=True), same_version=True),
             replace(_one("mapValue", "MapValue", required=True, infer=True), same_version=True),
         ),
-        "MapKey": (*named, _schema(v, only=("string",))),
-        "MapValue": (*named, _schema(v)),
+        "MapKey": (*named, _schema(figures, only=("string",))),
+        "MapValue": (*named, _schema(figures)),
         "Object": (
             *entity,
             _elements(
@@ -205,8 +289,13 @@ def _schema_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
                 **parts,
             ),
         ),
-        "Field": (*named, _schema(v)),
+        "Field": (*named, _schema(figures)),
     }
+
+
+def build_abstract_classes(figures: Figures) -> tuple[str, ...]:
+    """Return the classes of one version that no element can have."""
+    return (*_ABSTRACT, *(f"{name[0].upper()}{name[1:]}" for name in figures.primitives))
 
 
 def build_classes(figures: Figures) -> dict[str, ClassRule]:
@@ -226,7 +315,7 @@ def build_vocabulary(figures: Figures, classes: Mapping[str, ClassRule]) -> Voca
     """Return every term of one version's own context."""
     v = figures.version
     terms = {name: f"dtmi:dtdl:class:{name};{v}" for name in classes}
-    terms |= {name: f"dtmi:dtdl:class:{name};{v}" for name in ABSTRACT_CLASSES}
+    terms |= {name: f"dtmi:dtdl:class:{name};{v}" for name in build_abstract_classes(figures)}
     terms |= {name: f"dtmi:dtdl:class:{name};{v}" for name in ABSTRACT_ADJUNCTS}
     for rule in classes.values():
         terms |= {name: f"dtmi:dtdl:property:{name};{v}" for name in rule.properties}
@@ -261,14 +350,25 @@ def build_language(
         local_contexts=False,
         affiliates_first=not strict,
         extends_chain=ChainRule(
-            frozenset({"extends"}), frozenset({"Interface"}), 11, "extends", "Narrow"
+            frozenset({"extends"}),
+            frozenset({"Interface"}),
+            figures.extends_chain,
+            "extends",
+            "Narrow",
         ),
         schema_chain=ChainRule(
-            schema_steps, COMPLEX_SCHEMAS - {"Enum"}, 5, "complex schemas", "Wide"
+            schema_steps,
+            COMPLEX_SCHEMAS - {"Enum"},
+            figures.schema_depth,
+            "complex schemas",
+            "Wide",
         ),
         array_free_properties=figures.version == 2,
         geospatial_arrays=figures.version == 2,
-        hierarchy_extends_max=1024 if strict else None,
-        hierarchy_contents_max=100_000 if strict else None,
+        hierarchy_extends_max=figures.hierarchy_extends,
+        hierarchy_elements_max=figures.hierarchy_elements,
         schema_cycles=schema_cycles,
+        abstract_classes=build_abstract_classes(figures),
+        limit_contexts=figures.version >= 4,
+        solecisms=not strict,
     )

@@ -1,0 +1,159 @@
+"""Which language version, and which limits, a `@context` asks for.
+
+It reads the core contexts of a list and where they stand; the contexts of extensions are
+`twinframe.dtdl.context`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from twinframe.dtdl.findings import Findings, Place, render_list
+from twinframe.dtdl.limits import ParserLimits
+from twinframe.dtdl.metamodel import LanguageRules
+from twinframe.dtdl.rules import EXTENSIONS, LANGUAGES, LIMITED
+
+_LANGUAGE = re.compile(r"dtmi:dtdl:context;([1-9][0-9]{0,8})(?:#(.*))?", re.DOTALL)
+_LIMITS_PREFIX = "dtmi:dtdl:limits:"
+_LIMITLESS = "limitless"
+_OWN_LIMITS = "limits"
+
+
+def is_core_context(specifier: str) -> bool:
+    """Tell whether a context is one of the language itself: a version, or limits of one."""
+    return specifier.startswith(_LIMITS_PREFIX) or _LANGUAGE.fullmatch(specifier) is not None
+
+
+@dataclass(slots=True)
+class LanguageReader:
+    """Reads the core contexts of one `@context`; `rules` are those in force so far.
+
+    `broken` is set where a finding was made, `unsupported` where it is that of a version nobody
+    here supports. SPEC: DTDL v4 "Context": `#limitless` is followed by limits at once.
+    """
+
+    findings: Findings
+    limits: ParserLimits
+    rules: LanguageRules | None
+    leading: list[str] = field(default_factory=list)
+    limitless: tuple[str, Place] | None = None
+    broken: bool = False
+    unsupported: bool = False
+
+    def read(self, specifiers: Sequence[tuple[str, Place]], place: Place) -> None:
+        """Read all values of a `@context`, each with its place; the last version wins."""
+        for specifier, at in specifiers:
+            match = _LANGUAGE.fullmatch(specifier)
+            if match is not None:
+                self._read_language(int(match[1]), match[2], specifier, at)
+            elif specifier.startswith(_LIMITS_PREFIX) and self.rules is not None:
+                self._read_limits(specifier, at)
+            else:
+                self._read_other(specifier)
+            if self.broken:
+                return
+        if self.limitless is not None:
+            self._miss_limits()
+        elif self.rules is None:
+            self._break(
+                "missingDtdlContext",
+                "'@context' has no DTDL context; "
+                "its first value must be one, such as 'dtmi:dtdl:context;3'",
+                place,
+                [specifier for specifier, _ in specifiers],
+            )
+
+    def _read_language(
+        self, version: int, fragment: str | None, specifier: str, place: Place
+    ) -> None:
+        found = self._find_language(version, specifier, place)
+        if found is None:
+            return
+        known = all(affiliate in EXTENSIONS for affiliate in self.leading)
+        if self.leading and (self.rules or not found.affiliates_first or not known):
+            self._break(
+                "dtdlContextFollowsAffiliate" if self.rules else "missingDtdlContext",
+                f"'@context' has '{specifier}' after '{self.leading[-1]}'; "
+                "the DTDL context must come first",
+                place,
+                specifier,
+            )
+        elif fragment is not None and not (
+            found.limit_contexts and fragment in (_LIMITLESS, _OWN_LIMITS)
+        ):
+            text = f"'@context' has '{specifier}'; after '#' only 'limitless' and 'limits' may "
+            text += "stand, from DTDL version 4 on"
+            self._break("invalidContextFragment", text, place, specifier)
+        elif fragment == _OWN_LIMITS and self.limitless is None:
+            self._misplace(specifier, version, place)
+        elif self.limitless is not None and (fragment == _LIMITLESS or self.rules is not found):
+            self._miss_limits()
+        else:
+            self.rules = found
+            self.limitless = (specifier, place) if fragment == _LIMITLESS else None
+
+    def _find_language(self, version: int, specifier: str, place: Place) -> LanguageRules | None:
+        rules = LANGUAGES.get(version)
+        if rules is not None and version <= self.limits.max_language_version:
+            return rules
+        supported = [v for v in sorted(LANGUAGES) if v <= self.limits.max_language_version]
+        self.unsupported = True
+        self.rules = None
+        self._break(
+            "unrecognizedContextVersion" if rules is None else "disallowedContextVersion",
+            f"'@context' asks for DTDL version {version}; supported are {render_list(supported)}",
+            place,
+            specifier,
+        )
+        return None
+
+    def _read_limits(self, specifier: str, place: Place) -> None:
+        if self.limitless is None:
+            version = self.rules.version if self.rules else max(LANGUAGES)
+            self._misplace(specifier, version, place)
+            return
+        rules = LIMITED.get(specifier)
+        family = specifier.partition(";")[0]
+        if rules is None:
+            same = any(known.partition(";")[0] == family for known in LIMITED)
+            self._break(
+                "unresolvableContextVersion" if same else "unresolvableContextSpecifier",
+                f"'@context' value '{specifier}' is not known here."
+                + self.findings.suggest(specifier, LIMITED),
+                place,
+                specifier,
+            )
+        elif not self.limits.acceptable_limits & {specifier, family}:
+            accepted = ", ".join(sorted(self.limits.acceptable_limits)) or "none"
+            self._break(
+                "disallowedLimitContext",
+                f"'@context' asks for the limits '{specifier}'; beside the language's own, "
+                f"accepted here: {accepted}",
+                place,
+                specifier,
+            )
+        else:
+            self.rules, self.limitless = rules, None
+
+    def _read_other(self, specifier: str) -> None:
+        if self.limitless is not None:
+            self._miss_limits()
+        self.leading.append(specifier)
+
+    def _misplace(self, specifier: str, version: int, place: Place) -> None:
+        text = f"'@context' has the limits '{specifier}' where they may not stand; limits follow "
+        text += f"'dtmi:dtdl:context;{version}#limitless' directly"
+        self._break("misplacedLimitContext", text, place, specifier)
+
+    def _miss_limits(self) -> None:
+        if self.limitless is not None:
+            specifier, place = self.limitless
+            text = f"'@context' has '{specifier}', which limits must follow directly, such as "
+            text += f"'{specifier.partition('#')[0]}#limits'"
+            self._break("missingLimitContext", text, place, specifier)
+
+    def _break(self, rule: str, text: str, place: Place, value: object) -> None:
+        self.broken = True
+        self.findings.add(rule, text, place, value=value)
