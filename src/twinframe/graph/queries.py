@@ -173,9 +173,8 @@ def _render_token(
     *,
     resumable: bool,
 ) -> str:
-    after, skip = given[-1].key if resumable else None, 0
-    if after is None:
-        after, skip = position.after, position.skip + len(given)
+    after = given[-1].key if resumable else None
+    skip = position.skip + len(given) if after is None else 0
     state: JsonValue = [position.text, dict(position.parameters), after, skip]
     return signer.render(_OPERATION, None, Continuation(state, size))
 

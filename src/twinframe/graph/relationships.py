@@ -30,7 +30,7 @@ from twinframe.graph.relationship_documents import (
 from twinframe.graph.twin_documents import build_refusal
 from twinframe.graph.twins import require_model
 from twinframe.model.etags import build_etag, parse_if_match, parse_if_none_match
-from twinframe.model.ids import build_family, parse_relationship_id
+from twinframe.model.ids import build_family, parse_relationship_id, parse_twin_id
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.patches import PatchOperation, apply_patch, parse_patch
 from twinframe.model.values import JsonValue
@@ -50,7 +50,11 @@ class Relationships:
         self._context = context
 
     async def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument:
-        """The relationship's document and etag; `TwinNotFound`, `RelationshipNotFound`."""
+        """The relationship's document and etag.
+
+        Errors: `InvalidArgument`, `TwinNotFound`, `RelationshipNotFound`.
+        """
+        _parse_key(source_id, relationship_id)
         return await self._context.runner.read(
             lambda session: _require(session, source_id, relationship_id)
         )
@@ -69,7 +73,7 @@ class Relationships:
         `InvalidRelationship`, `ValidationFailed`, `LimitExceeded`.
         """
         must_be_new = parse_if_none_match(if_none_match)
-        parse_relationship_id(relationship_id)
+        _parse_key(source_id, relationship_id)
         body = parse_relationship_body(document)
 
         def work(transaction: GraphTransaction) -> StoredDocument:
@@ -102,6 +106,7 @@ class Relationships:
         `PreconditionFailed`, `LimitExceeded`.
         """
         condition = parse_if_match(if_match)
+        _parse_key(source_id, relationship_id)
         operations = parse_patch(
             patch, max_operations=self._context.settings.graph.max_patch_operations
         )
@@ -127,8 +132,12 @@ class Relationships:
     async def delete_relationship(
         self, source_id: str, relationship_id: str, if_match: str | None = None
     ) -> None:
-        """Delete a relationship; `TwinNotFound`, `RelationshipNotFound`, `PreconditionFailed`."""
+        """Delete a relationship.
+
+        Errors: `InvalidArgument`, `TwinNotFound`, `RelationshipNotFound`, `PreconditionFailed`.
+        """
         condition = parse_if_match(if_match)
+        _parse_key(source_id, relationship_id)
 
         def work(transaction: GraphTransaction) -> None:
             condition.check(_require(transaction, source_id, relationship_id).etag)
@@ -143,6 +152,7 @@ class Relationships:
 
         Errors: `TwinNotFound`, `InvalidArgument`, `InvalidContinuationToken`.
         """
+        parse_twin_id(source_id)
         listing = await self._context.open_listing("relationships", source_id, name)
         after, size = listing.start(page)
 
@@ -164,6 +174,7 @@ class Relationships:
 
         Errors: `TwinNotFound`, `InvalidArgument`, `InvalidContinuationToken`.
         """
+        parse_twin_id(target_id)
         listing = await self._context.open_listing("incomingrelationships", target_id)
         after, size = listing.start(page)
 
@@ -200,6 +211,11 @@ class Relationships:
             )
         transaction.put_relationship(record)
         return StoredDocument(record.etag, record.body)
+
+
+def _parse_key(source_id: str, relationship_id: str) -> None:
+    parse_twin_id(source_id)
+    parse_relationship_id(relationship_id)
 
 
 def _require(session: GraphSession, source_id: str, relationship_id: str) -> StoredDocument:

@@ -7,7 +7,7 @@ import orjson
 from twinframe.errors import ComponentNotFound, InvalidArgument, LimitExceeded, TwinNotFound
 from twinframe.graph.context import GraphContext
 from twinframe.graph.twin_documents import build_failure, list_parts
-from twinframe.model.ids import parse_component_name
+from twinframe.model.ids import parse_component_name, parse_twin_id
 from twinframe.model.values import JsonValue
 
 _MAX_MESSAGE_ID = 1024
@@ -39,6 +39,7 @@ class Telemetry:
                 f"Message-Id must have 1 to {_MAX_MESSAGE_ID} characters, "
                 f"this one has {len(message_id)}."
             )
+        parse_twin_id(twin_id)
         if component is not None:
             parse_component_name(component)
         stored = await self._context.runner.read(lambda session: session.read_twin(twin_id))

@@ -40,7 +40,8 @@ class Twins:
         self._context = context
 
     async def read_twin(self, twin_id: str) -> StoredDocument:
-        """The twin's document and etag; `TwinNotFound`."""
+        """The twin's document and etag; `InvalidArgument`, `TwinNotFound`."""
+        parse_twin_id(twin_id)
         stored = await self._context.runner.read(lambda session: session.read_twin(twin_id))
         if stored is None:
             raise TwinNotFound(twin_id)
@@ -79,8 +80,8 @@ class Twins:
     async def patch_twin(self, twin_id: str, patch: JsonValue, if_match: str | None = None) -> str:
         """Apply a JSON Patch to a twin; the new etag, new even for an empty patch.
 
-        Errors: `JsonPatchInvalid`, `ValidationFailed`, `TwinNotFound`, `PreconditionFailed`,
-        `ModelDecommissioned` for a move to such a model, `LimitExceeded`.
+        Errors: `InvalidArgument`, `JsonPatchInvalid`, `ValidationFailed`, `TwinNotFound`,
+        `PreconditionFailed`, `ModelDecommissioned` for a move to such a model, `LimitExceeded`.
         """
         condition = parse_if_match(if_match)
         operations = parse_patch(
@@ -96,6 +97,7 @@ class Twins:
         part: str | None = None,
     ) -> str:
         """Apply parsed operations; `part` names a component that must be there."""
+        parse_twin_id(twin_id)
         new_model_id = find_new_model(operations)
 
         def work(transaction: GraphTransaction) -> str:
@@ -120,9 +122,11 @@ class Twins:
     async def delete_twin(self, twin_id: str, if_match: str | None = None) -> None:
         """Delete a twin that has no relationships.
 
-        Errors: `TwinNotFound`, `PreconditionFailed`, `RelationshipsNotDeleted`.
+        Errors: `InvalidArgument`, `TwinNotFound`, `PreconditionFailed`,
+        `RelationshipsNotDeleted`.
         """
         condition = parse_if_match(if_match)
+        parse_twin_id(twin_id)
 
         def work(transaction: GraphTransaction) -> None:
             stored = transaction.read_twin(twin_id)

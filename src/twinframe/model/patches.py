@@ -97,6 +97,7 @@ def apply_operation(document: dict[str, JsonValue], operation: PatchOperation) -
     _check_target(document, operation)
     element: dict[str, Any] = {"op": operation.verb, "path": operation.pointer}
     if operation.verb != "remove":
+        # NOTE: older releases of the library put the patch's own value into the document.
         element["value"] = _copy(operation.value)
     try:
         _VERBS[operation.verb](element).apply(document)

@@ -18,7 +18,15 @@ from twinframe.errors import (
 )
 from twinframe.graph import Graph
 from twinframe.storage.runner import StoreRunner
-from twinframe.testing.factories import BUILDING, FLOOR, ROOM, SENSOR, SPACE
+from twinframe.testing.factories import (
+    BUILDING,
+    FLOOR,
+    ROOM,
+    SENSOR,
+    SPACE,
+    build_interface,
+    build_property,
+)
 
 OTHER_ETAG = 'W/"00000000-0000-4000-8000-000000000000"'
 SOURCE_TIME = "2024-01-31T12:00:00.123456789+01:00"
@@ -297,6 +305,25 @@ def test_a_component_of_the_new_model_is_added_with_it(world: Any) -> None:
         },
     }
     assert "thermostat" not in twin["$metadata"]
+
+
+def test_a_name_may_change_from_property_to_component_and_back(world: Any) -> None:
+    plain, split = "dtmi:com:example:Plain;1", "dtmi:com:example:Split;1"
+    component: Any = {"@type": "Component", "name": "x", "schema": SENSOR}
+    models: Any = [
+        build_interface(plain, [build_property("x", "string")]),
+        build_interface(split, [component]),
+    ]
+    world.do(world.graph.models.create_models(models))
+    world.put("t", plain, x="text")
+    part = {"serial": "1"}
+    twin = world.patch("t", op("replace", "/$metadata/$model", split), op("replace", "/x", part))
+    assert set(twin["$metadata"]) == {"$model", "$lastUpdateTime"}
+    assert twin["x"]["$metadata"]["serial"] == {"lastUpdateTime": world.stamp()}
+    assert world.do(world.graph.components.read_component("t", "x")).etag == twin["$etag"]
+    twin = world.patch("t", op("replace", "/x", "text"), op("replace", "/$metadata/$model", plain))
+    assert twin["x"] == "text"
+    assert twin["$metadata"]["x"] == {"lastUpdateTime": world.stamp()}
 
 
 def test_a_twin_is_found_by_its_new_model(world: Any) -> None:
