@@ -94,7 +94,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 def test_term_drains_and_ends_every_process_with_success(service: Service) -> None:
     process = service.start()
-    assert len(service.list_members()) == 3
+    wait_for(lambda: len(service.list_members()) == 3, "the arbiter and two workers")
     process.send_signal(signal.SIGTERM)
     assert process.wait(SECONDS) == 0
     assert service.list_members() == []
