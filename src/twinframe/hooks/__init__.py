@@ -1,0 +1,1 @@
+"""The hook specs of all seams, the strict plugin manager and loader. It implements no seam."""

@@ -1,0 +1,1 @@
+"""The resource-type seam and its registry. The types themselves are plugins."""

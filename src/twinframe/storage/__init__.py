@@ -1,0 +1,1 @@
+"""The storage seam, the runner that places its work, and the reference driver in memory."""

@@ -1,0 +1,1 @@
+"""Responders of the control plane. Not built yet."""
