@@ -10,12 +10,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 from twinframe.cli.reference import render_commands_page
+from twinframe.cypher.functions import FUNCTIONS as KNOWN
+from twinframe.cypher.reference import render_cypher_page
+from twinframe.evaluator.calls import SPECIAL
+from twinframe.evaluator.functions import FUNCTIONS as COMPUTED
 from twinframe.hooks.reference import render_hooks_page, render_settings_page
 from twinframe.web.reference import render_errors_page, render_routes_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+
+
+def _render_cypher_page() -> str:
+    aggregates = {function.name for function in KNOWN if function.aggregate is not None}
+    return render_cypher_page({*COMPUTED, *SPECIAL, *aggregates, "exists"})
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": render_commands_page,
+    "cypher.md": _render_cypher_page,
     "errors.md": render_errors_page,
     "hooks.md": render_hooks_page,
     "routes.md": render_routes_page,

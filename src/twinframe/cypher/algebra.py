@@ -3,7 +3,7 @@
 It is not the syntax of either language and says nothing about how an engine runs it: a pattern
 stays a graph, so that each engine chooses its own join order.
 
-Rows and scope. An operator yields a bag of rows; a row maps variable names to values. Every operator
+Rows and scope. An operator yields a bag of rows; a row maps variable names to values. An operator
 states which variables it adds; only `Project` and `Aggregate` take variables away. Names are unique
 within a scope, not within a query: a later `Project` may give an old name a new meaning.
 
@@ -92,12 +92,23 @@ class AggregateKind(enum.Enum):
     PERCENTILE_DISC = "percentileDisc"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal:
     """A constant of the text: null, boolean, 64-bit integer, float or string."""
 
-    value: None | bool | int | float | str
+    value: bool | int | float | str | None
     span: Span | None = field(default_factory=_no_span, compare=False)
+
+    # NOTE: to Python 1, 1.0 and True are equal, and 0.0 and -0.0; as constants of a query they are
+    # not, and whoever finds equal expressions must not take one for the other.
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return type(self.value) is type(other.value) and repr(self.value) == repr(other.value)
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +142,7 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class Subscript:
-    """`subject[index]`: list element by integer, or member of a map, node or relationship by string."""
+    """`subject[index]`: element of a list by integer, member of a map or entity by string."""
 
     subject: Expression
     index: Expression
@@ -204,7 +215,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A scalar function by its canonical name (`cypher.functions` lists them), arity already checked.
+    """A scalar function by its canonical name (see `cypher.functions`), arity already checked.
 
     The vendor's predicates arrive here too, under `digitaltwins.is_of_model`, `is_defined`,
     `is_object`, `is_number`, `is_string`, `is_bool`, `is_primitive`, `is_null`, `array_contains`.
@@ -261,7 +272,8 @@ class SubplanKind(enum.Enum):
 class Subplan:
     """A plan run once per row with the row's variables in scope (its leaf is `Argument`).
 
-    Pattern predicates and `EXISTS {}` are EXISTS, `COUNT {}` is COUNT, `[(a)-->(b) | x]` is COLLECT.
+    Pattern predicates and `EXISTS {}` are EXISTS, `COUNT {}` is COUNT, and pattern comprehensions
+    `[(a)-->(b) | x]` are COLLECT.
     """
 
     kind: SubplanKind

@@ -167,8 +167,7 @@ def _temporal_functions() -> list[Function]:
         )  # fmt: skip
         found.append(Function(f"{name}.truncate", 1, 3, t.TEMPORAL, "Cut to a unit.", group))
     found += [
-        Function("datetime.fromEpoch", 2, 2, t.TEMPORAL, "From seconds, nanoseconds.", group,
-                 aliases=("datetime.fromepochseconds",)),
+        Function("datetime.fromEpoch", 2, 2, t.TEMPORAL, "From seconds, nanoseconds.", group),
         Function("datetime.fromEpochMillis", 1, 1, t.TEMPORAL, "From milliseconds.", group),
         Function("duration", 1, 1, t.TEMPORAL, "A duration from text or a map.", group),
         Function("duration.between", 2, 2, t.TEMPORAL, "From one instant to another.", group),

@@ -257,7 +257,7 @@ def _render_all(nodes: tuple[al.Expression, ...]) -> str:
 
 
 def _render_entries(entries: tuple[tuple[str, al.Expression], ...]) -> str:
-    inside = ", ".join(f"{_render_member(key)}: {render_expression(value)}" for key, value in entries)
+    inside = ", ".join(f"{_render_member(key)}: {render_expression(one)}" for key, one in entries)
     return f"{{{inside}}}"
 
 

@@ -1,0 +1,125 @@
+"""What of the query languages is read and computed, as a reference page. It decides nothing."""
+
+# ruff: noqa: E501 -- the page's text is wrapped as text
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twinframe.cypher.functions import FUNCTIONS, Function
+from twinframe.cypher.options import FrontEndOptions
+from twinframe.cypher.tokens import RESERVED, WRITING_CLAUSES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+def render_cypher_page(computed: Collection[str]) -> str:
+    """The page `docs/reference/cypher.md`.
+
+    `computed` are the canonical names of the functions that this version computes.
+    """
+    lines = [_INTRODUCTION, *_render_limits(), _CYPHER, *_render_words(), "## Functions", ""]
+    for group in dict.fromkeys(function.group for function in FUNCTIONS):
+        lines += [f"### {group}", "", "| function | meaning |", "| --- | --- |"]
+        lines += [
+            _render_function(function, computed)
+            for function in FUNCTIONS
+            if function.group == group
+        ]
+        lines.append("")
+    return "\n".join([*lines, _VENDOR])
+
+
+def _render_limits() -> list[str]:
+    options = FrontEndOptions()
+    return [
+        "| limit | default |",
+        "| --- | --- |",
+        f"| bytes of a text (`Query__MaxTextBytes`) | {options.max_text_bytes} |",
+        f"| nesting of expressions and subqueries (`Query__MaxDepth`) | {options.max_depth} |",
+        f"| relationships of one variable-length pattern (`Query__MaxHops`) | {options.max_hops} |",
+        f"| operations that follow from one another | {options.max_height} |",
+        f"| nodes and relationships of one MATCH | {options.max_elements} |",
+        "",
+    ]
+
+
+def _render_words() -> list[str]:
+    writing = ", ".join(f"`{word}`" for word in sorted(WRITING_CLAUSES))
+    reserved = ", ".join(f"`{word}`" for word in sorted(RESERVED))
+    return [
+        f"Refused by name and place, wherever a clause may stand: {writing}. Inside of strings,",
+        "comments, names and labels these words mean nothing.",
+        "",
+        "A variable may bear any other name without backticks; these words need them:",
+        f"{reserved}.",
+        "Labels, relationship names and properties may bear any name.",
+        "",
+    ]
+
+
+def _render_function(function: Function, computed: Collection[str]) -> str:
+    if function.maximum is None:
+        arity = f"{function.minimum} or more arguments"
+    elif function.minimum == function.maximum:
+        arity = f"{function.minimum} argument{'' if function.minimum == 1 else 's'}"
+    else:
+        arity = f"{function.minimum} to {function.maximum} arguments"
+    also = "".join(f", also `{alias}`" for alias in function.aliases)
+    missing = "" if function.name in computed else " *Read, but not computed yet.*"
+    return f"| `{function.name}` ({arity}{also}) | {function.summary}{missing} |"
+
+
+_INTRODUCTION = """# Query languages
+
+This page is generated from the front end; do not edit it.
+
+`POST /query` takes two languages. A text whose first word is `SELECT` is a query in the SQL-like
+language of Azure Digital Twins; every other text is Cypher. `EXPLAIN` before either shows the plan
+instead of the rows. A query only reads.
+
+What is wrong with a text is answered with 400 `SqlQueryError`: for Cypher the kind and the detail of
+the openCypher Technology Compatibility Kit, line, column, the line itself and a caret; for the
+SQL-like language the words of the vendor's service, with line and position.
+"""
+
+_CYPHER = """## Cypher
+
+The reading half of openCypher 9:
+
+- clauses `MATCH`, `OPTIONAL MATCH`, `WHERE`, `WITH`, `UNWIND`, `RETURN`, `ORDER BY`, `SKIP`, `LIMIT`,
+  `UNION`, `UNION ALL`;
+- patterns: labels, alternatives of relationship names, property maps, all directions, variable
+  length, named paths, `shortestPath`, `allShortestPaths`; a relationship is crossed once in a match;
+- expressions: all operators, lists, slices, maps, `CASE`, list and pattern comprehensions,
+  `all`, `any`, `none`, `single`, `reduce`, patterns as conditions, parameters `$name`;
+- subqueries `EXISTS { }`, `COUNT { }`, `COLLECT { }`, `CALL { }`, `CALL (a, b) { }`;
+- label expressions `:A|B`, `:A&B`, `:!A`, `:(A|B)&C`, for nodes, relationships and as conditions.
+
+Twins have members that begin with a dollar sign. These mean the same: `` t.`$dtId` ``,
+`t['$dtId']`, `t.$dtId`; so do `` {`$dtId`: 'x'} `` and `{$dtId: 'x'}`.
+
+There are no procedures: `CALL name()` is refused. Map projections `n {.name}` are not read.
+"""
+
+_VENDOR = """## The SQL-like language
+
+    SELECT [DISTINCT] [TOP(n)] * | item [, item ...]
+    FROM DIGITALTWINS [alias] | RELATIONSHIPS [alias]
+    [JOIN target RELATED source.relationship [alias] ...] | [MATCH (a)-[r:name|name*n..m]->(b) ...]
+    [WHERE condition] [GROUP BY path, ...] [ORDER BY path [ASC | DESC], ...]
+
+- An item is an alias, a path `T.a.b` (its column is called `b`), or `COUNT()`; `AS` names it.
+- Conditions: `= != < <= > >=`, `IN [...]`, `NIN [...]`, `NOT` before comparison before `AND` before
+  `OR`, `IS_DEFINED`, `IS_NULL`, `IS_BOOL`, `IS_NUMBER`, `IS_STRING`, `IS_OBJECT`, `IS_PRIMITIVE`,
+  `ARRAY_CONTAINS`, `CONTAINS`, `STARTSWITH`, `ENDSWITH`, `IS_OF_MODEL([alias,] 'dtmi' [, exact])`.
+- Keywords in any case; names keep theirs. `[[name]]` is a name that would be a keyword or has odd
+  characters. Strings stand in single quotes, `\\'` is a quote in them.
+- A row without a property leaves it out. A comparison with a missing property is never true.
+- `SELECT *` over one collection gives the documents themselves; with `JOIN` it is an error; with
+  `MATCH` it gives the named aliases.
+- `[:name*n..m]` leaves out n itself, as the vendor's manual says, unless
+  `Query__VendorHopsExclusive` is off; `[name]` names the relationship and does not filter.
+- `DISTINCT`, `GROUP BY`, `ORDER BY`, `SUM`, `AVG`, `MIN`, `MAX` and `COUNT(path)` are extensions;
+  `Query__VendorExtensions` switches them off.
+"""
