@@ -1,1 +1,1 @@
-"""Who is calling: bearer tokens and API keys. Not built yet; the service refuses to start with it on."""
+"""Who is calling: tokens and API keys. Not built yet; the service will not start with it on."""

@@ -1,1 +1,1 @@
-"""The event envelope, the outbox and its sinks. Not built yet: telemetry is checked, not sent on."""
+"""The event envelope, outbox and sinks. Not built yet: telemetry is checked, not delivered."""
