@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import orjson
 
 from twinframe.dtdl import SERVICE, Interface, TwinValidator, compile_validator, parse_models
 from twinframe.errors import ModelParsingFailed, ModelVersionNotSupported, StorageDamaged
-from twinframe.storage.base import GraphSession
+from twinframe.storage.base import GraphSession, ModelRecord
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,9 +23,13 @@ class LoadedModel:
 
 @dataclass(frozen=True, slots=True)
 class _Generation:
-    """What was loaded under one schema version."""
+    """What was loaded under one schema version.
+
+    `interfaces` holds also what came along with a model: its bases and components' interfaces.
+    """
 
     version: int
+    interfaces: dict[str, Interface] = field(default_factory=dict)
     models: dict[str, LoadedModel] = field(default_factory=dict)
 
 
@@ -72,14 +76,23 @@ class ModelView:
         record = self._session.read_model(model_id)
         if record is None:
             return None
-        document: object = orjson.loads(record.document)
-        try:
-            parsed = parse_models([document], resolve=build_resolver(self._session), limits=SERVICE)
-        except (ModelParsingFailed, ModelVersionNotSupported) as error:
-            raise StorageDamaged(f"The stored model {model_id} cannot be read: {error}") from error
-        interface = parsed.interfaces[model_id]
-        validator = compile_validator(interface, parsed.interfaces.__getitem__)
+        interfaces = self._generation.interfaces
+        if model_id not in interfaces:
+            interfaces.update({**self._parse(record), **interfaces})
+        interface = interfaces[model_id]
+        validator = compile_validator(interface, interfaces.__getitem__)
         return LoadedModel(interface, validator, record.decommissioned)
+
+    def _parse(self, record: ModelRecord) -> Mapping[str, Interface]:
+        """The model's interface and all that it rests on."""
+        document: object = orjson.loads(record.document)
+        resolve = build_resolver(self._session)
+        try:
+            return parse_models([document], resolve=resolve, limits=SERVICE).interfaces
+        except (ModelParsingFailed, ModelVersionNotSupported) as error:
+            raise StorageDamaged(
+                f"The stored model {record.model_id} cannot be read: {error}"
+            ) from error
 
 
 def build_resolver(session: GraphSession) -> Callable[[frozenset[str]], Iterable[object]]:
