@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import orjson
 import pytest
 
 from twinframe.cypher.algebra import LabelExpression, LabelName
 from twinframe.errors import ModelAlreadyExists, ModelNotFound, ModelReferenced
+from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphStore, GraphTransaction
-from twinframe.testing.contracts.base import StoreContract, put, reading, run
+from twinframe.testing.contracts.base import (
+    EXACT,
+    StoreContract,
+    put,
+    reading,
+    run,
+    spelling,
+)
 from twinframe.testing.factories import build_model_id, build_model_record, build_twin_record
 
 
@@ -41,6 +50,17 @@ class ModelContract(StoreContract):
             assert stored.position > 0
             assert session.read_model(build_model_id("B")) is None
             assert session.read_model("dtmi:test:a;1") is None
+
+    @pytest.mark.parametrize(("what", "value"), EXACT, ids=[what for what, _ in EXACT])
+    def test_a_models_document_keeps_its_meaning(
+        self, store: GraphStore, what: str, value: JsonValue
+    ) -> None:
+        document = orjson.dumps({"z": value, "@id": build_model_id("A"), "a": value})
+        put(store, replace(build_model_record("A"), document=document))
+        with reading(store) as session:
+            (listed,) = session.read_models(after=0, limit=9)
+            assert session.read_model(build_model_id("A")) == listed, what
+        assert spelling(listed.document) == spelling(document)
 
     def test_models_refer_to_each_other_in_one_call_in_any_order(self, store: GraphStore) -> None:
         put(

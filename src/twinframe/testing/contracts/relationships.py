@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 
 from twinframe.errors import RelationshipNotFound, TargetTwinNotFound, TwinNotFound
+from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphStore, IncomingRelationship, StoredDocument
-from twinframe.testing.contracts.base import StoreContract, put, reading, run
+from twinframe.testing.contracts.base import (
+    EXACT,
+    StoreContract,
+    put,
+    reading,
+    run,
+    spelling,
+)
 from twinframe.testing.factories import build_relationship_record, build_twin_record
 
 
@@ -39,6 +48,37 @@ class RelationshipContract(StoreContract):
             assert session.read_relationship("a", "r") == StoredDocument(record.etag, record.body)
             assert session.read_relationship("b", "r") is None
             assert session.read_relationship("a", "R") is None
+
+    @pytest.mark.usefixtures("ends")
+    @pytest.mark.parametrize(("what", "value"), EXACT, ids=[what for what, _ in EXACT])
+    def test_a_relationships_document_keeps_its_meaning(
+        self, store: GraphStore, what: str, value: JsonValue
+    ) -> None:
+        record = build_relationship_record("a", "r", "b", value=value)
+        put(store, record)
+        with reading(store) as session:
+            (listed,) = session.read_relationships("a", name=None, after=None, limit=9)
+            assert session.read_relationship("a", "r") == listed.item, what
+        assert listed.item.etag == record.etag
+        assert spelling(listed.item.body) == spelling(record.body)
+
+    def test_any_ids_and_names_are_their_own(self, store: GraphStore) -> None:
+        texts = ["a/b", "a b", '"', "'", "\\", "\u00e9", "e\u0301", "\U0001f3e2", "A", "a", "_%"]
+        put(store, *(build_twin_record(text) for text in texts))
+        keys = [(source, other) for source in texts for other in texts]
+        put(store, *(build_relationship_record(s, o, o, name=s) for s, o in keys))
+        with reading(store) as session:
+            for source in texts:
+                found = session.read_relationships(source, name=source, after=None, limit=99)
+                assert len(found) == len(texts)
+                incoming = session.read_incoming(source, after=None, limit=99)
+                assert {x.item.source_id for x in incoming} == set(texts)
+                assert {x.item.relationship_id for x in incoming} == {source}
+            for source, other in keys:
+                stored = session.read_relationship(source, other)
+                assert stored is not None
+                document = orjson.loads(stored.body)
+                assert (document["$sourceId"], document["$relationshipId"]) == (source, other)
 
     @pytest.mark.usefixtures("ends")
     def test_two_sources_may_use_the_same_relationship_id(self, store: GraphStore) -> None:
