@@ -15,8 +15,6 @@ from twinframe_storage_sqlite.compiler.term import Term, render_check, render_ke
 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _NESTED = k.LIST | k.MAP
-NESTED = "x'02'"
-"""Stands for any list or map where the other side of a comparison can be neither."""
 _CLASS_TAGS = (
     "WHEN 'integer' THEN 1 WHEN 'real' THEN 1 WHEN 'text' THEN 2 WHEN 'true' THEN 3"
     " WHEN 'false' THEN 3"
@@ -63,7 +61,7 @@ def _compile_equal_scalars(
     if len(shared) == 1 and not (left.kinds | right.kinds) & ~both:
         return f"{left.value} {'=' if wanted else '<>'} {right.value}"
     # One side holds no list and no map: that the other does is enough to tell them apart.
-    sides = [render_key(each, nested=NESTED) for each in (left, right)]
+    sides = [render_key(each, traps=False) for each in (left, right)]
     return f"{sides[0]} {'=' if wanted else '<>'} {sides[1]}"
 
 
@@ -71,7 +69,7 @@ def _compile_equal_keys(left: Term, right: Term, *, wanted: bool) -> str:
     if k.is_plain(left.kinds) and k.is_plain(right.kinds):
         raise CannotRun("Equality of lists and maps.")
     # NOTE: only two lists, or two maps, are beyond a comparison of keys.
-    keys = [render_key(each, nested=NESTED) for each in (left, right)]
+    keys = [render_key(each, traps=False) for each in (left, right)]
     trap = render_trap("equality of lists or maps")
     tags = [_render_nested_tag(each) for each in (left, right)]
     return (
@@ -156,7 +154,7 @@ def _compile_in_items(item: Term, items: tuple[Term, ...], *, wanted: bool) -> s
         return render_all(f"{item.value} IN ({listed})", render_check(item, same))
     if not item.kinds & ~(same | k.NULL):
         return f"{item.value} NOT IN ({listed})"
-    key = render_key(item, nested=NESTED)
+    key = render_key(item, traps=False)
     return f"{key} NOT IN ({listed})"
 
 
@@ -176,9 +174,9 @@ def _compile_in_json(item: Term, members: Term, *, wanted: bool) -> str:
         found = f"{item.value} IN (SELECT e.value FROM json_each({members.value}) AS e"
         return f"{found} WHERE {render_check(each, classes[0])})"
     # NOTE: a list on one side and none on the other are simply different; two need the evaluator.
-    key = render_key(each, nested=NESTED if scalar else None)
+    key = render_key(each, traps=not scalar)
     inner = f"SELECT {key} FROM json_each({members.value}) AS e"
-    test = f"{render_key(item, nested=NESTED)} {'IN' if wanted else 'NOT IN'} ({inner})"
+    test = f"{render_key(item, traps=False)} {'IN' if wanted else 'NOT IN'} ({inner})"
     return test if not members.kinds & k.NULL else f"({members.value} IS NOT NULL AND {test})"
 
 

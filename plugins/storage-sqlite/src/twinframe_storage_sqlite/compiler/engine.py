@@ -19,7 +19,7 @@ from twinframe_storage_sqlite.compiler.guards import find_trap
 from twinframe_storage_sqlite.compiler.names import find_needed
 from twinframe_storage_sqlite.compiler.operators import PlanCompiler
 from twinframe_storage_sqlite.compiler.output import Column, build_columns, render_body
-from twinframe_storage_sqlite.compiler.paging import find_scanned_kind
+from twinframe_storage_sqlite.compiler.paging import build_labelled_scan, find_scanned_kind
 from twinframe_storage_sqlite.compiler.select import Page, Select, Statement
 from twinframe_storage_sqlite.scans import GraphScans
 
@@ -36,7 +36,7 @@ _PAGE = Page(":page_skip", ":page_limit")
 
 
 class SqliteQuery(CompiledQuery):
-    """A plan as SQL: `text` for JSON rows, and the same rows as values.
+    """A plan as SQL: `text` for JSON rows, and the same rows as values. Immutable.
 
     At run time a value may still turn out to be beyond SQL's reach: iterating then raises
     `CannotRun`, and the rows seen so far are to be forgotten.
@@ -55,7 +55,9 @@ class SqliteQuery(CompiledQuery):
             select.add_condition(f"{key} > :page_after")
             select.order_by = [key]
         select.page = _PAGE
-        self.text = select.render([body] if key is None else [body, key])
+        cells = [body] if key is None else [body, key]
+        self.text = select.render(cells)
+        self._scan = build_labelled_scan(select, key, cells)
 
     def run_json(
         self,
@@ -72,8 +74,11 @@ class SqliteQuery(CompiledQuery):
         if self.resumable:
             # NOTE: row ids are positive.
             bindings["page_after"] = 0 if after is None else int(after)
+        text = self.text
+        if self._scan is not None and self._scan.is_dense(_read_scans(session), bindings):
+            text = self._scan.text
         # PERF: the row is built without a frame of Python's own in between.
-        return starmap(JsonRow, _run(session, self.text, bindings))
+        return starmap(JsonRow, _run(session, text, bindings))
 
     def _bind_page(self, bindings: dict[str, SqliteValue], skip: int, limit: int | None) -> None:
         """The page asked for within the query's own SKIP and LIMIT."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from twinframe.cypher.algebra import FunctionCall, Literal, Parameter, Property, Subscript, Variable
 from twinframe.storage.base import CannotRun
@@ -128,9 +129,8 @@ def _compile_size(arguments: Sequence[Term]) -> Term:
         return Term(k.INTEGER | nullable, f"json_array_length({term.value})")
     if term.tag is not None and term.kinds & k.LIST:
         array = f"CASE WHEN {term.tag} = 'array' THEN json_array_length({term.value})"
-        text = Term(k.JSON & ~k.LIST, term.value, tag=term.tag)
-        value = f"({array} ELSE {_compile_size([text]).value} END)"
-        return Term(k.INTEGER | nullable, value, assumed=True)
+        other = _compile_size([Term(k.JSON & ~k.LIST, term.value, tag=term.tag)])
+        return replace(other, value=f"({array} ELSE {other.value} END)")
     value = read_as(term, k.STRING, "size()")
     # NOTE: `length` of a text ends at a NUL character.
     trap = render_trap("size of a string with NUL characters")

@@ -1,9 +1,14 @@
 """Which plans are plain scans: their rows come one for one from the rows of one table.
 
-Such a plan pages by that table's row id; nothing here compiles it.
+Such a plan pages by that table's row id. Nothing here compiles an operator.
 """
+# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isqrt
 
 from twinframe.cypher.algebra import (
     Direction,
@@ -15,6 +20,56 @@ from twinframe.cypher.algebra import (
     Unit,
 )
 from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.bindings import SqliteValue
+from twinframe_storage_sqlite.compiler.select import Select
+from twinframe_storage_sqlite.statements import StatementRunner
+
+_LARGEST_ROW = "SELECT max(id) FROM twin"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledScan:
+    """The other way to page through the twins of a label: `text` walks all twins by row id.
+
+    PERF: by the index on the model, a page costs 0.4 us for every twin of the label, the rest of
+    the graph nothing; in order of row id, 0.1 us for every twin passed until the page is full. They
+    cost the same where the label has `sqrt(limit * twins / 4)` twins, which `count` looks up.
+    """
+
+    text: str
+    count: str
+
+    def is_dense(self, runner: StatementRunner, bindings: Mapping[str, SqliteValue]) -> bool:
+        """Whether the label has so many twins that `text` is the faster way."""
+        limit = bindings["page_limit"]
+        if not isinstance(limit, int) or limit < 0:
+            return True
+        twins: int = runner.read_one(_LARGEST_ROW) or 0
+        enough = isqrt(limit * twins // 4)
+        found: int = runner.read_one(self.count, {**bindings, "page_limit": enough})
+        return found >= enough
+
+
+def build_labelled_scan(
+    select: Select, key: str | None, cells: Sequence[str]
+) -> LabelledScan | None:
+    """For a scan of twins by label with the row id `key`, else None. Changes `select`."""
+    if key is None:
+        return None
+    alias = key.removesuffix(".id")
+    start = f"{alias}.model IN ("
+    labels = [each for each in select.conditions if each.startswith(start)]
+    if not labels:
+        return None
+    count = (
+        f"SELECT count(*) FROM (SELECT 1 FROM twin AS {alias}"
+        f" WHERE {' AND '.join(labels)} LIMIT :page_limit)"
+    )
+    # NOTE: SQLite uses no index for a column behind a `+`.
+    select.conditions = [
+        f"+{each}" if each.startswith(start) else each for each in select.conditions
+    ]
+    return LabelledScan(select.render(cells), count)
 
 
 def find_scanned_kind(root: Operator) -> int | None:

@@ -151,23 +151,27 @@ _TAGS = {
 }
 
 
-def render_key(term: Term, *, nested: str | None = None, comparable: bool = True) -> str:
+def render_key(term: Term, *, traps: bool = True, comparable: bool = True) -> str:
     """SQL that is equal for equivalent values and differs for others; NULL for null.
 
-    Booleans become blobs, since SQLite's own are integers. Lists and maps have no such key: they
-    are a trap, or the SQL `nested`. Keys of other terms may be compared with it if `comparable`.
+    Booleans become blobs, since SQLite's own are integers. Lists and maps have no such key: each is
+    a trap, or unless `traps` a blob that stands for all of its type. Keys of other terms may be
+    compared with it if `comparable`.
     """
     if term.tag is None and not term.kinds & (k.LIST | k.MAP | k.BOOLEAN):
         # NOTE: the `+` takes away a column's affinity, which would turn '1' and 1 into one.
         return f"+{term.value}" if comparable else term.value
     if term.tag is None and term.kinds & k.BOOLEAN:
         return f"CASE {term.value} WHEN 1 THEN x'01' WHEN 0 THEN x'00' END"
-    other = nested or render_trap("grouping or comparing lists or maps")
+    array = mapping = render_trap("grouping or comparing lists or maps")
+    if not traps:
+        array, mapping = "x'02'", "x'03'"
     if term.tag is None:
-        return f"CASE WHEN {term.value} IS NOT NULL THEN {other} END"
+        key = array if term.kinds & k.LIST else mapping
+        return f"CASE WHEN {term.value} IS NOT NULL THEN {key} END"
     return (
         f"CASE {term.tag} WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' "
-        f"WHEN 'array' THEN {other} WHEN 'object' THEN {other} ELSE {term.value} END"
+        f"WHEN 'array' THEN {array} WHEN 'object' THEN {mapping} ELSE {term.value} END"
     )
 
 
