@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from time import perf_counter
 from typing import Any
 
 from twinframe.web.errors import BodyTooLarge, ClientDisconnected, UnsupportedMediaType
 from twinframe.web.paths import Target
+from twinframe.web.whole_answer import DONE, find_cycle, is_whole, write_whole
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -49,9 +50,11 @@ class Exchange:
         "_begun",
         "_body_limit",
         "_coding",
+        "_cycle",
         "_length",
         "_receive",
         "_send",
+        "_start",
         "_trace_id",
         "has_body",
         "host",
@@ -76,6 +79,8 @@ class Exchange:
         self.host = b""
         self._receive = receive
         self._send = send
+        self._cycle = find_cycle(send)
+        self._start: Message | None = None
         self._begun = False
         self._body_limit = body_limit
         self._coding = b""
@@ -103,6 +108,11 @@ class Exchange:
             if found is not None:
                 self._trace_id = found[1]
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether the head of the answer is on its way to the client."""
+        return self.status != 0 and self._start is None
+
     async def receive(self) -> Message:
         """ASGI `receive` for the application.
 
@@ -115,20 +125,40 @@ class Exchange:
         return _FIRST_WITH_BODY if self.has_body else _FIRST_WITHOUT_BODY
 
     def send(self, message: Message) -> Awaitable[None]:
-        """ASGI `send`: adds the request id and remembers status and size.
+        """ASGI `send`: adds the request id, remembers status and size.
 
-        PERF: a plain function that hands on the server's awaitable, so it costs no coroutine.
+        PERF: a plain function that hands on an awaitable, so it costs no coroutine; and an answer
+        in two events, the usual case, is written at once (see `whole_answer`).
         """
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = [*message.get("headers", ()), (b"x-request-id", self.request_id)]
-            if self._trace_id is not None:
-                span = b"%016x" % random.getrandbits(64)
-                headers.append((b"traceresponse", b"00-%b-%b-01" % (self._trace_id, span)))
+            headers = [*message.get("headers", ()), *self._build_headers()]
             message["headers"] = headers
-        else:
-            self.sent += len(message.get("body", b""))
-        return self._send(message)
+            if self._cycle is None or not is_whole(self.status, headers):
+                return self._send(message)
+            self._start = message
+            return DONE
+        body = message.get("body", b"")
+        self.sent += len(body)
+        start, self._start = self._start, None
+        if start is None or self._cycle is None:
+            return self._send(message)
+        if not message.get("more_body", False) and write_whole(
+            self._cycle, start["status"], start["headers"], body
+        ):
+            return DONE
+        return self._send_both(start, message)
+
+    async def _send_both(self, start: Message, body: Message) -> None:
+        await self._send(start)
+        await self._send(body)
+
+    def _build_headers(self) -> Sequence[tuple[bytes, bytes]]:
+        own = (b"x-request-id", self.request_id)
+        if self._trace_id is None:
+            return (own,)
+        span = b"%016x" % random.getrandbits(64)
+        return own, (b"traceresponse", b"00-%b-%b-01" % (self._trace_id, span))
 
     async def read_body(self) -> bytes:
         """The whole request body.

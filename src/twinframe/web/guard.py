@@ -39,6 +39,7 @@ class Guard:
         self.draining = False
         self._app = app
         self._handle: Asgi = self.handle
+        self._body_limit = server.max_body_bytes
         self._paths = TargetParser(server.base_path)
         self._access_log = access_log
         self._id_prefix = secrets.token_hex(5).encode("ascii")
@@ -58,7 +59,7 @@ class Guard:
             await self._serve_other(scope, receive, send)
             return
         new_id = b"%b%08x" % (self._id_prefix, next(self._count))
-        exchange = Exchange(scope, receive, send, new_id, self.server.max_body_bytes)
+        exchange = Exchange(scope, receive, send, new_id, self._body_limit)
         scope[SCOPE_KEY] = exchange
         try:
             await self._handle(scope, exchange.receive, exchange.send)
@@ -74,8 +75,7 @@ class Guard:
         exchange: Exchange = scope[SCOPE_KEY]
         try:
             exchange.target = self._paths.parse(read_raw_path(scope))
-            if scope["query_string"]:
-                check_query(scope["query_string"])
+            check_query(scope["query_string"])
         except BadRequestTarget as error:
             await write_answer(send, build_answer(error))
             return
@@ -83,7 +83,7 @@ class Guard:
             await self._app(scope, receive, send)
         except Exception:  # the request edge: nothing may end the worker
             logger.exception("request %s failed", exchange.request_id.decode("ascii"))
-            if exchange.status:
+            if exchange.is_answered:
                 raise  # the answer has begun: only closing the connection tells the client
             await write_answer(send, build_answer(TwinframeError("An internal error occurred.")))
 

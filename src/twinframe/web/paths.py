@@ -53,18 +53,13 @@ class TargetParser:
 
 def parse_segments(raw_path: bytes) -> list[str]:
     """The decoded segments of a raw path; see `TargetParser.parse`."""
-    if b"%" in raw_path:
-        parts = [parse_text(part, "path") for part in raw_path.split(b"/")]
-    else:
-        try:
-            text = raw_path.decode("ascii")
-        except UnicodeDecodeError as error:
-            raise BadRequestTarget("The path holds bytes that are not percent-encoded.") from error
-        if not text.isprintable():
-            raise BadRequestTarget("The path holds control characters.")
-        parts = text.split("/")
-        if "/." not in text:  # PERF: the usual path needs no look at single segments
+    # PERF: most paths are plain; one look at the text tells.
+    if raw_path.isascii():
+        text = raw_path.decode("ascii")
+        if "%" not in text and "/." not in text and text.isprintable():
+            parts = text.split("/")
             return parts[1:] if parts[-1] else parts[1:-1]
+    parts = [parse_text(part, "path") for part in raw_path.split(b"/")]
     if "." in parts or ".." in parts:
         raise BadRequestTarget("The path holds the segment '.' or '..'; an id cannot be either.")
     return parts[1:] if parts[-1] else parts[1:-1]

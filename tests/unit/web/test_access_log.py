@@ -46,6 +46,13 @@ def test_a_path_cannot_break_a_line(render: Any) -> None:
     assert b"\xff" not in line
 
 
+def test_a_path_with_quotes_and_backslashes_stays_one_json_string() -> None:
+    path = b'/a"b\\c","status":500,"x":"'
+    line = orjson.loads(render_json(ENTRY._replace(path=path)))
+    assert line["path"] == path.decode()
+    assert line["status"] == 200
+
+
 def test_stopping_writes_everything_that_is_queued() -> None:
     stream = io.BytesIO()
     log = AccessLog(stream)

@@ -1,0 +1,84 @@
+"""Writes a complete answer to the connection in one piece, head and body together.
+
+PERF: uvicorn takes an answer as two events, looks at each header with two regular expressions and
+writes twice: 3.7 us an answer. One write of what is checked in one look takes 1.7 us. An answer
+that does not fit here (streamed, without a length, from a server of another kind) goes uvicorn's
+way, with the same bytes on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import cast
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+Header = tuple[bytes, bytes]
+
+_BODILESS = (204, 304)
+_FRAMING = (b"connection", b"transfer-encoding")
+
+
+class Done:
+    """An awaitable that is ready: what `send` gives back when all is written."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        """Nothing to wait for."""
+        return _NOTHING
+
+
+_NOTHING = cast("Generator[None, None, None]", iter(()))  # an iterator that is at its end
+DONE = Done()
+
+
+def find_cycle(send: object) -> RequestResponseCycle | None:
+    """The server's record of the exchange behind an ASGI `send`, if it is of the known kind."""
+    owner = getattr(send, "__self__", None)
+    return owner if type(owner) is RequestResponseCycle else None
+
+
+def is_whole(status: int, headers: Sequence[Header]) -> bool:
+    """Whether an answer with this head will have its body at once: one that says its length.
+
+    NOTE: the head of a stream must not wait for its first piece.
+    """
+    if status in _BODILESS:
+        return True
+    return any(name == b"content-length" for name, _ in headers)
+
+
+def write_whole(
+    cycle: RequestResponseCycle, status: int, headers: Sequence[Header], body: bytes
+) -> bool:
+    """Write the answer and end the exchange; False when it must go the usual way.
+
+    SEC: a field that holds a line end or NUL is left to the usual way, where uvicorn refuses it.
+    """
+    if cycle.response_started or cycle.flow.write_paused or cycle.disconnected:
+        return False
+    parts = [STATUS_LINE[status]]
+    length = None
+    for name, value in (*cycle.default_headers, *headers):
+        parts += (name, b": ", value, b"\r\n")
+        if name == b"content-length":
+            length = value
+        elif name in _FRAMING:
+            return False
+    if cycle.scope["method"] == "HEAD" or status in _BODILESS:
+        body = b""
+    elif length is None or int(length) != len(body):
+        return False
+    parts.append(b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n")
+    head = b"".join(parts)
+    lines = len(parts) // 4 + (2 if cycle.keep_alive else 3)
+    if head.count(b"\n") != lines or head.count(b"\r") != lines or b"\0" in head:
+        return False
+    cycle.response_started = True
+    cycle.waiting_for_100_continue = False
+    cycle.transport.write(head + body)
+    cycle.response_complete = True
+    cycle.message_event.set()
+    if not cycle.keep_alive:
+        cycle.transport.close()
+    cycle.on_response()
+    return True
