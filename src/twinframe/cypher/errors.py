@@ -71,7 +71,8 @@ def build_excerpt(text: str, offset: int) -> str:
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     end = len(text) if end < 0 else end
-    left = max(start, offset - _EXCERPT_WIDTH // 2)
+    whole = end - start <= _EXCERPT_WIDTH
+    left = start if whole else max(start, offset - _EXCERPT_WIDTH // 2)
     right = min(end, left + _EXCERPT_WIDTH)
     prefix = "..." if left > start else ""
     suffix = "..." if right < end else ""

@@ -239,8 +239,10 @@ class AtomParser(LabelParser, ABC):
         self.expect("(")
         outside = self.open_bracket()
         self.height = 0
+        allowed, self.patterns_allowed = self.patterns_allowed, False
         distinct = self.accept("DISTINCT")
         arguments = [] if self.token.key == ")" else self._parse_expressions()
+        self.patterns_allowed = allowed
         self.expect(")", f"to close the call of {name}")
         self.bar_ends = outside
         self.raise_height(self.height + 1)

@@ -199,6 +199,10 @@ class PatternParser(ExpressionParser):
             element.types = self.parse_labels()
         if self.token.key == "*":
             element.length = self._parse_length()
+        elif self.token.key == ".." or self.token.kind is TokenKind.INTEGER:
+            raise self.error(
+                "InvalidRelationshipPattern", "a number of relationships begins with *: *1..3"
+            )
         element.properties = self._parse_properties()
 
     def _parse_length(self) -> Length:

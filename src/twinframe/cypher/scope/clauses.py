@@ -155,7 +155,6 @@ class ClauseChecker(PatternChecker):
         return types
 
     def _check_groups(self, clause: ast.Projection) -> None:
-        composed = [item for item in clause.columns if has_aggregate(item.expression)]
         groups = ComputedColumns(
             (item.expression, item.name)
             for item in clause.columns
@@ -166,16 +165,35 @@ class ClauseChecker(PatternChecker):
             for item in clause.columns
             if isinstance(item.expression, ast.Variable) and item.expression.name == item.name
         }
-        for item in composed:
-            found = find_ungrouped(item.expression, groups, taken)
-            if found is not None:
-                text = self.source.text[found.span.start : found.span.end]
-                raise self.error(
-                    found.span,
-                    "AmbiguousAggregationExpression",
-                    f"'{text}' stands beside an aggregate but is no column of its own; "
-                    f"project it first: WITH {text} AS ...",
-                )
+        for item in clause.columns:
+            self._refuse_ungrouped(item.expression, groups, taken)
+
+    def _refuse_ungrouped(
+        self, node: ast.Expression, groups: ComputedColumns, kept: set[str]
+    ) -> None:
+        found = find_ungrouped(node, groups, kept) if has_aggregate(node) else None
+        if found is not None:
+            text = self.source.text[found.span.start : found.span.end]
+            raise self.error(
+                found.span,
+                "AmbiguousAggregationExpression",
+                f"'{text}' stands beside an aggregate but is no column of its own; "
+                f"project it first: WITH {text} AS ...",
+            )
+
+    def _check_sorted_groups(self, clause: ast.Projection) -> None:
+        """SPEC: around an aggregate, ORDER BY may use what the items may use, and the columns."""
+        references: list[tuple[ast.Expression, str]] = [
+            (ast.Variable(item.name, item.span), item.name) for item in clause.columns
+        ]
+        references += [
+            (item.expression, item.name)
+            for item in clause.columns
+            if is_group_reference(item.expression)
+        ]
+        groups, names = ComputedColumns(references), {item.name for item in clause.columns}
+        for key in clause.order:
+            self._refuse_ungrouped(key.expression, groups, names)
 
     def _check_after_columns(
         self, clause: ast.Projection, before: Scope, after: Scope, *, merged: bool
@@ -194,6 +212,8 @@ class ClauseChecker(PatternChecker):
         if clause.where is not None:
             self.check_predicate(clause.where)
         self.projected = ComputedColumns()
+        if clause.aggregating:
+            self._check_sorted_groups(clause)
         if not merged:
             clause.hidden = [name for name in self.scope.captured if name not in after.types]
 
