@@ -80,10 +80,13 @@ class ClauseBuilder(PatternBuilder):
         if clause.order:
             keys = [al.SortKey(self.build(key.expression), key.descending) for key in clause.order]
             root = al.Sort(root, tuple(keys))
+        # NOTE: a row count depends on no row, so no column may stand for a part of it.
+        replaced, self.replaced = self.replaced, ComputedColumns()
         if clause.skip is not None:
             root = al.Skip(root, self.build(clause.skip))
         if clause.limit is not None:
             root = al.Limit(root, self.build(clause.limit))
+        self.replaced = replaced
         if clause.where is not None:
             root = al.Filter(root, self.build(clause.where))
         return root

@@ -40,13 +40,15 @@ class ComputedColumns:
     def of_items(cls, items: list[ast.Item]) -> ComputedColumns:
         """What ORDER BY and WHERE behind these items need not compute again.
 
-        A name that is both a column and a variable of before means the column.
+        A name that is both a column and a variable of before means the column. A constant stays
+        one: engines make more of it than of a column.
         """
         names = {item.name for item in items}
         return cls(
             (item.expression, item.name)
             for item in items
-            if not (isinstance(item.expression, ast.Variable) and item.expression.name in names)
+            if not isinstance(item.expression, ast.Literal | ast.Parameter)
+            and not (isinstance(item.expression, ast.Variable) and item.expression.name in names)
         )
 
     def __bool__(self) -> bool:
