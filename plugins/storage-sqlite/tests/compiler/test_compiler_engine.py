@@ -120,6 +120,9 @@ def test_a_plain_scan_resumes_behind_a_key(text: str, odd_graph: GraphScans) -> 
         paged += page
         after = page[-1].key
     assert paged == everything
+    # A page with room for more than there is makes the other of two scans the better one.
+    assert list(compiled.run_json(odd_graph, {}, limit=1000)) == everything
+    assert list(compiled.run_json(odd_graph, {}, skip=1, limit=1000)) == everything[1:]
 
 
 @pytest.mark.parametrize(
@@ -278,6 +281,27 @@ def test_anonymous_ends_are_not_joined() -> None:
 def test_an_ordered_scan_by_an_indexed_member_needs_no_sort(indexed: GraphScans) -> None:
     text = "MATCH (t) WHERE t.temperature > 5 RETURN t ORDER BY t.temperature LIMIT 3"
     assert "TEMP B-TREE" not in explain(indexed, compile_text(text), {})
+
+
+def test_a_rare_label_is_paged_by_its_index_and_a_common_one_by_row_id(
+    make_graph: Callable[..., Any],
+) -> None:
+    models = ["dtmi:ex:Sensor;1"] * 3 + ["dtmi:ex:Space;1"] * 97
+    graph = make_graph([(f"t{n}", model, {}) for n, model in enumerate(models)], [])
+    graph.connection.execute("ANALYZE")
+    plans = []
+    for label in ("Sensor", "Space"):
+        compiled = compile_text(f"MATCH (t:{label}) RETURN t.$dtId AS i")
+        graph.connection.exec_trace = lambda _, sql, __: plans.append(sql) or True
+        bodies = read_bodies(compiled, graph, limit=50)
+        graph.connection.exec_trace = None
+        assert len(bodies) == (3 if label == "Sensor" else 50)
+        assert ("INDEXED BY twin_model" in plans[-1]) == (label == "Sensor")
+
+
+def test_a_limit_comes_before_the_documents_it_leaves() -> None:
+    compiled = compile_text("MATCH (a)-->(b) WITH b, count(*) AS n ORDER BY n LIMIT 3 RETURN b, n")
+    assert compiled.text.index("LIMIT :c") < compiled.text.index("CROSS JOIN twin")
 
 
 def test_a_deadline_stops_a_running_statement(make_graph: Callable[..., Any]) -> None:

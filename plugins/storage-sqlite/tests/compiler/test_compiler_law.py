@@ -260,6 +260,7 @@ OTHERS = (
     "MATCH (a)-[r]->(b) WITH a, count(r) AS n MATCH (a)-->(c) RETURN a, n, c",
     "MATCH (a)-[*1..2]->(b)-[q*1..2]->(c) RETURN a.$dtId AS a, c.$dtId AS c, size(q) AS n",
     "MATCH (a)-[*1..2]->(b), (b)-[*1..2]->(a) RETURN a, b",
+    "MATCH (a) MATCH (b) WHERE a.list = b.m OR a.m = b.list OR NOT a.list = b.m RETURN a, b",
     "MATCH (t) WITH t.m AS m LIMIT 50 WHERE m.k = 5 RETURN m, m.k AS k",
     "MATCH (t) WHERE t.s + 1 = 'foo1' RETURN t",
     "MATCH (t) WHERE t.x < 5 RETURN t.x + 'a' AS v, 'a' + t.x AS w",

@@ -75,8 +75,8 @@ class SqliteQuery(CompiledQuery):
             # NOTE: row ids are positive.
             bindings["page_after"] = 0 if after is None else int(after)
         text = self.text
-        if self._scan is not None and self._scan.is_dense(_read_scans(session), bindings):
-            text = self._scan.text
+        if self._scan is not None:
+            text = self._scan.choose(_read_scans(session), bindings)
         # PERF: the row is built without a frame of Python's own in between.
         return starmap(JsonRow, _run(session, text, bindings))
 

@@ -219,7 +219,8 @@ class PlanCompiler:
             select = select.build_wrapped()
         skip = None if select.page is None else select.page.skip
         select.page = Page(skip, self._bind_count(operator.count))
-        return select
+        # PERF: what is still to be read of nodes is read for the rows that are left.
+        return select.build_wrapped() if select.has_unread_entities() else select
 
     def _bind_count(self, count: Expression) -> str:
         match count:

@@ -125,6 +125,14 @@ class Select:
         """Whether the row of an entity is joined already."""
         return (kind, row) in self._tables
 
+    def has_unread_entities(self) -> bool:
+        """Whether a variable is a node or relationship whose table is not joined."""
+        entities = k.NODE | k.RELATIONSHIP
+        return any(
+            term.kinds & entities and not self.has_table(term.kinds & entities, term.value)
+            for term in self.scope.values()
+        )
+
     # --- conditions and knowledge ---------------------------------------------------------------
 
     def add_condition(self, sql: str) -> None:
