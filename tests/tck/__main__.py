@@ -1,0 +1,58 @@
+"""The openCypher TCK against one engine, all of it: `make tck ENGINE=evaluator|sqlite`.
+
+The last line is `N passed, N failed, N skipped`. Known failures count as failed, scenarios whose
+query is refused (it writes, or calls a procedure) as skipped. The exit code is 0 when nothing else
+happened than the list of known failures says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+
+import pytest
+
+from tests.tck.engines import ENGINES, open_engine
+from tests.tck.known import load_known_failures
+from tests.tck.report import Report, Standing, run_scenarios
+from tests.tck.scenarios import find_features, read_scenarios
+
+
+def main() -> int:
+    """Run, print, and say by the exit code whether all went as expected."""
+    options = _parse_arguments()
+    try:
+        features = find_features()
+    except pytest.skip.Exception as skipped:
+        print(skipped)
+        print("0 passed, 0 failed, 0 skipped")
+        return 0
+    known, report = load_known_failures(options.engine), Report()
+    every = list(read_scenarios(features))
+    wanted = [one for one in every if re.search(options.only, one.name)]
+    with open_engine(options.engine, optimized=not options.unoptimized) as engine:
+        for finding in run_scenarios(wanted, engine, features, known):
+            report.add(finding)
+            bad = finding.standing in {Standing.FAILED, Standing.UNEXPECTED_PASS}
+            if bad or options.verbose:
+                print(f"{finding.standing.value}: {finding.scenario.name}")
+            if bad or (options.verbose and finding.outcome.reason):
+                print(f"    {finding.outcome.reason}")
+    for name in known.find_strangers(frozenset(one.name for one in every)):
+        print(f"NOTE: no scenario is called: {name}")
+    print("\n".join(report.render()))
+    return 1 if report.unexpected else 0
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.tck", description=__doc__)
+    parser.add_argument("--engine", choices=ENGINES, default="evaluator")
+    parser.add_argument("--unoptimized", action="store_true", help="leave all rewrites out")
+    parser.add_argument("--only", default="", help="a regular expression of scenario names")
+    parser.add_argument("--verbose", action="store_true", help="print every scenario")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

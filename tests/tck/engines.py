@@ -1,0 +1,127 @@
+"""The engines that scenarios run on: stores with or without an engine of their own.
+
+It plans and runs as the service does, without its cache; it judges no result.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.tck.graph import TckGraph
+from twinframe.cypher.language import parse_query
+from twinframe.errors import QueryInvalid
+from twinframe.evaluator.limits import Limits
+from twinframe.model.rendering import render_row
+from twinframe.model.values import Value
+from twinframe.planner.execution import Execution, WholeExecution
+from twinframe.planner.optimize import optimize
+from twinframe.planner.split import split
+from twinframe.settings import QuerySettings
+from twinframe.storage.base import CannotRun, GraphSession, GraphStore, QueryEngine
+from twinframe.storage.memory import MemoryStore
+from twinframe_storage_sqlite.plugin import twinframe_query_engine
+from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.store import SqliteGraphStore
+
+ENGINES = ("evaluator", "sqlite")
+_SECONDS = 30.0
+_TMPFS = Path("/dev/shm")  # noqa: S108  -- PERF: the files of a test run need no disk
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a query gave.
+
+    `columns` and `rows`, as values and as the JSON texts of the wire; or the `error`, and in
+    `phase` when it was really raised. `whole`: the store's engine ran it alone.
+    """
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Value, ...], ...] = ()
+    texts: tuple[bytes, ...] = ()
+    error: QueryInvalid | None = None
+    phase: str = ""
+    whole: bool = False
+
+
+class Engine:
+    """A store with the graph of the present scenario, and a way to query it."""
+
+    def __init__(
+        self, name: str, store: GraphStore, engine: QueryEngine | None, *, optimized: bool = True
+    ) -> None:
+        settings = QuerySettings()
+        self.name = name
+        self.graph = TckGraph(store)
+        self._session = store.session()
+        self._engine = engine
+        self._optimized = optimized
+        self._max_rows, self._max_hops = settings.max_rows, settings.max_hops
+
+    def close(self) -> None:
+        """Give the session back."""
+        self._session.close()
+
+    def run(self, text: str, parameters: Mapping[str, Value]) -> Answer:
+        """Run a query. An error that the query itself does not account for is raised."""
+        try:
+            query = parse_query(text, parameters=parameters.keys()).query
+        except QueryInvalid as error:
+            return Answer(error=error, phase="compile time")
+        try:
+            execution = split(
+                optimize(query) if self._optimized else query, self._engine, parameters
+            )
+            try:
+                return self._take(execution, parameters)
+            except CannotRun:
+                return self._take(split(query, None, parameters), parameters)
+        except QueryInvalid as error:
+            return Answer(error=error, phase="runtime")
+
+    def _take(self, execution: Execution, parameters: Mapping[str, Value]) -> Answer:
+        limits = Limits(self._max_rows, time.monotonic() + _SECONDS, self._max_hops)
+        session: GraphSession = self._session
+        whole = isinstance(execution, WholeExecution)
+        columns = execution.query.columns
+        with session.snapshot(limits.deadline):
+            rows = tuple(execution.run_rows(session, parameters, limits))
+            if whole:
+                texts = tuple(
+                    row.body for row in execution.run_json(session, parameters, limits)
+                )
+            else:
+                texts = tuple(render_row(columns, row) for row in rows)
+        return Answer(columns, rows, texts, whole=whole)
+
+
+@contextmanager
+def open_engine(name: str, *, optimized: bool = True) -> Iterator[Engine]:
+    """One engine over one new store, for any number of scenarios; removed at the end."""
+    place = _TMPFS if _TMPFS.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="twinframe-tck-", dir=place) as folder:
+        store, query_engine = _build_store(name, folder)
+        store.open()
+        engine = Engine(name, store, query_engine, optimized=optimized)
+        try:
+            yield engine
+        finally:
+            engine.close()
+            store.close()
+
+
+def _build_store(name: str, folder: str) -> tuple[GraphStore, QueryEngine | None]:
+    match name:
+        case "evaluator":
+            return MemoryStore(), None
+        case "sqlite":
+            settings = SqliteSettings(directory=folder, durability="relaxed")
+            store = SqliteGraphStore(settings, "tck")
+            return store, twinframe_query_engine(store)
+        case _:
+            raise ValueError(f"There is no engine {name}; there are {', '.join(ENGINES)}.")

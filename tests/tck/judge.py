@@ -1,0 +1,267 @@
+"""Runs one scenario on an engine and says what became of it. It knows no list of failures."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from tests.tck.comparison import build_row_key
+from tests.tck.engines import Answer, Engine
+from tests.tck.graph import NotStorable
+from tests.tck.scenarios import Scenario, Step, read_named_graph
+from tests.tck.values import Expected, parse_value
+from tests.tck.writing import Clause, find_procedure_call, find_writing_clause
+from twinframe.errors import QueryInvalid, TwinframeError
+from twinframe.model.rendering import render_row
+from twinframe.model.values import Value
+
+_ERROR = re.compile(r"an? (\w+) should be raised at (compile time|runtime|any time): (\S+)")
+_RESULT = re.compile(
+    r"the result should be, (?P<order>in any order|in order)"
+    r"(?P<lists> \(ignoring element order for lists\))?:"
+    r"|the result should be (?P<bare>\(ignoring element order for lists\)):"
+)
+
+
+class Verdict(enum.Enum):
+    """What became of a scenario."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    REFUSED = "refused"  # its query writes or calls a procedure, and was refused as it must be
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A scenario's verdict with its reason; `answer` is that of its query, when it was run."""
+
+    verdict: Verdict
+    reason: str = ""
+    answer: Answer | None = None
+
+
+class _Failed(Exception):
+    """What a scenario asks for is not so."""
+
+
+@dataclass(slots=True)
+class _Course:
+    """A scenario underway."""
+
+    engine: Engine
+    features: Path
+    parameters: dict[str, Value] = field(default_factory=dict)
+    has_procedures: bool = False
+    refused: str = ""
+    answer: Answer | None = None
+
+
+def judge(scenario: Scenario, engine: Engine, features: Path) -> Outcome:
+    """Run the scenario on an emptied graph. Errors of this kit's own making are raised."""
+    engine.graph.clear()
+    course = _Course(engine, features)
+    try:
+        for step in scenario.steps:
+            _take_step(course, step)
+            if course.refused:
+                return Outcome(Verdict.REFUSED, course.refused)
+    except _Failed as failure:
+        return Outcome(Verdict.FAILED, str(failure), course.answer)
+    except NotStorable as error:
+        return Outcome(Verdict.FAILED, f"set-up: {error}")
+    if course.answer is None:
+        raise ValueError(f"{scenario.name} runs no query")
+    return Outcome(Verdict.PASSED, answer=course.answer)
+
+
+def _take_step(course: _Course, step: Step) -> None:
+    for pattern, take in _STEPS:
+        found = pattern.fullmatch(step.text)
+        if found is not None:
+            take(course, step)
+            return
+    statement = read_named_graph(step.text, course.features)
+    if statement is None:
+        raise ValueError(f"A step that is not understood: {step.text}")
+    course.engine.graph.execute(statement, {})
+
+
+# --- given ---------------------------------------------------------------------------------------
+
+
+def _ignore(course: _Course, step: Step) -> None:
+    """The graph is empty at the start, and what only reads has no side effects."""
+
+
+def _execute_setup(course: _Course, step: Step) -> None:
+    try:
+        course.engine.graph.execute(step.document or "", course.parameters)
+    except QueryInvalid as error:
+        raise _Failed(f"set-up: {error.message}") from error
+
+
+def _read_parameters(course: _Course, step: Step) -> None:
+    for name, text in step.table:
+        course.parameters[name] = parse_value(text)  # type: ignore[assignment]  # plain values
+
+
+def _note_procedure(course: _Course, step: Step) -> None:
+    course.has_procedures = True
+
+
+# --- when ----------------------------------------------------------------------------------------
+
+
+def _execute_query(course: _Course, step: Step) -> None:
+    text = step.document or ""
+    writing = find_writing_clause(text)
+    calling = find_procedure_call(text) if course.has_procedures else None
+    course.answer = _run(course, text)
+    if calling is not None and (writing is None or _is_before(calling, writing)):
+        _check_refusal(course.answer, calling, "ProcedureNotFound")
+        course.refused = "it calls a procedure"
+    elif writing is not None:
+        _check_refusal(course.answer, writing, "WritingClause")
+        course.refused = "it writes"
+
+
+def _run(course: _Course, text: str) -> Answer:
+    try:
+        return course.engine.run(text, course.parameters)
+    except TwinframeError as error:
+        raise _Failed(f"{type(error).__name__}: {error.message}") from error
+    except Exception as error:  # noqa: BLE001  (a crash of one query must not end the whole run)
+        raise _Failed(f"crashed: {type(error).__name__}: {error}") from error
+
+
+def _is_before(one: Clause, other: Clause) -> bool:
+    return (one.line, one.column) < (other.line, other.column)
+
+
+def _check_refusal(answer: Answer, clause: Clause, detail: str) -> None:
+    """A refusal comes before anything runs, names the clause, and points at it."""
+    error = answer.error
+    if error is None:
+        raise _Failed(f"{clause.name} was not refused")
+    named = detail == "ProcedureNotFound" or clause.name in error.message
+    place = (error.line, error.column)
+    if (
+        not named
+        or answer.phase != "compile time"
+        or error.phase != "compile time"
+        or error.detail != detail
+        or place != (clause.line, clause.column)
+    ):
+        raise _Failed(
+            f"{clause.name} at {clause.line}:{clause.column} was not refused as {detail}, but: "
+            f"{_describe(answer)} at {error.line}:{error.column}"
+        )
+
+
+# --- then ----------------------------------------------------------------------------------------
+
+
+def _check_error(course: _Course, step: Step) -> None:
+    found = _ERROR.fullmatch(step.text)
+    if found is None:
+        raise ValueError(f"An expected error that is not understood: {step.text}")
+    kind, phase, detail = found.groups()
+    answer = _read_answer(course)
+    error = answer.error
+    if error is None:
+        raise _Failed(f"expected {kind} at {phase}: {detail}, got {len(answer.rows)} rows")
+    right = error.kind == kind and (detail in {"*", error.detail}) and error.phase == answer.phase
+    if not right or phase not in {"any time", answer.phase}:
+        raise _Failed(f"expected {kind} at {phase}: {detail}, got {_describe(answer)}")
+
+
+def _check_empty(course: _Course, step: Step) -> None:
+    answer = _read_rows(course)
+    if answer.rows:
+        raise _Failed(f"expected no row, got {_show(answer.rows)}")
+
+
+def _check_result(course: _Course, step: Step) -> None:
+    found = _RESULT.fullmatch(step.text)
+    if found is None:
+        raise ValueError(f"An expected result that is not understood: {step.text}")
+    any_order = bool(found["lists"] or found["bare"])
+    answer = _read_rows(course)
+    columns, *cells = step.table
+    if sorted(columns) != sorted(answer.columns):
+        raise _Failed(f"expected the columns {columns}, got {answer.columns}")
+    wanted = [_build_expected_key(columns, row, any_order=any_order) for row in cells]
+    given = [
+        build_row_key(dict(zip(answer.columns, row, strict=True)), any_order=any_order)
+        for row in answer.rows
+    ]
+    if found["order"] == "in order":
+        same = wanted == given
+    else:
+        same = Counter(wanted) == Counter(given)
+    if not same:
+        raise _Failed(f"expected {_show(cells)}, got {_show(answer.rows)}")
+
+
+def _build_expected_key(
+    columns: Sequence[str], row: Sequence[str], *, any_order: bool
+) -> Hashable:
+    cells: dict[str, Expected] = {
+        name: parse_value(cell) for name, cell in zip(columns, row, strict=True)
+    }
+    return build_row_key(cells, any_order=any_order)
+
+
+def _read_rows(course: _Course) -> Answer:
+    answer = _read_answer(course)
+    if answer.error is not None:
+        raise _Failed(f"expected rows, got {_describe(answer)}: {answer.error.message}")
+    texts = [render_row(answer.columns, row) for row in answer.rows]
+    if Counter(map(_build_text_key, texts)) != Counter(map(_build_text_key, answer.texts)):
+        raise _Failed(f"the rows' JSON is {answer.texts[:5]}, their values {texts[:5]}")
+    return answer
+
+
+def _build_text_key(text: bytes) -> Hashable:
+    return build_row_key(orjson.loads(text))
+
+
+def _read_answer(course: _Course) -> Answer:
+    if course.answer is None:
+        raise ValueError("A scenario expects a result before it runs a query.")
+    return course.answer
+
+
+def _describe(answer: Answer) -> str:
+    error = answer.error
+    if error is None:
+        return f"{len(answer.rows)} rows"
+    raised = "" if error.phase == answer.phase else f" (raised at {answer.phase})"
+    return f"{error.kind} at {error.phase}{raised}: {error.detail}"
+
+
+def _show(rows: Sequence[object]) -> str:
+    shown = ", ".join(map(str, rows[:6]))
+    return f"{len(rows)} rows: {shown}"
+
+
+_STEPS: tuple[tuple[re.Pattern[str], Callable[[_Course, Step], None]], ...] = tuple(
+    (re.compile(pattern), take)
+    for pattern, take in (
+        (r"an empty graph|any graph|no side effects", _ignore),
+        (r"the side effects should be:", _ignore),
+        (r"having executed:", _execute_setup),
+        (r"parameters are:", _read_parameters),
+        (r"there exists a procedure .*", _note_procedure),
+        (r"executing (control )?query:", _execute_query),
+        (r"the result should be empty", _check_empty),
+        (r"the result should be.*:", _check_result),
+        (r"an? \w+ should be raised at .*", _check_error),
+    )
+)
