@@ -1,21 +1,22 @@
-"""The access log: one line a request, formatted and written by a thread of its own.
+"""The access log: one line a request, rendered some at a time and written by a thread of its own.
 
-It is not the application's logging, and it never makes a request wait: when lines come faster
-than they can be written, the newest are dropped and counted.
+It is not the application's logging, and it never makes a request wait for a file or a pipe: when
+lines come faster than they can be written, the newest are dropped and counted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
-import time
 from collections import deque
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import BinaryIO, Literal, NamedTuple
 
 _FLUSH_SECONDS = 0.2
+# PERF: rendering 64 lines takes 0.1 ms where they are made. A thread that renders them all costs
+# three times that: each of its turns takes the interpreter from the event loop and back.
 _LINES_AT_ONCE = 64
-_PAUSE_SECONDS = 0.0005
 
 
 class AccessEntry(NamedTuple):
@@ -42,18 +43,22 @@ class AccessLog:
     ) -> None:
         self._stream = stream
         self._render = render_json if form == "json" else render_line
-        self._capacity = capacity
+        self._pieces_at_most = capacity // _LINES_AT_ONCE
         self._queue: deque[AccessEntry] = deque()
+        self._pieces: deque[bytes] = deque()
         self._dropped = 0
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
 
     def add(self, entry: AccessEntry) -> None:
-        """Queue an entry; never blocks."""
-        if len(self._queue) < self._capacity:
-            self._queue.append(entry)
-        else:
-            self._dropped += 1
+        """Queue an entry; never blocks. Call it from one thread."""
+        self._queue.append(entry)
+        if len(self._queue) >= _LINES_AT_ONCE:
+            if len(self._pieces) < self._pieces_at_most:
+                self._pieces.append(self._render_queue())
+            else:
+                self._queue.pop()
+                self._dropped += 1
 
     def start(self) -> None:
         """Start writing. Call it in the process that serves."""
@@ -70,26 +75,28 @@ class AccessLog:
 
     def _run(self) -> None:
         while not self._ending.wait(_FLUSH_SECONDS):
-            self._write_queue()
-        self._write_queue()
+            self._write_all()
+        self._write_all()
 
-    def _write_queue(self) -> None:
-        while self._queue:
-            count = min(len(self._queue), _LINES_AT_ONCE)
-            lines = [self._render(self._queue.popleft()) for _ in range(count)]
-            self._write(b"".join(lines))
-            # PERF: give the interpreter back to the event loop between pieces of formatting.
-            time.sleep(_PAUSE_SECONDS)
+    def _write_all(self) -> None:
+        pieces = [self._pieces.popleft() for _ in range(len(self._pieces))]
+        pieces.append(self._render_queue())
         if self._dropped:
             dropped, self._dropped = self._dropped, 0
-            self._write(b'{"message":"access log lines dropped","count":%d}\n' % dropped)
-
-    def _write(self, data: bytes) -> None:
+            pieces.append(b'{"message":"access log lines dropped","count":%d}\n' % dropped)
         try:
-            self._stream.write(data)
+            self._stream.write(b"".join(pieces))
             self._stream.flush()
         except (OSError, ValueError):  # the stream is gone: there is nowhere left to say so
-            self._queue.clear()
+            pieces.clear()
+
+    def _render_queue(self) -> bytes:
+        """The queued entries as text. Either thread may take an entry, but only one gets it."""
+        lines: list[bytes] = []
+        with contextlib.suppress(IndexError):
+            while len(lines) < _LINES_AT_ONCE:
+                lines.append(self._render(self._queue.popleft()))
+        return b"".join(lines)
 
 
 def render_json(entry: AccessEntry) -> bytes:
@@ -97,14 +104,15 @@ def render_json(entry: AccessEntry) -> bytes:
 
     PERF: put together by hand, 1.1 us a line where a dictionary and its rendering take 2.0.
     """
-    path = _render_path(entry.path)
-    if '"' in path or "\\" in path:
-        path = path.replace("\\", "\\\\").replace('"', '\\"')
+    moment, seconds, method, path, status, sent, request_id, client = entry
+    name = _render_path(path)
+    if '"' in name or "\\" in name:
+        name = name.replace("\\", "\\\\").replace('"', '\\"')
     return (
-        f'{{"time":"{_render_moment(entry.moment)}","level":"info","message":"request",'
-        f'"method":"{entry.method}","path":"{path}","status":{entry.status},'
-        f'"milliseconds":{entry.seconds * 1000:.3f},"bytes":{entry.sent},'
-        f'"request_id":"{entry.request_id.decode("ascii")}","client":"{entry.client}"}}\n'
+        f'{{"time":"{_render_moment(moment)}","level":"info","message":"request",'
+        f'"method":"{method}","path":"{name}","status":{status},'
+        f'"milliseconds":{seconds * 1000:.3f},"bytes":{sent},'
+        f'"request_id":"{request_id.decode("ascii")}","client":"{client}"}}\n'
     ).encode()
 
 

@@ -65,14 +65,25 @@ def test_stopping_writes_everything_that_is_queued() -> None:
 
 def test_lines_beyond_the_capacity_are_dropped_and_counted() -> None:
     stream = io.BytesIO()
-    log = AccessLog(stream, capacity=10)
-    for _ in range(25):
+    log = AccessLog(stream, capacity=128)
+    for _ in range(1000):
         log.add(ENTRY)
     log.start()
     log.stop()
-    lines = stream.getvalue().splitlines()
-    assert len(lines) == 11
-    assert orjson.loads(lines[-1])["count"] == 15
+    *lines, last = [orjson.loads(line) for line in stream.getvalue().splitlines()]
+    assert 128 <= len(lines) < 256
+    assert last["count"] == 1000 - len(lines)
+
+
+def test_lines_come_in_the_order_of_their_requests() -> None:
+    stream = io.BytesIO()
+    log = AccessLog(stream)
+    for number in range(300):
+        log.add(ENTRY._replace(sent=number))
+    log.start()
+    log.stop()
+    sent = [orjson.loads(line)["bytes"] for line in stream.getvalue().splitlines()]
+    assert sent == list(range(300))
 
 
 def test_a_stream_that_is_gone_does_not_end_the_service() -> None:
