@@ -5,6 +5,7 @@ It knows no twin graph, store or transport, and can be used alone.
 
 from __future__ import annotations
 
+from twinframe.dtdl.comparison import Change, Effect, compare_models
 from twinframe.dtdl.dtmi import is_dtmi, parse_name, parse_version, parse_versionless
 from twinframe.dtdl.findings import ModelFinding
 from twinframe.dtdl.hierarchy import Hierarchy, build_hierarchy
@@ -33,6 +34,7 @@ from twinframe.dtdl.schemas import (
     Schema,
     SchemaReference,
 )
+from twinframe.dtdl.texts import ModelText, parse_model_texts, read_model_files
 from twinframe.dtdl.validation import TwinValidator, compile_validator
 from twinframe.dtdl.values import Mismatch, compile_test, list_mismatches
 
@@ -40,10 +42,12 @@ __all__ = [
     "SERVICE",
     "SPECIFICATION",
     "ArraySchema",
+    "Change",
     "Command",
     "CommandPayload",
     "Component",
     "Content",
+    "Effect",
     "EnumSchema",
     "GeospatialSchema",
     "Hierarchy",
@@ -52,6 +56,7 @@ __all__ = [
     "Mismatch",
     "ModelFinding",
     "ModelSet",
+    "ModelText",
     "ObjectSchema",
     "OpenSchema",
     "ParserLimits",
@@ -64,13 +69,16 @@ __all__ = [
     "Telemetry",
     "TwinValidator",
     "build_hierarchy",
+    "compare_models",
     "compile_test",
     "compile_validator",
     "is_dtmi",
     "list_mismatches",
+    "parse_model_texts",
     "parse_models",
     "parse_name",
     "parse_value",
     "parse_version",
     "parse_versionless",
+    "read_model_files",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from twinframe.errors import ErrorDetail
@@ -52,7 +52,9 @@ class ModelFinding(ErrorDetail):
 
     `code` is the rule, in the vocabulary of the public .NET parser (`invalidId`, `badType`, ...);
     `element` is the DTMI of the offending element, or empty where it has none yet; `value` is the
-    offending value shortened to its JSON text; `pointer` is an RFC 6901 JSON pointer.
+    offending value shortened to its JSON text; `pointer` is an RFC 6901 JSON pointer. Where the
+    text was at hand, `source` names it and `line` and `column` (from 1) say where in it; else they
+    are empty and 0. `reason` is the message without the place.
     """
 
     element: str = ""
@@ -60,6 +62,22 @@ class ModelFinding(ErrorDetail):
     value: str = ""
     document: int = 0
     pointer: str = ""
+    reason: str = ""
+    source: str = ""
+    line: int = 0
+    column: int = 0
+
+    def locate(self, source: str, line: int, column: int) -> ModelFinding:
+        """Return the same finding with its place in the text called `source`."""
+        where = f"{source}, line {line}" if line else source
+        where += f", at {self.pointer}" if self.pointer else ""
+        return replace(
+            self,
+            message=f"{self.reason} ({where})",
+            source=source,
+            line=line,
+            column=column,
+        )
 
 
 def render_value(value: object, limit: int = 80) -> str:
@@ -136,6 +154,7 @@ class Findings:
             ModelFinding(
                 code=rule,
                 message=f"{subject}: {text} ({where})",
+                reason=f"{subject}: {text}",
                 element=element,
                 property=prop,
                 value="" if value is ... else render_value(value),

@@ -125,7 +125,9 @@ class LanguageReader:
                 place,
                 specifier,
             )
-        elif not self.limits.acceptable_limits & {specifier, family}:
+        elif not self.limits.accept_all_limits and not (
+            self.limits.acceptable_limits & {specifier, family}
+        ):
             accepted = ", ".join(sorted(self.limits.acceptable_limits)) or "none"
             self._break(
                 "disallowedLimitContext",

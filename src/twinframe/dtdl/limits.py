@@ -16,7 +16,8 @@ class ParserLimits:
     `allow_undefined_extensions` accepts contexts nobody here knows, and what they may define.
     `max_language_version` refuses later language versions. `acceptable_limits` are the limit
     contexts a model may choose, such as `dtmi:dtdl:limits:onvif` for all versions of it or
-    `dtmi:dtdl:limits:onvif;1` for one; the limits of the language itself are always accepted.
+    `dtmi:dtdl:limits:onvif;1` for one, with `accept_all_limits` every one that is known; the limits
+    of the language itself are always accepted.
     `tolerate_solecisms` and `tolerate_resolved_solecisms` let DTDL v2 models pass, uploaded and
     resolved ones, that older services took: contents of one name (the first counts), references
     as `{"@id": ...}`, and DTMIs with reserved prefixes. The rest are choices of one vendor's
@@ -28,6 +29,7 @@ class ParserLimits:
     allow_undefined_extensions: bool = False
     max_language_version: int = 4
     acceptable_limits: frozenset[str] = frozenset()
+    accept_all_limits: bool = False
     tolerate_solecisms: bool = False
     tolerate_resolved_solecisms: bool = False
     allow_commands: bool = True

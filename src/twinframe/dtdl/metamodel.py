@@ -81,8 +81,8 @@ class AdjunctRule:
     must have (empty: any), `schema_types` adjunct types of that schema; `group` names types of
     which an element takes at most one; `needs` are adjunct types that must stand beside it,
     `excludes` those that must not; `parents` are adjunct types of which the element around it must
-    have one, `siblings` those that other values of the same property must have, and `once`: no second value
-    has this type; `children` names a property and the adjunct types of which each value has one.
+    have one, `siblings` those that other values of the same property must have, `once`: no second
+    has this type; `children` names a property and the types of which each value must have one.
     `sibling` is the property that names a sibling content,
     which must be of `sibling_classes` and must not have this type itself; `overrides` is the
     property that names the sibling's adjunct property this one takes the place of;

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import assert_never
 
@@ -38,6 +39,7 @@ _GEOMETRY_LEVELS = {
 }
 
 
+@cache
 def build_geometry(schema: GeospatialSchema) -> ObjectSchema:
     """Return the object schema that a predefined geometry stands for."""
     title = f"{schema.name[0].upper()}{schema.name[1:]}"
