@@ -10,7 +10,8 @@ class FrontEndOptions:
     """Limits of a query text. The defaults are those of `twinframe.settings.QuerySettings`.
 
     - `max_text_bytes`: longest text, in bytes of UTF-8.
-    - `max_depth`: deepest nesting of parentheses, lists, maps, calls, CASE and subqueries.
+    - `max_depth`: deepest nesting of parentheses, lists, maps and calls; what binds a variable, CASE
+      and subqueries count twice, for they need the stack of two.
     - `max_height`: highest tree that a text may become, chains like `1 + 1 + 1` and rows of
       clauses included; every later phase may therefore recurse over a tree safely. Chains of AND,
       OR, XOR, of comparisons, of labels and of UNION are balanced and hence practically free.
@@ -22,7 +23,7 @@ class FrontEndOptions:
 
     max_text_bytes: int = 64 * 1024
     max_depth: int = 64
-    max_height: int = 192
+    max_height: int = 128
     max_elements: int = 256
     max_hops: int = 32
     vendor_hops_exclusive: bool = True

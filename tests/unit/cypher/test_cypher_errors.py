@@ -209,7 +209,7 @@ def test_procedures_are_refused_as_not_found(refuse: Refuse) -> None:
 
 
 def test_the_excerpt_of_a_long_line_is_cut_around_the_place(refuse: Refuse) -> None:
-    error = refuse("RETURN " + "1 + " * 100 + "b" + " + 1" * 60)
+    error = refuse("RETURN " + "1 + " * 60 + "b" + " + 1" * 60)
     shown, caret = error.excerpt.split("\n")
     assert len(shown) < 120
     assert shown.startswith("...")

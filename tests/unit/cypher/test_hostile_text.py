@@ -148,3 +148,46 @@ def test_a_long_text_is_refused_before_it_is_read(text: str) -> None:
 def test_texts_that_make_scanners_backtrack_are_refused_at_once(text: str) -> None:
     with pytest.raises(QueryInvalid):
         parse_query(text)
+
+
+OPERATORS = ("", "1 = ", "1 + ", "NOT ", "- ", "true OR true XOR true AND NOT 1 = 1 + 1 * 1 ^ -")
+NESTS = (
+    ("(", "1", ")"),
+    ("coalesce(", "1", ")"),
+    ("[", "1", "]"),
+    ("{a: ", "1", "}"),
+    ("any(x IN [1] WHERE ", "true", ")"),
+    ("CASE WHEN ", "true", " THEN 1 END"),
+    ("EXISTS { MATCH (a) WITH a WHERE ", "true", " RETURN a }"),
+)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("nest", NESTS, ids=lambda nest: nest[0])
+def test_whatever_is_accepted_fits_into_the_stack(operator: str, nest: tuple[str, ...]) -> None:
+    opening, inner, closing = nest
+    frames = 0
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame, frames = frame.f_back, frames + 1
+    before = sys.getrecursionlimit()
+    # NOTE: 1000 frames are Python's own limit; a server needs some of them itself.
+    sys.setrecursionlimit(frames + 800)
+    try:
+        outcomes = {_read_nested(operator + opening, inner, closing, count) for count in (10, 64)}
+        outcomes |= {_read_nested(operator + opening, inner, closing, n) for n in range(20, 64, 6)}
+    finally:
+        sys.setrecursionlimit(before)
+    assert outcomes <= {"read", "NestedTooDeeply", "InvalidArgumentType"}
+    assert outcomes & {"read", "InvalidArgumentType"}
+
+
+def _read_nested(opening: str, inner: str, closing: str, count: int) -> str:
+    text = f"MATCH (a) RETURN {opening * count}{inner}{closing * count} AS out"
+    try:
+        query = parse_query(text).query
+        assert hash(query) == hash(parse_query(text).query)
+        assert render_query(query)
+    except QueryInvalid as error:
+        return error.detail
+    return "read"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _CONSTANTS: dict[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None}
 _QUANTIFIERS = {kind.name: kind for kind in QuantifierKind}
 _SUBQUERIES = {kind.name: kind for kind in SubplanKind}
+_CALL_LIKE = {"COUNT", "EXISTS", "FILTER", "EXTRACT", "REDUCE", *_QUANTIFIERS, *RESERVED}
+_CALL_LIKE |= {"SHORTESTPATH", "ALLSHORTESTPATHS"}
 _SHORTEST = frozenset({"SHORTESTPATH", "ALLSHORTESTPATHS"})
 _LARGEST = (1 << 63) - 1
 
@@ -180,7 +182,10 @@ class AtomParser(LabelParser, ABC):
             return self._parse_case()
         following = self.peek().key
         if following == "(":
-            return self._parse_word_call(key)
+            if key in _CALL_LIKE:
+                return self._parse_word_call(key)
+            self.advance()
+            return self._parse_call(token.name, token.start)
         if following == "{" and key in _SUBQUERIES:
             self.advance()
             return self.parse_subquery(_SUBQUERIES[key])
@@ -195,8 +200,6 @@ class AtomParser(LabelParser, ABC):
         if token.kind is TokenKind.NAME and token.key in RESERVED:
             raise self.unexpected("an expression")
         self.advance()
-        if self.token.key == "(":
-            return self._parse_call(token.name, token.start)
         return ast.Variable(token.name, token.span)
 
     # --- what looks like a call
@@ -212,9 +215,9 @@ class AtomParser(LabelParser, ABC):
         if key in {"FILTER", "EXTRACT"} and self._binds_variable():
             self.advance()
             self.expect("(")
-            outside = self.open_bracket()
+            outside = self.open_binding()
             comprehension = self._parse_list_comprehension(token.start)
-            self.bar_ends = outside
+            self.close_binding(outside)
             self.expect(")")
             return comprehension
         if key == "REDUCE":
@@ -263,9 +266,9 @@ class AtomParser(LabelParser, ABC):
     def _parse_quantifier(self, kind: QuantifierKind) -> ast.Expression:
         start = self.advance().start
         self.expect("(")
-        outside = self.open_bracket()
+        outside = self.open_binding()
         variable, source, predicate = self._parse_filter()
-        self.bar_ends = outside
+        self.close_binding(outside)
         self.expect(")", f"to close {kind.value}")
         if predicate is None:
             raise self.error(
@@ -296,7 +299,7 @@ class AtomParser(LabelParser, ABC):
     def _parse_reduce(self) -> ast.Expression:
         start = self.advance().start
         self.expect("(")
-        outside = self.open_bracket()
+        outside = self.open_binding()
         accumulator = self.expect_name("the accumulator of reduce").name
         self.expect("=", "and the accumulator's first value")
         initial = self.parse_expression()
@@ -310,7 +313,7 @@ class AtomParser(LabelParser, ABC):
         height = max(height, self.height)
         self.expect("|", "and the step of reduce")
         step = self.parse_expression()
-        self.bar_ends = outside
+        self.close_binding(outside)
         self.expect(")")
         self.raise_height(max(height, self.height) + 1)
         span = self.span_from(start)
@@ -328,9 +331,9 @@ class AtomParser(LabelParser, ABC):
             return self.parse_pattern_comprehension()
         self.expect("[")
         if named and self.peek().key == "IN" and following.key not in RESERVED:
-            outside = self.open_bracket()
+            outside = self.open_binding()
             found = self._parse_list_comprehension(start)
-            self.bar_ends = outside
+            self.close_binding(outside)
             self.expect("]", "to close the list")
             found.span = self.span_from(start)
             return found
@@ -375,7 +378,7 @@ class AtomParser(LabelParser, ABC):
     def _parse_case(self) -> ast.Expression:
         start = self.advance().start
         height = 0
-        outside = self.open_bracket()
+        outside = self.open_binding()
         operand = None if self.token.key == "WHEN" else self.parse_expression()
         height = max(height, self.height)
         branches: list[tuple[ast.Expression, ast.Expression]] = []
@@ -389,9 +392,19 @@ class AtomParser(LabelParser, ABC):
             raise self.unexpected("WHEN")
         default = self.parse_expression() if self.accept("ELSE") else None
         self.expect("END", "to close CASE")
-        self.bar_ends = outside
+        self.close_binding(outside)
         self.raise_height(max(height, self.height) + 1)
         return ast.Case(operand, branches, default, self.span_from(start))
+
+    def open_binding(self) -> bool:
+        """As `open_bracket`, for constructs that count as two levels of nesting."""
+        self.enter()
+        return self.open_bracket()
+
+    def close_binding(self, outside: bool) -> None:  # noqa: FBT001 -- what open_binding gave
+        """Ends what `open_binding` began."""
+        self.leave()
+        self.bar_ends = outside
 
     def open_bracket(self) -> bool:
         """Within brackets a `|` belongs to what is inside; returns what `bar_ends` was outside."""
