@@ -10,8 +10,8 @@ class FrontEndOptions:
     """Limits of a query text. The defaults are those of `twinframe.settings.QuerySettings`.
 
     - `max_text_bytes`: longest text, in bytes of UTF-8.
-    - `max_depth`: deepest nesting of parentheses, lists, maps and calls; what binds a variable, CASE
-      and subqueries count twice, for they need the stack of two.
+    - `max_depth`: deepest nesting of parentheses, lists, maps and calls; CASE, subqueries and what
+      binds a variable count twice, for they need the stack of two.
     - `max_height`: highest tree that a text may become, chains like `1 + 1 + 1` and rows of
       clauses included; every later phase may therefore recurse over a tree safely. Chains of AND,
       OR, XOR, of comparisons, of labels and of UNION are balanced and hence practically free.

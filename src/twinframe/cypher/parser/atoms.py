@@ -401,7 +401,7 @@ class AtomParser(LabelParser, ABC):
         self.enter()
         return self.open_bracket()
 
-    def close_binding(self, outside: bool) -> None:  # noqa: FBT001 -- what open_binding gave
+    def close_binding(self, outside: bool) -> None:
         """Ends what `open_binding` began."""
         self.leave()
         self.bar_ends = outside
