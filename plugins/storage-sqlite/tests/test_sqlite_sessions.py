@@ -16,6 +16,7 @@ from twinframe.errors import (
     InvalidContinuationToken,
     LimitExceeded,
     QueryTimeout,
+    StorageError,
 )
 from twinframe.storage.base import GraphTransaction, Work
 from twinframe.testing.contracts.base import put, run
@@ -111,6 +112,20 @@ def test_an_unfinished_scan_does_not_keep_the_snapshot(
         next(session.scan_nodes(None))
     put(store, build_twin_record("later"))
     assert session.has_twin("later")
+
+
+def test_a_half_read_scan_that_is_still_held_does_not_keep_the_snapshot(
+    store: SqliteGraphStore, session: SqliteSession
+) -> None:
+    put(store, *(build_twin_record(f"t{number}") for number in range(10)))
+    with session.snapshot():
+        held = session.scan_nodes(None)  # as the frames of an error hold it
+        next(held)
+    put(store, build_twin_record("later"))
+    with session.snapshot():
+        assert session.has_twin("later")
+    with pytest.raises(StorageError):  # never an early end that looks like all of it
+        list(held)
 
 
 def test_values_sqlite_cannot_hold_are_invalid_arguments(session: SqliteSession) -> None:

@@ -30,6 +30,7 @@ class StatementRunner:
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
         self._cursor = connection.cursor()
+        self._open: set[apsw.Cursor] = set()
         self._deadline: float | None = None
         self._depth = 0
         self._cancelled = False
@@ -53,6 +54,7 @@ class StatementRunner:
         finally:
             self.connection.set_progress_handler(None)
             self._deadline, self._cancelled, self._depth = None, False, 0
+            self._close_open()
             if self.connection.in_transaction:
                 self.read_one("ROLLBACK")
 
@@ -87,12 +89,22 @@ class StatementRunner:
         """The rows as they are found; other statements may run in between."""
         self.check_deadline()
         cursor = self.connection.cursor()
+        self._open.add(cursor)
         try:
             yield from cursor.execute(sql, bindings)
         except EngineError as error:
             raise build_error(error, self.connection.filename) from error
         finally:
+            self._open.discard(cursor)
             cursor.close(force=True)
+
+    def _close_open(self) -> None:
+        """End statements that were left half read, as by an error that still holds their frames.
+
+        An open one would keep the snapshot: later reads of this connection would see old states.
+        """
+        while self._open:
+            self._open.pop().close(force=True)
 
     def check_deadline(self) -> None:
         """`QueryTimeout` when the deadline has passed: short statements never meet the handler."""
