@@ -20,7 +20,7 @@ from twinframe.model.values import Node, Relationship, Value
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 from twinframe_storage_sqlite.migrations import load_migrations
-from twinframe_storage_sqlite.scans import GraphScans
+from twinframe_storage_sqlite.session import SqliteSession
 
 MODELS: dict[str, tuple[str, ...]] = {
     "dtmi:ex:Space;1": (),
@@ -49,7 +49,7 @@ class Edge:
     contents: Mapping[str, Any] = field(default_factory=dict)
 
 
-def build_graph(twins: Sequence[Twin], edges: Sequence[Edge]) -> GraphScans:
+def build_graph(twins: Sequence[Twin], edges: Sequence[Edge]) -> SqliteSession:
     """A session on a new graph; the relationships are called `r1`, `r2`, ... in order."""
     connection = apsw.Connection(":memory:")
     for migration in load_migrations():
@@ -93,7 +93,7 @@ def build_graph(twins: Sequence[Twin], edges: Sequence[Edge]) -> GraphScans:
             "INSERT INTO relationship VALUES (?, ?, ?, ?, ?, ?, jsonb(?))",
             (row, source, f"r{row}", edge.name, target, f'W/"{row}"', text),
         )
-    return GraphScans(connection)
+    return SqliteSession(connection)
 
 
 def freeze(value: Any) -> Any:
@@ -122,7 +122,7 @@ class Answer:
     declined: str | None = None
 
 
-def ask_evaluator(query: Query, graph: GraphScans, parameters: Mapping[str, Value]) -> Answer:
+def ask_evaluator(query: Query, graph: SqliteSession, parameters: Mapping[str, Value]) -> Answer:
     """The reference answer."""
     try:
         rows = list(evaluate(query, graph, parameters))
@@ -135,7 +135,7 @@ def ask_evaluator(query: Query, graph: GraphScans, parameters: Mapping[str, Valu
     return Answer(tuple(map(freeze, rows)), tuple(bodies))
 
 
-def ask_sqlite(query: Query, graph: GraphScans, parameters: Mapping[str, Value]) -> Answer:
+def ask_sqlite(query: Query, graph: SqliteSession, parameters: Mapping[str, Value]) -> Answer:
     """The answer of the compiled SQL, as values and as JSON."""
     try:
         compiled = SqliteQueryEngine().compile(query, parameters)
@@ -148,7 +148,7 @@ def ask_sqlite(query: Query, graph: GraphScans, parameters: Mapping[str, Value])
 
 def check_law(
     text: str,
-    graph: GraphScans,
+    graph: SqliteSession,
     parameters: Mapping[str, Value] | None = None,
     *,
     ordered: bool = False,
@@ -219,19 +219,24 @@ ODD_EDGES = (
 
 
 @pytest.fixture(scope="session")
-def odd_graph() -> GraphScans:
+def odd_graph() -> SqliteSession:
     """Thirteen twins whose properties hold what typing gets wrong, and a few cycles."""
     return build_graph(ODD_TWINS, ODD_EDGES)
 
 
-BuildGraph = Callable[[Sequence[Twin], Sequence[Edge]], GraphScans]
+@pytest.fixture(scope="session")
+def small_odd_graph() -> SqliteSession:
+    """The first eight of the odd twins: small enough for patterns of several parts."""
+    twins = ODD_TWINS[:8]
+    ids = {twin.id for twin in twins}
+    return build_graph(twins, [e for e in ODD_EDGES if {e.source, e.target} <= ids])
 
 
 @pytest.fixture(scope="session")
-def make_graph() -> Callable[..., GraphScans]:
+def make_graph() -> Callable[..., SqliteSession]:
     """`make_graph([(id, model, contents), ...], [(source, name, target, contents), ...])`."""
 
-    def make(twins: Sequence[tuple[Any, ...]], edges: Sequence[tuple[Any, ...]]) -> GraphScans:
+    def make(twins: Sequence[tuple[Any, ...]], edges: Sequence[tuple[Any, ...]]) -> SqliteSession:
         return build_graph([Twin(*each) for each in twins], [Edge(*each) for each in edges])
 
     return make

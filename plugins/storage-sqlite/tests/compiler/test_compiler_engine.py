@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twinframe.cypher.algebra import ResultShape
+from twinframe.cypher.algebra import Literal, Project, Query, ResultShape, Unit
 from twinframe.cypher.language import parse_query
 from twinframe.errors import QueryInvalid, QueryTimeout
 from twinframe.model.values import Node, Relationship, Value
@@ -21,7 +21,7 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler.bindings import build_prefix_end
 from twinframe_storage_sqlite.compiler.engine import SqliteQuery, SqliteQueryEngine
 from twinframe_storage_sqlite.compiler.paths import render_path
-from twinframe_storage_sqlite.scans import GraphScans
+from twinframe_storage_sqlite.session import SqliteSession
 
 
 def compile_text(
@@ -34,14 +34,15 @@ def compile_text(
     return compiled
 
 
-def read_bodies(compiled: SqliteQuery, graph: GraphScans, **options: Any) -> list[bytes]:
+def read_bodies(compiled: SqliteQuery, graph: SqliteSession, **options: Any) -> list[bytes]:
     return [row.body for row in compiled.run_json(graph, {}, **options)]
 
 
-def explain(graph: GraphScans, compiled: SqliteQuery, parameters: dict[str, Value]) -> str:
-    bindings = dict.fromkeys(("page_after", "page_skip", "page_limit"), 1) | parameters
-    names = {f"c{n}": 1 for n in range(20)} | {f"p{n}": "a" for n in range(20)}
-    plan = graph.connection.execute(f"EXPLAIN QUERY PLAN {compiled.text}", names | bindings)
+def explain(graph: SqliteSession, compiled: SqliteQuery) -> str:
+    names = ["page_after", "page_skip", "page_limit", *(f"{c}{n}" for c in "cp" for n in range(20))]
+    plan = graph.connection.execute(
+        f"EXPLAIN QUERY PLAN {compiled.text}", dict.fromkeys(names, "1")
+    )
     return "\n".join(row[3] for row in plan)
 
 
@@ -56,7 +57,7 @@ def test_a_document_leaves_as_the_bytes_it_was_stored_with(make_graph: Callable[
     assert read_bodies(compile_text(text, shape=ResultShape.DOCUMENT), graph) == [stored]
 
 
-def test_null_columns_are_left_out_where_the_language_says_so(odd_graph: GraphScans) -> None:
+def test_null_columns_are_left_out_where_the_language_says_so(odd_graph: SqliteSession) -> None:
     text = "MATCH (t:Sensor) RETURN t.$dtId AS i, t.flag AS flag, t.nope AS nope ORDER BY i"
     bodies = read_bodies(compile_text(text, omit_null=True), odd_graph)
     assert bodies == [b'{"i":"f","flag":true}', b'{"i":"h"}']
@@ -71,16 +72,14 @@ def test_a_document_of_something_else_is_declined() -> None:
         compile_text("MATCH (t) RETURN t.x AS x", shape=ResultShape.DOCUMENT)
 
 
-def test_column_names_are_json_strings_and_sql_strings(odd_graph: GraphScans) -> None:
+def test_column_names_are_json_strings_and_sql_strings(odd_graph: SqliteSession) -> None:
     name = 'it\'s \\ "é"'
-    text = f"RETURN 1 AS `{name}`"
-    query = parse_query("RETURN 1 AS x").query
-    root = replace(query.root, items=((name, query.root.items[0][1]),))
-    compiled = SqliteQueryEngine().compile(replace(query, root=root, columns=(name,)), {})
-    assert [orjson.loads(row.body) for row in compiled.run_json(odd_graph, {})] == [{name: 1}], text
+    query = Query(Project(Unit(), ((name, Literal(1)),)), (name,))
+    compiled = SqliteQueryEngine().compile(query, {})
+    assert [orjson.loads(row.body) for row in compiled.run_json(odd_graph, {})] == [{name: 1}]
 
 
-def test_rows_are_values_of_the_language(odd_graph: GraphScans) -> None:
+def test_rows_are_values_of_the_language(odd_graph: SqliteSession) -> None:
     compiled = compile_text(
         "MATCH (a {$dtId: 'a'})-[r:has {w: 1}]->(b) RETURN b, r, b.m AS m, true AS t"
     )
@@ -106,7 +105,7 @@ def test_rows_are_values_of_the_language(odd_graph: GraphScans) -> None:
         "MATCH (a:Room)-[r:has]->(b) WHERE b.s > '' RETURN a.s AS a, b.s AS b",
     ],
 )
-def test_a_plain_scan_resumes_behind_a_key(text: str, odd_graph: GraphScans) -> None:
+def test_a_plain_scan_resumes_behind_a_key(text: str, odd_graph: SqliteSession) -> None:
     compiled = compile_text(text)
     assert compiled.resumable
     everything = list(compiled.run_json(odd_graph, {}))
@@ -137,7 +136,7 @@ def test_a_plain_scan_resumes_behind_a_key(text: str, odd_graph: GraphScans) -> 
 )
 @pytest.mark.parametrize(("skip", "limit"), [(0, None), (0, 3), (2, 3), (4, None), (50, 3), (8, 3)])
 def test_pages_of_other_results_lie_within_the_query_s_own(
-    text: str, skip: int, limit: int | None, odd_graph: GraphScans
+    text: str, skip: int, limit: int | None, odd_graph: SqliteSession
 ) -> None:
     compiled = compile_text(text)
     assert not compiled.resumable
@@ -146,7 +145,7 @@ def test_pages_of_other_results_lie_within_the_query_s_own(
     assert read_bodies(compiled, odd_graph, skip=skip, limit=limit) == everything[skip:end]
 
 
-def test_counts_of_rows_may_be_parameters(odd_graph: GraphScans) -> None:
+def test_counts_of_rows_may_be_parameters(odd_graph: SqliteSession) -> None:
     given_parameters: dict[str, Value] = {"skip": 1, "limit": 2}
     text = "MATCH (t) RETURN t.$dtId AS i ORDER BY i SKIP $skip LIMIT $limit"
     compiled = compile_text(text, given_parameters)
@@ -179,7 +178,7 @@ def test_a_result_whose_rows_are_no_rows_of_one_table_does_not_resume(text: str)
 # --- values and names ---------------------------------------------------------------------------
 
 
-def test_a_compiled_query_runs_again_with_other_values(odd_graph: GraphScans) -> None:
+def test_a_compiled_query_runs_again_with_other_values(odd_graph: SqliteSession) -> None:
     text = "MATCH (t {$dtId: $id}) WHERE t.s STARTS WITH $s RETURN t.$dtId AS i"
     compiled = compile_text(text, {"id": "a", "s": "f"})
     for identity, prefix, found in (("a", "fo", 1), ("a", "x", 0), ("e", "f\0é", 1), ("a", "", 1)):
@@ -188,7 +187,9 @@ def test_a_compiled_query_runs_again_with_other_values(odd_graph: GraphScans) ->
 
 
 @pytest.mark.parametrize("value", [float("nan"), 2**63, [float("inf")], [2**64], -(2**63) - 1])
-def test_values_that_sqlite_does_not_have_are_declined(value: Value, odd_graph: GraphScans) -> None:
+def test_values_that_sqlite_does_not_have_are_declined(
+    value: Value, odd_graph: SqliteSession
+) -> None:
     compiled = compile_text("MATCH (t) WHERE t.x IN [1, $v] OR t.x = $v RETURN t", {"v": value})
     with pytest.raises(CannotRun):
         list(compiled.run_json(odd_graph, {"v": value}))
@@ -238,7 +239,7 @@ def test_the_greatest_code_point_ends_no_range() -> None:
 
 
 @pytest.fixture(scope="module")
-def indexed(make_graph: Callable[..., Any]) -> GraphScans:
+def indexed(make_graph: Callable[..., Any]) -> SqliteSession:
     twins = [(f"t{n}", "dtmi:ex:Room;1", {"temperature": n, "name": f"n{n}"}) for n in range(50)]
     graph = make_graph(twins, [(f"t{n}", "has", f"t{n + 1}", {}) for n in range(49)])
     for member in ("temperature", "name"):
@@ -266,9 +267,9 @@ def indexed(make_graph: Callable[..., Any]) -> GraphScans:
         ("MATCH (t:Room) RETURN count(*) AS n", "twin_model (model=?)"),
     ],
 )
-def test_conditions_stay_in_reach_of_an_index(text: str, used: str, indexed: GraphScans) -> None:
+def test_conditions_stay_in_reach_of_an_index(text: str, used: str, indexed: SqliteSession) -> None:
     compiled = compile_text(text, {"p": "t1"})
-    plan = explain(indexed, compiled, {})
+    plan = explain(indexed, compiled)
     assert used in plan
     assert "AUTOMATIC" not in plan
 
@@ -278,9 +279,9 @@ def test_anonymous_ends_are_not_joined() -> None:
     assert compiled.text.count("twin AS") == 1
 
 
-def test_an_ordered_scan_by_an_indexed_member_needs_no_sort(indexed: GraphScans) -> None:
+def test_an_ordered_scan_by_an_indexed_member_needs_no_sort(indexed: SqliteSession) -> None:
     text = "MATCH (t) WHERE t.temperature > 5 RETURN t ORDER BY t.temperature LIMIT 3"
-    assert "TEMP B-TREE" not in explain(indexed, compile_text(text), {})
+    assert "TEMP B-TREE" not in explain(indexed, compile_text(text))
 
 
 def test_a_rare_label_is_paged_by_its_index_and_a_common_one_by_row_id(
@@ -334,12 +335,12 @@ def test_what_sql_cannot_say_is_named(text: str, named: str) -> None:
         compile_text(text)
 
 
-def test_a_long_chain_of_alternatives_is_one_statement(odd_graph: GraphScans) -> None:
+def test_a_long_chain_of_alternatives_is_one_statement(odd_graph: SqliteSession) -> None:
     text = " OR ".join(f"t.s = 'v{number}'" for number in range(1500))
     assert read_bodies(compile_text(f"MATCH (t) WHERE {text} RETURN t.s AS s"), odd_graph) == []
 
 
-def test_a_deep_expression_is_declined_in_bounded_size(odd_graph: GraphScans) -> None:
+def test_a_deep_expression_is_declined_in_bounded_size(odd_graph: SqliteSession) -> None:
     text = "t.x" + " + t.x" * 60
     with pytest.raises(CannotRun):
         compile_text(f"MATCH (t) WHERE t.x > 0 RETURN {text} AS v")

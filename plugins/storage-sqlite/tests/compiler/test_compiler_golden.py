@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from twinframe.cypher.language import parse_query
+from twinframe.model.values import Value
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 
 GOLDEN = Path(__file__).with_name("golden.sql")
-PARAMETERS = {"id": "a", "x": 20, "ids": ["a", "b"], "n": 10}
+PARAMETERS: dict[str, Value] = {"id": "a", "x": 20, "ids": ["a", "b"], "n": 10}
 
 
 def read_golden() -> dict[str, str]:

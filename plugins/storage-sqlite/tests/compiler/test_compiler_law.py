@@ -285,7 +285,7 @@ Law = Callable[..., Any]
         (WALKS, 0.0),
         (AGGREGATES, 0.15),
         (VALUES, 0.28),
-        (OPTIONALS, 0.25),
+        (OPTIONALS, 0.0),
         (SUBPLANS, 0.0),
         (OTHERS, 0.15),
     ],

@@ -7,6 +7,7 @@ from dataclasses import fields
 from functools import lru_cache
 
 from twinframe.cypher.algebra import (
+    Argument,
     Expression,
     GraphPattern,
     Operator,
@@ -40,6 +41,8 @@ def _count(part: Operator | Expression | GraphPattern, counted: Counter[str]) ->
         match each:
             case Variable(name=name):
                 counted[name] += 1
+            case Argument(variables=variables):
+                counted.update(variables)
             case tuple():
                 pending += each
             case None | Span() | str() | int() | float():

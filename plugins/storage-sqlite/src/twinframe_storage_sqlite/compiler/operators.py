@@ -37,7 +37,11 @@ from twinframe_storage_sqlite.compiler.bindings import Source, build_count
 from twinframe_storage_sqlite.compiler.choices import render_item
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.optional import compile_optional
+from twinframe_storage_sqlite.compiler.optional import (
+    build_alternative,
+    compile_optional,
+    is_joinable,
+)
 from twinframe_storage_sqlite.compiler.order import render_order
 from twinframe_storage_sqlite.compiler.patterns import PatternCompiler, build_conjuncts
 from twinframe_storage_sqlite.compiler.select import (
@@ -105,6 +109,9 @@ class PlanCompiler:
     def _compile_match(self, operator: Match, outer: Select | None) -> Select:
         select = self._compile_open(operator.source, outer)
         select.order_by = []
+        if operator.optional and not is_joinable(select, operator):
+            scope = [name for name in select.scope if name in self._statement.names]
+            return self.compile(build_alternative(operator, scope, self._statement.names), outer)
         if operator.optional:
             return compile_optional(select, operator, self.build_expressions)
         return PatternCompiler(
@@ -286,7 +293,9 @@ def _merge(left: Term, right: Term) -> Term:
     """A term that stands for either: what it is called and worth is up to the derived table."""
     kinds = left.kinds | right.kinds
     entities = k.NODE | k.RELATIONSHIP
-    elements = left.elements | right.elements
+    elements = 0
+    for term in (left, right):
+        elements |= term.elements if term.kinds & k.LIST else 0
     if kinds & entities and not k.is_plain(kinds):
         raise CannotRun("The operator Union of a node or relationship with another type.")
     if kinds & k.LIST and elements & entities and elements & ~entities:

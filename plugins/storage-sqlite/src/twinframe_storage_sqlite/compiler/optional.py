@@ -1,12 +1,30 @@
-"""Compiles an optional match of at most one relationship to a left join; declines longer ones."""
+"""Compiles optional matches: to a left join where one does, else to rows with and rows without.
+
+It compiles no pattern itself; `patterns` does.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from twinframe.cypher.algebra import Direction, Match, NodePattern, RelationshipPattern
-from twinframe.storage.base import CannotRun
+from twinframe.cypher.algebra import (
+    Argument,
+    Direction,
+    Expression,
+    Filter,
+    Literal,
+    Match,
+    NodePattern,
+    Project,
+    RelationshipPattern,
+    Subplan,
+    SubplanKind,
+    Unary,
+    UnaryOperator,
+    Union,
+    Variable,
+)
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
 from twinframe_storage_sqlite.compiler.patterns import PatternCompiler
@@ -16,25 +34,57 @@ from twinframe_storage_sqlite.compiler.term import Term
 Expressions = Callable[[Select], ExpressionCompiler]
 
 
-def compile_optional(select: Select, match: Match, expressions: Expressions) -> Select:
-    """`select` with the pattern's variables added, null where nothing matches."""
+def is_joinable(select: Select, match: Match) -> bool:
+    """Whether a left join says it: one new node, or one directed relationship at a bound end."""
     pattern = match.pattern
-    if len(pattern.relationships) > 1 or pattern.paths:
-        raise CannotRun("An optional match of several relationships or of a path.")
+    if pattern.paths or len(pattern.relationships) > 1:
+        return False
+    if not pattern.relationships:
+        return len(pattern.nodes) == 1 and pattern.nodes[0].variable not in select.scope
+    relationship = pattern.relationships[0]
+    ends = {relationship.left, relationship.right}
+    return (
+        relationship.length is None
+        and relationship.direction is not Direction.BOTH
+        and relationship.variable not in select.scope
+        and not ends.isdisjoint(select.scope)
+        and ends.issuperset(node.variable for node in pattern.nodes)
+    )
+
+
+def build_alternative(match: Match, scope: Sequence[str], needed: frozenset[str]) -> Union:
+    """The optional match as the rows that match, and those for which no match exists.
+
+    `scope` are the variables of its source, `needed` those that are read anywhere.
+    """
+    pattern = match.pattern
+    own = [node.variable for node in pattern.nodes]
+    own += [relationship.variable for relationship in pattern.relationships]
+    own += [path.variable for path in pattern.paths if path.variable is not None]
+    added = [name for name in dict.fromkeys(own) if name in needed and name not in scope]
+    kept: list[tuple[str, Expression]] = [(name, Variable(name)) for name in scope]
+    found = Match(match.source, pattern, match.predicate)
+    inner = Match(Argument(tuple(scope)), pattern, match.predicate)
+    missing = Unary(UnaryOperator.NOT, Subplan(SubplanKind.EXISTS, inner))
+    return Union(
+        Project(found, (*kept, *((name, Variable(name)) for name in added))),
+        Project(Filter(match.source, missing), (*kept, *((name, Literal(None)) for name in added))),
+        all=True,
+    )
+
+
+def compile_optional(select: Select, match: Match, expressions: Expressions) -> Select:
+    """`select` with the variables of a joinable pattern added, null where nothing matches."""
+    pattern = match.pattern
     inner = Select(select.statement, select.scope)
     if pattern.relationships:
         relationship = pattern.relationships[0]
-        _check_relationship(relationship, select)
         table, alias = "relationship", select.statement.alias("r")
         added = _add_relationship(inner, relationship, alias)
     else:
-        if len(pattern.nodes) != 1 or pattern.nodes[0].variable in select.scope:
-            raise CannotRun("An optional match of several nodes or of a bound one.")
         table, alias = "twin", select.statement.alias("n")
         added = _add_node(inner, pattern.nodes[0], alias)
     PatternCompiler(inner, pattern, match.predicate, expressions).compile()
-    if inner.ctes or any(name not in inner.scope for name in added):
-        raise CannotRun("An optional match of this pattern.")
     select.join(f"{table} AS {alias}", _split_conditions(inner) or ["1"], optional=True)
     _bind_added(select, inner, added, alias)
     return select
@@ -52,15 +102,6 @@ def _split_conditions(inner: Select) -> list[str]:
     outside = [each for each in inner.conditions if not own.search(each)]
     inner.conditions = [each for each in inner.conditions if own.search(each)]
     return [*outside, f"EXISTS ({inner.render(['1'])})"]
-
-
-def _check_relationship(pattern: RelationshipPattern, select: Select) -> None:
-    if pattern.length is not None or pattern.variable in select.scope:
-        raise CannotRun("An optional match of variable length or of a bound relationship.")
-    if pattern.left not in select.scope and pattern.right not in select.scope:
-        raise CannotRun("An optional match that starts nowhere.")
-    if pattern.direction is Direction.BOTH:
-        raise CannotRun("An optional match in both directions.")
 
 
 def _add_relationship(inner: Select, pattern: RelationshipPattern, alias: str) -> tuple[str, ...]:

@@ -233,7 +233,8 @@ class PatternCompiler:
             start=start,
             backwards=backwards,
             crossed=tuple(self._crossed),
-            kept=self._find_kept(walks, pattern),
+            kept=self._find_kept(walks),
+            is_followed=len(walks) > 1,
         )
         found = compile_walk(self.select, walk, self._expressions)
         self.select = found.select
@@ -253,9 +254,7 @@ class PatternCompiler:
             return 1
         return 2 if node.labels is not None or known else 3
 
-    def _find_kept(
-        self, walks: Sequence[RelationshipPattern], walk: RelationshipPattern
-    ) -> tuple[str, ...]:
+    def _find_kept(self, walks: Sequence[RelationshipPattern]) -> tuple[str, ...]:
         needed = set(self.select.statement.names)
         for condition in self._pending:
             needed |= condition.names

@@ -35,7 +35,8 @@ class Crossed:
 class Walk:
     """What to walk: from the node `start`, against the pattern's direction if `backwards`.
 
-    `crossed` must not be crossed again; `kept` are the variables needed afterwards.
+    `crossed` must not be crossed again; `kept` are the variables needed afterwards; `is_followed`
+    says that another walk of the same match comes after this one.
     """
 
     pattern: RelationshipPattern
@@ -43,6 +44,7 @@ class Walk:
     backwards: bool
     crossed: tuple[Crossed, ...]
     kept: tuple[str, ...]
+    is_followed: bool
 
     @property
     def length(self) -> Length:
@@ -136,7 +138,7 @@ def _compile_step(
     if near == "target" and walk.pattern.direction is Direction.BOTH:
         step.add_condition(f"{alias}.source <> {alias}.target")
     _restrict_step(step, walk, alias, expressions)
-    tracks = walk.length.maximum != 1 or bool(walk.crossed)
+    tracks = walk.length.maximum != 1 or bool(walk.crossed) or walk.is_followed
     if tracks:
         step.add_condition(f"instr(w.used, ',' || {alias}.id || ',') = 0")
     columns = [f"w.c{i}" for i in range(len(walk.kept))]
