@@ -110,8 +110,8 @@ def test_a_plain_scan_resumes_behind_a_key(text: str, odd_graph: SqliteSession) 
     assert compiled.resumable
     everything = list(compiled.run_json(odd_graph, {}))
     assert len(everything) > 1
-    keys = [row.key for row in everything]
-    assert keys == sorted(set(keys), key=int)
+    keys = [int(row.key or 0) for row in everything]
+    assert keys == sorted(set(keys))
     paged = []
     after = None
     while page := list(compiled.run_json(odd_graph, {}, after=after, limit=2)):
@@ -241,7 +241,7 @@ def test_the_greatest_code_point_ends_no_range() -> None:
 @pytest.fixture(scope="module")
 def indexed(make_graph: Callable[..., Any]) -> SqliteSession:
     twins = [(f"t{n}", "dtmi:ex:Room;1", {"temperature": n, "name": f"n{n}"}) for n in range(50)]
-    graph = make_graph(twins, [(f"t{n}", "has", f"t{n + 1}", {}) for n in range(49)])
+    graph: SqliteSession = make_graph(twins, [(f"t{n}", "has", f"t{n + 1}", {}) for n in range(49)])
     for member in ("temperature", "name"):
         path = render_path((member,))
         graph.connection.execute(f"CREATE INDEX twin_{member} ON twin (document ->> {path})")
@@ -290,10 +290,15 @@ def test_a_rare_label_is_paged_by_its_index_and_a_common_one_by_row_id(
     models = ["dtmi:ex:Sensor;1"] * 3 + ["dtmi:ex:Space;1"] * 97
     graph = make_graph([(f"t{n}", model, {}) for n, model in enumerate(models)], [])
     graph.connection.execute("ANALYZE")
-    plans = []
+    plans: list[str] = []
+
+    def trace(_cursor: object, sql: str, _bindings: object) -> bool:
+        plans.append(sql)
+        return True
+
     for label in ("Sensor", "Space"):
         compiled = compile_text(f"MATCH (t:{label}) RETURN t.$dtId AS i")
-        graph.connection.exec_trace = lambda _, sql, __: plans.append(sql) or True
+        graph.connection.exec_trace = trace
         bodies = read_bodies(compiled, graph, limit=50)
         graph.connection.exec_trace = None
         assert len(bodies) == (3 if label == "Sensor" else 50)
@@ -306,8 +311,10 @@ def test_a_limit_comes_before_the_documents_it_leaves() -> None:
 
 
 def test_a_deadline_stops_a_running_statement(make_graph: Callable[..., Any]) -> None:
-    twins = [(f"t{n}", "dtmi:ex:Room;1", {}) for n in range(12)]
-    edges = [(f"t{a}", "has", f"t{b}", {}) for a in range(12) for b in range(12)]
+    twins: list[tuple[Any, ...]] = [(f"t{n}", "dtmi:ex:Room;1", {}) for n in range(12)]
+    edges: list[tuple[Any, ...]] = [
+        (f"t{a}", "has", f"t{b}", {}) for a in range(12) for b in range(12)
+    ]
     graph = make_graph(twins, edges)
     compiled = compile_text("MATCH (a)-[*]->(b) RETURN count(*) AS n")
     with pytest.raises(QueryTimeout), graph.snapshot(time.monotonic() + 0.05):
