@@ -49,7 +49,11 @@ _LIMITS = click.option(
     help="A limit context to accept, such as dtmi:dtdl:limits:onvif (all versions of it).",
 )
 _VERSION = click.option(
-    "--max-version", type=click.IntRange(2, 4), default=4, show_default=True, help="Of DTDL."
+    "--max-version",
+    type=click.IntRange(2, 4),
+    default=4,
+    show_default=True,
+    help="The latest DTDL version to accept.",
 )
 _UNDEFINED = click.option(
     "--allow-undefined-extensions",

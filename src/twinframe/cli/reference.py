@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 
 import click
 
@@ -12,9 +13,18 @@ from twinframe.cli.main import main
 def render_commands_page() -> str:
     """The page `docs/reference/commands.md`."""
     parts = [_INTRODUCTION]
-    for name, command in main.commands.items():
+    for name, command in _list_commands(main):
         parts += _render_command(name, command)
     return "\n".join(parts)
+
+
+def _list_commands(group: click.Group) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command with its name; of a group within the group what it holds."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {inner}", found) for inner, found in _list_commands(command))
+        else:
+            yield name, command
 
 
 def _render_command(name: str, command: click.Command) -> list[str]:
@@ -34,8 +44,8 @@ _INTRODUCTION = """# Commands
 
 This page is generated from the commands; do not edit it.
 
-`twinframe COMMAND` and `python -m twinframe COMMAND` are the same. Every command takes the
-[settings](settings.md) from `--config FILE`, the file that `TWINFRAME_CONFIG` names, and the
-environment. What is wrong goes to standard error, one line each, and the exit code is 1; a command
-called in a wrong way ends with 2.
+`twinframe COMMAND` and `python -m twinframe COMMAND` are the same. Every command but those of
+`twinframe dtdl`, which need none, takes the [settings](settings.md) from `--config FILE`, the file
+that `TWINFRAME_CONFIG` names, and the environment. What is wrong goes to standard error, one line
+each, and the exit code is 1; a command called in a wrong way ends with 2.
 """

@@ -255,17 +255,24 @@ class Structure:
         """SPEC: DTDL v3 and v4 "Interface": how many elements an Interface may lead to in all."""
 
         def steps(element: Element) -> Iterable[Element]:
-            if element.cls == "Interface":
-                yield from self.contents.get(element.id, {}).values()
-                return
             for name in COUNTED:
-                yield from self._children(element, name)
+                if name in element.values:
+                    yield from (c for c in self._children(element, name) if c.cls != "Interface")
 
         def weight(element: Element) -> int:
             values = (value for name in COUNTED for value in element.values.get(name, ()))
             return sum(isinstance(value, Predefined) for value in values)
 
-        totals = sum_below(interfaces, steps, weight, key=lambda e: e.id)
+        contents = [e for e in self.graph.elements.values() if e.cls in CONTENTS]
+        below = sum_below(contents, steps, weight, key=lambda e: e.id)
+        own = {
+            identifier: sum(1 + below[content.id] for content in effective.values())
+            for identifier, effective in self.contents.items()
+        }
+        totals = {
+            element.id: own[element.id] + self._count_components(element, own)
+            for element in interfaces
+        }
         for element in interfaces:
             bound = element.context.rules.hierarchy_elements_max
             if bound is not None and totals[element.id] > bound:
@@ -276,6 +283,14 @@ class Structure:
                     element,
                     "contents",
                 )
+
+    def _count_components(self, element: Element, own: dict[str, int]) -> int:
+        targets = (
+            content.one("schema")
+            for content in self.contents[element.id].values()
+            if content.cls == "Component"
+        )
+        return sum(1 + own.get(target, 0) for target in targets if isinstance(target, str))
 
     def _count_ancestors(self, element: Element, bound: int) -> int:
         seen: set[str] = set()
