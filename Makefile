@@ -10,14 +10,17 @@ PLUGINS = storage-sqlite storage-rdf auth-claims auth-api resource-types
 EDITABLE = $(foreach plugin,$(PLUGINS),-e plugins/$(plugin))
 PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
 WORKERS ?= 2
+ENGINE ?= evaluator
 
-.PHONY: help setup demo test check format lint types contracts docs bench clean
+.PHONY: help setup demo test check format lint types contracts docs bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
 	@echo 'make test    set up and run every test'
 	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
 	@echo 'make bench   comparisons against floors, as ratios (ARGS=--quick: fewer rounds)'
+	@echo 'make tck     the openCypher TCK, all of it (ENGINE=evaluator or sqlite; ARGS=--help: more)'
+	@echo 'make dtdl-cases  the reference cases of the modelling language, all of them'
 	@echo 'make docs    write the generated reference pages anew'
 	@echo 'make format  format the code'
 	@echo 'make clean   remove .venv and var'
@@ -58,6 +61,12 @@ docs: setup
 
 bench: setup
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+tck: setup
+	@$(BIN)/python -m tests.tck --engine $(ENGINE) $(ARGS)
+
+dtdl-cases: setup
+	@$(BIN)/python -m tests.unit.dtdl.cases
 
 format: setup
 	@$(BIN)/ruff format .

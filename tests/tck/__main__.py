@@ -41,6 +41,9 @@ def main() -> int:
                 print(f"    {finding.outcome.reason}")
     for name in known.find_strangers(frozenset(one.name for one in every)):
         print(f"NOTE: no scenario is called: {name}")
+    if options.declined:
+        for reason, count in report.declined.most_common():
+            print(f"  {count:5} declined by the store's engine: {reason}")
     print("\n".join(report.render()))
     return 1 if report.unexpected else 0
 
@@ -51,6 +54,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--unoptimized", action="store_true", help="leave all rewrites out")
     parser.add_argument("--only", default="", help="a regular expression of scenario names")
     parser.add_argument("--verbose", action="store_true", help="print every scenario")
+    parser.add_argument("--declined", action="store_true", help="say what the engine declined")
     return parser.parse_args()
 
 

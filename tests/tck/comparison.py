@@ -93,9 +93,7 @@ def _build_path_key(path: Path | ExpectedPath, *, any_order: bool) -> Hashable:
             parts.append(build_key(node, any_order=any_order))
         return ("path", *parts)
     parts.append(build_key(path.nodes[0], any_order=any_order))
-    for before, one, reached in zip(
-        path.nodes, path.relationships, path.nodes[1:], strict=False
-    ):
+    for before, one, reached in zip(path.nodes, path.relationships, path.nodes[1:], strict=False):
         parts += (build_key(one, any_order=any_order), one.source == before.id)
         parts.append(build_key(reached, any_order=any_order))
     return ("path", *parts)

@@ -18,7 +18,7 @@ from twinframe.errors import QueryInvalid
 from twinframe.evaluator.limits import Limits
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
-from twinframe.planner.execution import Execution, WholeExecution
+from twinframe.planner.execution import EvaluatedExecution, Execution, WholeExecution
 from twinframe.planner.optimize import optimize
 from twinframe.planner.split import split
 from twinframe.settings import QuerySettings
@@ -38,7 +38,8 @@ class Answer:
     """What a query gave.
 
     `columns` and `rows`, as values and as the JSON texts of the wire; or the `error`, and in
-    `phase` when it was really raised. `whole`: the store's engine ran it alone.
+    `phase` when it was really raised. `whole`: the store's engine ran it alone; else `declined` is
+    why it did not.
     """
 
     columns: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Answer:
     error: QueryInvalid | None = None
     phase: str = ""
     whole: bool = False
+    declined: str = ""
 
 
 class Engine:
@@ -92,12 +94,11 @@ class Engine:
         with session.snapshot(limits.deadline):
             rows = tuple(execution.run_rows(session, parameters, limits))
             if whole:
-                texts = tuple(
-                    row.body for row in execution.run_json(session, parameters, limits)
-                )
+                texts = tuple(row.body for row in execution.run_json(session, parameters, limits))
             else:
                 texts = tuple(render_row(columns, row) for row in rows)
-        return Answer(columns, rows, texts, whole=whole)
+        declined = execution.declined if isinstance(execution, EvaluatedExecution) else ""
+        return Answer(columns, rows, texts, whole=whole, declined=declined)
 
 
 @contextmanager

@@ -6,9 +6,10 @@ A node becomes a twin and its properties JSON members beside the system members;
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count, pairwise, product
+from typing import TypeAlias
 
 import orjson
 
@@ -18,7 +19,9 @@ from twinframe.cypher import ast
 from twinframe.cypher.algebra import Direction, LabelAnd, LabelExpression, LabelName
 from twinframe.cypher.language import parse_query
 from twinframe.evaluator.engine import run
-from twinframe.model.values import JsonValue, Node, Relationship, Value
+from twinframe.model.comparison import name_type
+from twinframe.model.rendering import build_json
+from twinframe.model.values import JsonValue, Node, Path, Relationship, Value
 from twinframe.storage.base import (
     GraphStore,
     GraphTransaction,
@@ -30,7 +33,9 @@ from twinframe.storage.base import (
 _ETAG = 'W/"00000000-0000-0000-0000-000000000000"'
 _ROWS, _ROW = "tckRows", "`tck row`"
 
-Bindings = dict[str, Value]
+Bindings: TypeAlias = dict[str, Value]
+Entries: TypeAlias = Sequence[tuple[str, ast.Expression]]
+Evaluate: TypeAlias = Callable[[ast.NodeElement | ast.RelationshipElement], dict[str, Value]]
 
 
 class NotStorable(Exception):
@@ -42,7 +47,7 @@ class TckGraph:
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
-        self._numbers = itertools.count(1)
+        self._numbers = count(1)
         self._model_ids: set[str] = set()
         self._twins: dict[str, None] = {}
         self._relationships: dict[tuple[str, str], None] = {}
@@ -76,7 +81,8 @@ class TckGraph:
                     self._flush()
                     rows = self._read(rows, f"{reading} RETURN *", parameters)
                 case Create(parts=parts):
-                    self._create(text, rows, parts, parameters)
+                    for row, part in product(rows, parts):
+                        self._create_part(row, part, self._build_evaluate(row, text, parameters))
                 case Delete(variables=variables):
                     for row in rows:
                         self._delete([row[name] for name in variables])
@@ -105,59 +111,35 @@ class TckGraph:
         return found
 
     def _evaluate(
-        self,
-        rows: Sequence[Bindings],
-        expressions: Sequence[str],
-        parameters: Mapping[str, Value],
-    ) -> list[list[Value]]:
-        if not expressions:
-            return [[] for _ in rows]
-        items = ", ".join(f"{text} AS x{at}" for at, text in enumerate(expressions))
-        return [[*row.values()] for row in self._read(rows, f"RETURN {items}", parameters)]
+        self, row: Bindings, text: str, entries: Entries, parameters: Mapping[str, Value]
+    ) -> dict[str, Value]:
+        """The values of a map that is written in the set-up `text`, with the variables of `row`."""
+        if not entries:
+            return {}
+        items = ", ".join(
+            f"{text[value.span.start : value.span.end]} AS x{at}"
+            for at, (_, value) in enumerate(entries)
+        )
+        (found,) = self._read([row], f"RETURN {items}", parameters)
+        return {key: found[f"x{at}"] for at, (key, _) in enumerate(entries)}
+
+    def _build_evaluate(
+        self, row: Bindings, text: str, parameters: Mapping[str, Value]
+    ) -> Evaluate:
+        return lambda element: self._evaluate(row, text, element.properties, parameters)
 
     # --- writing ----------------------------------------------------------------------------
 
-    def _create(
-        self,
-        text: str,
-        rows: Sequence[Bindings],
-        parts: Sequence[ast.PatternPart],
-        parameters: Mapping[str, Value],
-    ) -> None:
-        entries = [
-            expression
-            for part in parts
-            for element in part.elements()
-            for _, expression in element.properties
-        ]
-        texts = [text[entry.span.start : entry.span.end] for entry in entries]
-        for row, values in zip(rows, self._evaluate(rows, texts, parameters), strict=True):
-            remaining = iter(values)
-            for part in parts:
-                properties = [
-                    {name: next(remaining) for name, _ in element.properties}
-                    for element in part.elements()
-                ]
-                self._create_part(row, part, properties)
-
-    def _create_part(
-        self, row: Bindings, part: ast.PatternPart, properties: Sequence[dict[str, Value]]
-    ) -> None:
-        nodes = [
-            self._find_or_create_node(row, element, own)
-            for element, own in zip(part.nodes, properties, strict=False)
-        ]
-        for at, (element, own) in enumerate(
-            zip(part.relationships, properties[len(nodes) :], strict=True)
-        ):
-            ends = nodes[at], nodes[at + 1]
+    def _create_part(self, row: Bindings, part: ast.PatternPart, evaluate: Evaluate) -> None:
+        nodes = [self._find_or_create_node(row, element, evaluate) for element in part.nodes]
+        for element, ends in zip(part.relationships, pairwise(nodes), strict=True):
             source, target = ends[::-1] if element.direction is Direction.INCOMING else ends
-            created = self._create_relationship(source, target, element, own)
+            created = self._create_relationship(source, target, element, evaluate(element))
             if element.variable is not None:
                 row[element.variable] = created
 
     def _find_or_create_node(
-        self, row: Bindings, element: ast.NodeElement, properties: Mapping[str, Value]
+        self, row: Bindings, element: ast.NodeElement, evaluate: Evaluate
     ) -> Node:
         found = row.get(element.variable) if element.variable is not None else None
         if isinstance(found, Node):
@@ -167,7 +149,7 @@ class TckGraph:
         document: dict[str, JsonValue] = {
             "$dtId": twin_id,
             "$etag": _ETAG,
-            **_build_members(properties),
+            **_build_members(evaluate(element)),
             "$metadata": {"$model": model_id},
         }
         missing = [one for one in build_models(labels) if one.model_id not in self._model_ids]
@@ -251,15 +233,16 @@ def _build_label_set(labels: LabelExpression | None) -> frozenset[str]:
 
 def _build_members(properties: Mapping[str, Value]) -> dict[str, JsonValue]:
     """SPEC: openCypher 9: a null property is not stored."""
-    return {
-        key: _build_json(key, value) for key, value in properties.items() if value is not None
-    }
+    return {key: _build_json(key, value) for key, value in properties.items() if value is not None}
 
 
 def _build_json(key: str, value: Value) -> JsonValue:
     if isinstance(value, list):
         return [_build_json(key, item) for item in value]
-    plain = value is None or isinstance(value, bool | int | str)
-    if plain or (isinstance(value, float) and math.isfinite(value)):
-        return value  # type: ignore[return-value]  # by the test above
-    raise NotStorable(f"the property {key} is a {type(value).__name__}, which JSON cannot hold")
+    if isinstance(value, dict | Node | Relationship | Path) or (
+        isinstance(value, float) and not math.isfinite(value)
+    ):
+        raise NotStorable(f"the property {key} is a {name_type(value)}, which no twin can hold")
+    # NOTE: a twin holds dates, times and durations as text, as DTDL does.
+    built: JsonValue = build_json(value)
+    return built

@@ -136,7 +136,7 @@ def _run(course: _Course, text: str) -> Answer:
         return course.engine.run(text, course.parameters)
     except TwinframeError as error:
         raise _Failed(f"{type(error).__name__}: {error.message}") from error
-    except Exception as error:  # noqa: BLE001  (a crash of one query must not end the whole run)
+    except Exception as error:  # a crash of one query must not end the run
         raise _Failed(f"crashed: {type(error).__name__}: {error}") from error
 
 
@@ -201,17 +201,12 @@ def _check_result(course: _Course, step: Step) -> None:
         build_row_key(dict(zip(answer.columns, row, strict=True)), any_order=any_order)
         for row in answer.rows
     ]
-    if found["order"] == "in order":
-        same = wanted == given
-    else:
-        same = Counter(wanted) == Counter(given)
-    if not same:
+    ordered = found["order"] == "in order"
+    if wanted != given if ordered else Counter(wanted) != Counter(given):
         raise _Failed(f"expected {_show(cells)}, got {_show(answer.rows)}")
 
 
-def _build_expected_key(
-    columns: Sequence[str], row: Sequence[str], *, any_order: bool
-) -> Hashable:
+def _build_expected_key(columns: Sequence[str], row: Sequence[str], *, any_order: bool) -> Hashable:
     cells: dict[str, Expected] = {
         name: parse_value(cell) for name, cell in zip(columns, row, strict=True)
     }

@@ -42,6 +42,7 @@ class Report:
     reasons: Counter[str] = field(default_factory=Counter)
     ran: int = 0
     ran_whole: int = 0
+    declined: Counter[str] = field(default_factory=Counter)
 
     def add(self, finding: Finding) -> None:
         """Count one finding."""
@@ -53,6 +54,8 @@ class Report:
         if reading and answer is not None and answer.phase != "compile time":
             self.ran += 1
             self.ran_whole += answer.whole
+            if answer.declined:
+                self.declined[answer.declined] += 1
 
     @property
     def unexpected(self) -> int:
@@ -73,7 +76,9 @@ class Report:
             )
         if reading:
             passed = counts[Standing.PASSED]
-            lines.append(f"Reading scenarios passed: {passed} of {reading} ({passed / reading:.2%})")
+            lines.append(
+                f"Reading scenarios passed: {passed} of {reading} ({passed / reading:.2%})"
+            )
         lines.append(
             f"{counts[Standing.PASSED]} passed, {self.unexpected + counts[Standing.KNOWN]} failed, "
             f"{counts[Standing.REFUSED]} skipped"

@@ -1,7 +1,7 @@
 """Parses the TCK's notation of values in tables. It does not compare them.
 
-SPEC: openCypher TCK README, «Format of the expected results»: nodes as `(:Label {key: value})`,
-relationships as `[:TYPE {key: value}]`, paths as `<(...)-[...]->(...)>`, and the literals of Cypher.
+SPEC: openCypher TCK, README, «Format of the expected results»: a node is `(:Label {key: value})`, a
+relationship `[:TYPE {key: value}]`, a path `<(...)-[...]->(...)>`; the rest are Cypher's literals.
 """
 
 from __future__ import annotations

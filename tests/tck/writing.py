@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from twinframe.cypher.errors import Source, find_position
 from twinframe.cypher.lexer import read_tokens
@@ -30,17 +32,17 @@ def find_writing_clause(text: str) -> Clause | None:
 
 def find_procedure_call(text: str) -> Clause | None:
     """The first CALL of a procedure (of no subquery); its place is the procedure's name."""
-    found = _find(text, lambda token, behind: token.key == "CALL" and behind.key not in {"{", "("})
-    return found
+    return _find(text, lambda token, behind: token.key == "CALL" and behind.key not in {"{", "("})
 
 
-def _find(text: str, is_wanted) -> Clause | None:  # type: ignore[no-untyped-def]  # see callers
+def _find(text: str, is_wanted: Callable[[Token, Token], bool]) -> Clause | None:
+    """The first word outside of brackets that `is_wanted`, asked with the token behind it."""
     try:
         tokens = read_tokens(Source(text))
     except QueryInvalid:
         return None  # what has no tokens has no clauses, and is to fail for its own reason
     depth, before = 0, tokens[-1]
-    for token, behind in zip(tokens, tokens[1:], strict=False):
+    for token, behind in pairwise(tokens):
         depth += (token.key in _OPENING) - (token.key in _CLOSING)
         is_word = token.kind is TokenKind.NAME and before.key not in _NOT_A_CLAUSE_BEHIND
         if depth == 0 and is_word and is_wanted(token, behind):
