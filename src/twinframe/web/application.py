@@ -33,6 +33,7 @@ from twinframe.web.explorer import Explorer
 from twinframe.web.graph.ports import Graph
 from twinframe.web.guard import Guard, logger
 from twinframe.web.links import Links
+from twinframe.web.messages import read_exchange, write_no_content
 from twinframe.web.openapi import build_document
 from twinframe.web.operations import Route
 from twinframe.web.routes import ROUTES
@@ -117,7 +118,7 @@ def build_options(methods: tuple[str, ...]) -> BoundResponder:
     allowed = ", ".join(methods)
 
     async def write_options(_request: Request, response: Response, **_params: str) -> None:
-        response.status = 204
+        write_no_content(response)
         response.set_header("allow", allowed)
 
     return write_options
@@ -165,7 +166,12 @@ async def write_error(
     """Answer with an error of ours."""
     if build_status(error) == 500:
         logger.error("%s: %s", error.code, error.message, exc_info=error)
-    write_answer(response, build_answer(error, patches_twin=request.uri_template == _PATCH_TWIN))
+    answer = build_answer(
+        error,
+        patches_twin=request.uri_template == _PATCH_TWIN,
+        request_id=read_exchange(request).request_id.decode("ascii"),
+    )
+    write_answer(response, answer)
 
 
 async def write_http_error(

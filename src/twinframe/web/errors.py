@@ -134,14 +134,16 @@ def build_status(error: TwinframeError) -> int:
     return find_status(type(error))
 
 
-def build_answer(error: TwinframeError, *, patches_twin: bool = False) -> ErrorAnswer:
+def build_answer(
+    error: TwinframeError, *, patches_twin: bool = False, request_id: str = ""
+) -> ErrorAnswer:
     """The HTTP answer to an error.
 
     `patches_twin` says that the request patched a whole twin: the vendor's problem document for a
-    patch of non-objects has one member more there.
+    patch of non-objects has one member more there, and it names the request by its id.
     """
     if isinstance(error, PatchNotObjects):
-        return _build_problem(error, patches_twin)
+        return _build_problem(error, patches_twin, request_id)
     status = build_status(error)
     message, details = error.message, error.details
     if isinstance(error, ValidationFailed):
@@ -180,7 +182,7 @@ def render_text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _build_problem(error: PatchNotObjects, patches_twin: bool) -> ErrorAnswer:
+def _build_problem(error: PatchNotObjects, patches_twin: bool, request_id: str) -> ErrorAnswer:
     # SPEC: RFC 7807 as the vendor's model binding writes it when patch elements are no objects.
     reasons: dict[str, list[str]] = {
         f"[{position}]": [render_text(error.message)] for position in error.positions
@@ -195,7 +197,7 @@ def _build_problem(error: PatchNotObjects, patches_twin: bool) -> ErrorAnswer:
             "status": 400,
             "detail": None,
             "instance": None,
-            "extensions": {},
+            "extensions": {"traceId": request_id},
         }
     )
     return ErrorAnswer(400, body, (("content-type", PROBLEM_JSON),))

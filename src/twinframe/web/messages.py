@@ -114,8 +114,13 @@ def write_document(response: Response, document: StoredDocument) -> None:
 
 
 def write_no_content(response: Response, etag: str | None = None) -> None:
-    """Answer 204, with the new ETag if there is one."""
+    """Answer 204, with the new ETag if there is one.
+
+    SPEC: the vendor's 204 carries `Content-Length: 0`. RFC 9110 §8.6 would leave it out; clients
+    and proxies take both.
+    """
     response.status = 204
+    response.set_header("content-length", "0")
     if etag is not None:
         response.set_header("etag", etag)
 
