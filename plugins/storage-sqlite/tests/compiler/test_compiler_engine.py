@@ -347,6 +347,33 @@ def test_a_long_chain_of_alternatives_is_one_statement(odd_graph: SqliteSession)
     assert read_bodies(compile_text(f"MATCH (t) WHERE {text} RETURN t.s AS s"), odd_graph) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        " UNION ALL ".join(["RETURN 1 AS x"] * 150),
+        "MATCH (t) " + "WITH t ORDER BY t.s LIMIT 100 " * 60 + "RETURN t.s AS s",
+        f"RETURN {', '.join(f'{n} AS c{n}' for n in range(1200))}",
+        f"RETURN [{', '.join(f'{n}' for n in range(1500))}] AS x",
+        f"MATCH (t) WHERE t.x IN [{', '.join(f'{n}' for n in range(3000))}] RETURN t.s AS s",
+        "MATCH (a) "
+        + " ".join(
+            f"OPTIONAL MATCH (a)--()-[:no]-(b{n})"
+            for n in range(int(__import__("os").environ.get("NOPT", "6")))
+        )
+        + " RETURN count(*) AS n",
+    ],
+    ids=["unions", "withs", "columns", "items", "members", "optionals"],
+)
+def test_large_queries_are_within_the_limits_of_sqlite(text: str, odd_graph: SqliteSession) -> None:
+    assert read_bodies(compile_text(text), odd_graph)
+
+
+def test_a_limit_of_sqlite_is_declined_while_running(odd_graph: SqliteSession) -> None:
+    compiled = compile_text("MATCH (a)" + "-->()" * 70 + " RETURN count(*) AS n")
+    with pytest.raises(CannotRun, match="tables in a join"):
+        read_bodies(compiled, odd_graph)
+
+
 def test_a_deep_expression_is_declined_in_bounded_size(odd_graph: SqliteSession) -> None:
     text = "t.x" + " + t.x" * 60
     with pytest.raises(CannotRun):

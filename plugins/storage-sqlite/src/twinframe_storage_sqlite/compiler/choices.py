@@ -8,6 +8,7 @@ from dataclasses import replace
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import LARGEST_OPERAND
+from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.term import Term, build_json_term, render_json
 
 _ENTITIES = k.NODE | k.RELATIONSHIP
@@ -45,11 +46,21 @@ def build_list(items: tuple[Term, ...]) -> Term:
             raise CannotRun("A list of nodes or relationships.")
         if item.kinds & k.FLOAT and not item.finite and item.source is None:
             raise CannotRun("A list of computed floats.")
-    parts = ",".join(f"json({render_item(item)})" for item in items)
     elements = 0
     for item in items:
         elements |= item.kinds
-    return Term(k.LIST, f"json_array({parts})", items=items, elements=elements or k.NULL)
+    text = _render_array([render_item(item) for item in items])
+    return Term(k.LIST, text, items=items, elements=elements or k.NULL)
+
+
+def _render_array(items: Sequence[str]) -> str:
+    """JSON text of an array of JSON texts. A function of SQLite takes 1,000 arguments at most."""
+    if len(items) <= 100:
+        return f"json_array({','.join(f'json({item})' for item in items)})"
+    parts = [
+        f"{',' if i else '['}".join(("'", "'")) + f" || {item}" for i, item in enumerate(items)
+    ]
+    return f"({render_balanced(parts, '||')} || ']')"
 
 
 def render_item(term: Term) -> str:

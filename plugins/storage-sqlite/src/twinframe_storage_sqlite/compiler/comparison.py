@@ -11,6 +11,7 @@ from __future__ import annotations
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.term import Term, render_check, render_key
 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -178,15 +179,3 @@ def _compile_in_json(item: Term, members: Term, *, wanted: bool) -> str:
     inner = f"SELECT {key} FROM json_each({members.value}) AS e"
     test = f"{render_key(item, traps=False)} {'IN' if wanted else 'NOT IN'} ({inner})"
     return test if not members.kinds & k.NULL else f"({members.value} IS NOT NULL AND {test})"
-
-
-def render_balanced(tests: list[str], word: str) -> str:
-    """The tests joined by AND or OR as a balanced tree.
-
-    NOTE: SQLite refuses expressions deeper than 1,000 levels; a chain is one level an operand.
-    """
-    if len(tests) <= 32:
-        return f"({f' {word} '.join(tests)})" if len(tests) > 1 else tests[0]
-    middle = len(tests) // 2
-    left, right = render_balanced(tests[:middle], word), render_balanced(tests[middle:], word)
-    return f"({left} {word} {right})"

@@ -40,11 +40,11 @@ from twinframe_storage_sqlite.compiler.comparison import (
     compile_equal,
     compile_in,
     compile_order,
-    render_balanced,
 )
 from twinframe_storage_sqlite.compiler.entities import compile_member
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.labels import compile_has_labels
+from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.strings import compile_string_test
 from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term

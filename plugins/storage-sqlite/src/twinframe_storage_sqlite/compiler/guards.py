@@ -9,6 +9,14 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler.paths import render_text
 
 _MARK = "twinframe cannot run: "
+_LIMITS = (
+    "Expression tree is too large",
+    "tables in a join",
+    "too many",
+    "nested too deep",
+    "parser stack overflow",
+)
+"""Parts of the messages by which SQLite refuses to prepare a statement for its size."""
 
 
 def render_trap(reason: str) -> str:
@@ -27,6 +35,8 @@ def find_trap(error: BaseException) -> CannotRun | None:
         text = str(seen)
         if _MARK in text:
             return CannotRun(text.partition(_MARK)[2].rstrip("'"))
+        if any(limit in text for limit in _LIMITS):
+            return CannotRun(f"A limit of SQLite: {text}.")
         if text.endswith("integer overflow"):
             return CannotRun("A sum of integers does not fit into 64 bits.")
         seen = seen.__cause__

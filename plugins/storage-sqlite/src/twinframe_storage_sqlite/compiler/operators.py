@@ -38,7 +38,7 @@ from twinframe_storage_sqlite.compiler.choices import render_item
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.optional import (
-    build_alternative,
+    compile_alternatives,
     compile_optional,
     is_joinable,
 )
@@ -110,8 +110,7 @@ class PlanCompiler:
         select = self._compile_open(operator.source, outer)
         select.order_by = []
         if operator.optional and not is_joinable(select, operator):
-            scope = [name for name in select.scope if name in self._statement.names]
-            return self.compile(build_alternative(operator, scope, self._statement.names), outer)
+            return self._unite(compile_alternatives(select, operator, self.build_expressions))
         if operator.optional:
             return compile_optional(select, operator, self.build_expressions)
         return PatternCompiler(
@@ -172,7 +171,12 @@ class PlanCompiler:
         return select
 
     def _compile_union(self, operator: Union, outer: Select | None) -> Select:
-        sides = [self.compile(each, outer) for each in (operator.left, operator.right)]
+        left, right = self.compile(operator.left, outer), self.compile(operator.right, outer)
+        select = self._unite((left, right))
+        return select if operator.all else self._build_distinct(select)
+
+    def _unite(self, sides: tuple[Select, Select]) -> Select:
+        """The rows of both sides, which have the same variables."""
         names = list(sides[0].scope)
         if set(names) != set(sides[1].scope):
             raise CannotRun("The operator Union of different columns.")
@@ -195,7 +199,7 @@ class PlanCompiler:
         select.is_driven = True
         for i, name in enumerate(names):
             select.scope[name] = build_column(merged[name], f"{alias}.c{i}", select)
-        return select if operator.all else self._build_distinct(select)
+        return select
 
     # --- order and page -------------------------------------------------------------------------
 

@@ -6,30 +6,14 @@ It compiles no pattern itself; `patterns` does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from twinframe.cypher.algebra import (
-    Argument,
-    Direction,
-    Expression,
-    Filter,
-    Literal,
-    Match,
-    NodePattern,
-    Project,
-    RelationshipPattern,
-    Subplan,
-    SubplanKind,
-    Unary,
-    UnaryOperator,
-    Union,
-    Variable,
-)
+from twinframe.cypher.algebra import Direction, Match, NodePattern, RelationshipPattern
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
 from twinframe_storage_sqlite.compiler.patterns import PatternCompiler
 from twinframe_storage_sqlite.compiler.select import Select
-from twinframe_storage_sqlite.compiler.term import Term
+from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term
 
 Expressions = Callable[[Select], ExpressionCompiler]
 
@@ -52,25 +36,33 @@ def is_joinable(select: Select, match: Match) -> bool:
     )
 
 
-def build_alternative(match: Match, scope: Sequence[str], needed: frozenset[str]) -> Union:
-    """The optional match as the rows that match, and those for which no match exists.
-
-    `scope` are the variables of its source, `needed` those that are read anywhere.
-    """
+def find_added(match: Match, select: Select) -> list[str]:
+    """The variables that the match adds, as far as anything reads them."""
     pattern = match.pattern
     own = [node.variable for node in pattern.nodes]
     own += [relationship.variable for relationship in pattern.relationships]
     own += [path.variable for path in pattern.paths if path.variable is not None]
-    added = [name for name in dict.fromkeys(own) if name in needed and name not in scope]
-    kept: list[tuple[str, Expression]] = [(name, Variable(name)) for name in scope]
-    found = Match(match.source, pattern, match.predicate)
-    inner = Match(Argument(tuple(scope)), pattern, match.predicate)
-    missing = Unary(UnaryOperator.NOT, Subplan(SubplanKind.EXISTS, inner))
-    return Union(
-        Project(found, (*kept, *((name, Variable(name)) for name in added))),
-        Project(Filter(match.source, missing), (*kept, *((name, Literal(None)) for name in added))),
-        all=True,
-    )
+    needed = select.statement.names
+    return [name for name in dict.fromkeys(own) if name in needed and name not in select.scope]
+
+
+def compile_alternatives(
+    select: Select, match: Match, expressions: Expressions
+) -> tuple[Select, Select]:
+    """The rows of `select` that match, and those for which no match exists, with the same scope.
+
+    Both read the common table `select` becomes; it stands in the first one's `ctes`.
+    """
+    added = find_added(match, select)
+    kept = [name for name in select.scope if name in select.statement.names]
+    found, missing = select.build_shared(kept)
+    found = PatternCompiler(found, match.pattern, match.predicate, expressions).compile()
+    found.scope = {name: found.scope[name] for name in (*kept, *added)}
+    inner = Select(select.statement, missing.scope)
+    inner = PatternCompiler(inner, match.pattern, match.predicate, expressions).compile()
+    missing.add_condition(f"NOT EXISTS ({inner.render(['1'])})")
+    missing.scope |= dict.fromkeys(added, NULL_TERM)
+    return found, missing
 
 
 def compile_optional(select: Select, match: Match, expressions: Expressions) -> Select:

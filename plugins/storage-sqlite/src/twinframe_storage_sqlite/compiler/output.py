@@ -14,7 +14,7 @@ from twinframe.cypher.algebra import Query, ResultShape
 from twinframe.model.values import Node, Relationship, Value
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.paths import render_text
+from twinframe_storage_sqlite.compiler.paths import render_balanced, render_text
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.term import Term, read_table, render_json
 
@@ -61,7 +61,7 @@ def render_body(query: Query, select: Select) -> str:
         parts.append(f"coalesce({text}, 'null')" if term.kinds & k.NULL else text)
         opening = ","
     # PERF: one buffer and no decoding to text: a quarter faster than `json_object` for documents.
-    return f"CAST({' || '.join(parts)} || '}}' AS BLOB)"
+    return f"CAST({render_balanced(parts, '||')} || '}}' AS BLOB)"
 
 
 def _render_name(opening: str, name: str) -> str:
@@ -81,7 +81,7 @@ def _render_sparse(names: Sequence[str], terms: Sequence[Term]) -> str:
         if term.kinds & k.NULL:
             text = f"CASE WHEN {term.value} IS NULL THEN '' ELSE {text} END"
         parts.append(f"({text})")
-    joined = " || ".join(parts) or "''"
+    joined = render_balanced(parts, "||") if parts else "''"
     # NOTE: as a blob, since `substr` of a text would end at a NUL character.
     # An empty blob has no second byte: that is NULL.
     inner = f"coalesce(substr(CAST({joined} AS BLOB), 2), '')"

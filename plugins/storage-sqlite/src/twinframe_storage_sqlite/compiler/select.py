@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, read_parameter
+from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.term import Term, build_json_term, build_refined, render_json
 
 LARGEST_STATEMENT = 200_000
@@ -163,7 +164,7 @@ class Select:
         if self.sources:
             parts.append(f" FROM {' '.join(self.sources)}")
         if self.conditions:
-            parts.append(f" WHERE {' AND '.join(self.conditions)}")
+            parts.append(f" WHERE {render_balanced(self.conditions, 'AND')}")
         if self.group_by:
             parts.append(f" GROUP BY {', '.join(self.group_by)}")
         if self.order_by:
@@ -196,6 +197,28 @@ class Select:
         for i, name in enumerate(kept):
             outer.scope[name] = build_column(self.refine(self.scope[name]), f"{alias}.c{i}", outer)
         return outer
+
+    def build_shared(self, names: Sequence[str]) -> tuple[Select, Select]:
+        """Two new open SELECTs over the rows of this one, which are computed once.
+
+        The common table they read stands in the `ctes` of the first.
+        """
+        table = self.statement.alias("s")
+        if self.page is None:
+            self.order_by = []
+        columns = [render_column(self.scope[name]) for name in names] or ["1"]
+        first, second = Select(self.statement), Select(self.statement)
+        first.ctes, self.ctes = self.ctes, []
+        heads = ",".join(f"c{i}" for i in range(len(columns)))
+        first.ctes.append(f"{table}({heads}) AS ({self.render(columns)})")
+        for each in (first, second):
+            alias = self.statement.alias("q")
+            each.join(f"{table} AS {alias}")
+            each.is_driven = True
+            for i, name in enumerate(names):
+                term = self.refine(self.scope[name])
+                each.scope[name] = build_column(term, f"{alias}.c{i}", each)
+        return first, second
 
 
 def _split_order(key: str) -> tuple[str, str, str]:
