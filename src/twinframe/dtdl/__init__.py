@@ -9,6 +9,7 @@ from twinframe.dtdl.comparison import Change, Effect, compare_models
 from twinframe.dtdl.dtmi import is_dtmi, parse_name, parse_version, parse_versionless
 from twinframe.dtdl.findings import ModelFinding
 from twinframe.dtdl.hierarchy import Hierarchy, build_hierarchy
+from twinframe.dtdl.initial import build_initial_values
 from twinframe.dtdl.interfaces import (
     Command,
     CommandPayload,
@@ -69,6 +70,7 @@ __all__ = [
     "Telemetry",
     "TwinValidator",
     "build_hierarchy",
+    "build_initial_values",
     "compare_models",
     "compile_test",
     "compile_validator",

@@ -45,6 +45,10 @@ _PREDEFINED[SCALED_DECIMAL] = ObjectSchema(
 )
 
 
+MAX_DEPTH = 50
+"""How many schemas are built inside each other; further in, a mention stands for the schema."""
+
+
 @dataclass(slots=True)
 class Builder:
     """Builds interfaces out of a graph, each element once."""
@@ -52,6 +56,9 @@ class Builder:
     graph: ElementGraph
     contents: dict[str, Content] = field(default_factory=dict)
     schemas: dict[str, Schema] = field(default_factory=dict)
+    cells: dict[str, SchemaCell] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
+    depth: int = 0
 
     def build_interfaces(
         self, order: Iterable[str], effective: Mapping[str, Mapping[str, Element]]
@@ -196,11 +203,20 @@ class Builder:
         build = _SCHEMA_BUILDERS.get(element.cls) if element else None
         if build is None or element is None:
             return OpenSchema()
+        cell = self.cells.setdefault(identifier, SchemaCell())
+        if self.depth >= MAX_DEPTH:
+            # SEC: schemas that contain themselves may chain further than Python recurses.
+            self.waiting.append(identifier)
+            return SchemaReference(identifier, cell)
         # NOTE: while it is built, a schema is known by a mention of it, which stays where the
         # schema leads back to itself.
-        cell = SchemaCell()
         self.schemas[identifier] = SchemaReference(identifier, cell)
+        self.depth += 1
         schema = self.schemas[identifier] = cell.schema = build(self, element)
+        self.depth -= 1
+        if self.depth == 0:
+            while self.waiting:
+                self._schema(self.waiting.pop())
         return schema
 
     def _array(self, element: Element) -> Schema:

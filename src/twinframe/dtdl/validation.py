@@ -30,7 +30,8 @@ class PropertySet:
     """Compiled properties of one owner: a twin, one of its components, or a relationship.
 
     `owner` is what error texts call it; `others` are contents that are no property, name to kind;
-    `ignored` are `$`-names that may stand beside the properties.
+    `ignored` are `$`-names that may stand beside the properties; `required`: fields that the
+    Requirement extension names must be there.
     """
 
     owner: str
@@ -38,6 +39,7 @@ class PropertySet:
     tests: Mapping[str, Test]
     others: Mapping[str, str]
     ignored: frozenset[str]
+    required: bool = False
 
     def validate_all(self, values: Mapping[str, object]) -> list[ErrorDetail]:
         """Return every violation among `values`."""
@@ -80,7 +82,7 @@ class PropertySet:
         """Return the violations of a value that its test refused."""
         schema = self.properties[name].schema
         details: list[ErrorDetail] = []
-        for mismatch in list_mismatches(schema, value):
+        for mismatch in list_mismatches(schema, value, required=self.required):
             if len(details) == _MAX_MISMATCHES:
                 break
             stem = f"Expected value of type {render_type(schema)} for {name} on {self.owner}."
@@ -95,29 +97,34 @@ def _render_mismatch(mismatch: Mismatch) -> str:
 
 
 def _compile_properties(
-    owner: str, interface: Interface, ignored: frozenset[str], *, components: bool
+    owner: str, interface: Interface, ignored: frozenset[str], *, required: bool
 ) -> PropertySet:
     others = dict.fromkeys(interface.telemetries, "Telemetry")
     others |= dict.fromkeys(interface.relationships, "Relationship")
     others |= dict.fromkeys(interface.commands, "Command")
-    if components:
-        others |= dict.fromkeys(interface.components, "Component")
+    others |= dict.fromkeys(interface.components, "Component")
     return PropertySet(
         owner,
         interface.properties,
-        {name: compile_test(prop.schema) for name, prop in interface.properties.items()},
+        _compile_tests(interface.properties, required=required),
         others,
         ignored,
+        required,
     )
 
 
-def _compile_relationship(relationship: Relationship) -> PropertySet:
+def _compile_tests(properties: Mapping[str, Property], *, required: bool) -> dict[str, Test]:
+    return {name: compile_test(prop.schema, required=required) for name, prop in properties.items()}
+
+
+def _compile_relationship(relationship: Relationship, *, required: bool) -> PropertySet:
     return PropertySet(
         relationship.name,
         relationship.properties,
-        {name: compile_test(prop.schema) for name, prop in relationship.properties.items()},
+        _compile_tests(relationship.properties, required=required),
         {},
         frozenset(),
+        required,
     )
 
 
@@ -218,18 +225,28 @@ class TwinValidator:
         )
 
 
-def compile_validator(interface: Interface, lookup: Callable[[str], Interface]) -> TwinValidator:
+def compile_validator(
+    interface: Interface, lookup: Callable[[str], Interface], *, required: bool = False
+) -> TwinValidator:
     """Compile the validator of an interface; `lookup` returns the interfaces of components.
+
+    `required` asks for the fields that the Requirement extension names, which the vendor's service
+    does not.
 
     An interface is immutable under its DTMI, so that the result can be kept as long as it.
     Whatever `lookup` raises for an unknown DTMI passes through.
     """
     return TwinValidator(
         interface,
-        _compile_properties(_TWIN, interface, _ROOT_NAMES, components=True),
+        _compile_properties(_TWIN, interface, _ROOT_NAMES, required=required),
         {
-            name: _compile_properties(name, lookup(component.schema), _PART_NAMES, components=True)
+            name: _compile_properties(
+                name, lookup(component.schema), _PART_NAMES, required=required
+            )
             for name, component in interface.components.items()
         },
-        {name: _compile_relationship(r) for name, r in interface.relationships.items()},
+        {
+            name: _compile_relationship(r, required=required)
+            for name, r in interface.relationships.items()
+        },
     )

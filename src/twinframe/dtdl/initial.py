@@ -1,0 +1,34 @@
+"""What a new twin starts with, where models say so: the values of the Initialization extension.
+
+It makes values and checks none; that they conform was checked when the models were parsed.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from twinframe.dtdl.interfaces import Interface
+
+
+def build_initial_values(
+    interface: Interface, lookup: Callable[[str], Interface]
+) -> dict[str, object]:
+    """Return the initial properties of a twin and, as objects, all its components.
+
+    The result conforms to the interface: a component without initial values is an empty object.
+    `lookup` returns the interfaces of components; whatever it raises passes through.
+    """
+    values: dict[str, object] = {
+        name: copy.deepcopy(prop.initial_value)
+        for name, prop in interface.properties.items()
+        if prop.initial_value is not None
+    }
+    for name, component in interface.components.items():
+        part = lookup(component.schema)
+        values[name] = {
+            inner: copy.deepcopy(prop.initial_value)
+            for inner, prop in part.properties.items()
+            if prop.initial_value is not None
+        }
+    return values
