@@ -9,13 +9,23 @@ of the dividend, `^` always gives a float, and a null operand gives null.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.failures import build_arithmetic_error, build_type_error
 from twinframe.evaluator.run import Run
 from twinframe.model.comparison import INTEGER_MAXIMUM, INTEGER_MINIMUM, is_number, name_type
 from twinframe.model.rendering import render_text
-from twinframe.model.values import Value
+from twinframe.model.temporal.arithmetic import add_duration
+from twinframe.model.temporal.durations import (
+    Duration,
+    add_durations,
+    build_amount,
+    negate_duration,
+    scale_duration,
+)
+from twinframe.model.temporal.instants import Date, DateTime, LocalDateTime, LocalTime, Time
+from twinframe.model.values import Temporal, Value
 
 _MOST_UNCOUNTED = 8
 
@@ -31,7 +41,7 @@ def check_integer(value: int) -> int:
 
 
 def add(left: Value, right: Value, run: Run) -> Value:
-    """`left + right`: sum, concatenation of strings (numbers and booleans become text) or lists."""
+    """`left + right`: sum, or concatenation of lists, or of strings with any scalar as text."""
     if left is None or right is None:
         return None
     if isinstance(left, list) or isinstance(right, list):
@@ -44,7 +54,7 @@ def add(left: Value, right: Value, run: Run) -> Value:
         one, other = _render_operand(left, right), _render_operand(right, left)
         run.budget.check_text(len(one) + len(other))
         return one + other
-    raise _refuse("+", left, right)
+    return _add_temporal(left, right)
 
 
 def subtract(left: Value, right: Value) -> Value:
@@ -53,6 +63,8 @@ def subtract(left: Value, right: Value) -> Value:
         return None
     if type(left) is int and type(right) is int:
         return check_integer(left - right)
+    if isinstance(right, Duration) and isinstance(left, Temporal):
+        return _add_temporal(left, negate_duration(right), "-")
     one, other = _as_floats("-", left, right)
     return one - other
 
@@ -63,6 +75,10 @@ def multiply(left: Value, right: Value) -> Value:
         return None
     if type(left) is int and type(right) is int:
         return check_integer(left * right)
+    if isinstance(left, Duration):
+        return _scale("*", left, right)
+    if isinstance(right, Duration):
+        return _scale("*", right, left)
     one, other = _as_floats("*", left, right)
     return one * other
 
@@ -76,6 +92,8 @@ def divide(left: Value, right: Value) -> Value:
             raise build_arithmetic_error("/ by zero.", detail="DivisionByZero")
         quotient = abs(left) // abs(right)
         return check_integer(quotient if (left < 0) == (right < 0) else -quotient)
+    if isinstance(left, Duration):
+        return _scale("/", left, right)
     one, other = _as_floats("/", left, right)
     if other == 0.0:
         if one == 0.0 or math.isnan(one):
@@ -143,11 +161,32 @@ def _concatenate(left: Value, right: Value, run: Run) -> list[Value]:
 
 
 def _render_operand(operand: Value, other: Value) -> str:
-    match operand:
-        case str() | bool() | int() | float():
-            return render_text(operand)
+    if isinstance(operand, str | bool | int | float | Temporal):
+        return render_text(operand)
+    raise _refuse("+", operand, other)
+
+
+def _add_temporal(left: Value, right: Value, operator: str = "+") -> Value:
+    match left, right:
+        case Duration(), Duration():
+            return add_durations(left, right)
+        case (Date() | LocalTime() | Time() | LocalDateTime() | DateTime()), Duration():
+            return add_duration(left, right)
+        case Duration(), (Date() | LocalTime() | Time() | LocalDateTime() | DateTime()):
+            return add_duration(right, left)
         case _:
-            raise _refuse("+", operand, other)
+            raise _refuse(operator, left, right)
+
+
+def _scale(operator: str, duration: Duration, factor: Value) -> Value:
+    if type(factor) is not int and not isinstance(factor, float):
+        raise _refuse(operator, duration, factor)
+    amount = build_amount(factor)
+    if operator == "*":
+        return scale_duration(duration, amount)
+    if amount == 0:
+        raise build_arithmetic_error("/ by zero.", detail="DivisionByZero")
+    return scale_duration(duration, Fraction(1) / amount)
 
 
 def _as_floats(operator: str, left: Value, right: Value) -> tuple[float, float]:

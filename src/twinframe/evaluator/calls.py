@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from twinframe.cypher.functions import FUNCTIONS_BY_NAME
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.functions import FUNCTIONS
 from twinframe.evaluator.run import Evaluate, Row, Run
@@ -53,11 +52,6 @@ def _compile_plain(name: str, arguments: Sequence[Evaluate]) -> Evaluate:
 
 
 def _refuse_name(name: str) -> QueryInvalid:
-    if name.lower() in FUNCTIONS_BY_NAME:
-        return QueryInvalid(
-            f"{name}() is a function of the language, but this version does not compute it yet.",
-            detail="UnsupportedFunction",
-        )
     near = difflib.get_close_matches(name, FUNCTIONS, n=1)
     hint = f" Did you mean {near[0]}()?" if near else ""
     return QueryInvalid(f"There is no function {name}().{hint}", detail="UnknownFunction")

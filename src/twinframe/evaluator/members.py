@@ -8,19 +8,23 @@ from __future__ import annotations
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.failures import build_type_error
 from twinframe.model.comparison import name_type
-from twinframe.model.values import Node, Relationship, Value
+from twinframe.model.temporal.components import read_component
+from twinframe.model.values import Node, Relationship, Temporal, Value
 
 
 def read_member(subject: Value, key: str) -> Value:
-    """`subject.key` of a node, relationship or map; null of null."""
+    """`subject.key` of a node, relationship, map or temporal value; null of null."""
     if isinstance(subject, Node | Relationship):
         return subject.document.get(key)  # type: ignore[return-value]  # JSON values are values
     if isinstance(subject, dict):
         return subject.get(key)
     if subject is None:
         return None
+    if isinstance(subject, Temporal):
+        return read_component(subject, key)
     raise build_type_error(
-        f"{name_type(subject)} has no properties: .{key} needs a Node, Relationship or Map."
+        f"{name_type(subject)} has no properties: .{key} needs a Node, Relationship, Map or "
+        "temporal value."
     )
 
 

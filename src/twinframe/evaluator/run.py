@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.limits import Budget, Limits
 from twinframe.evaluator.reader import GraphReader
+from twinframe.model.clock import read_clock
 from twinframe.model.values import Node, Value
 
 Row = tuple[Value, ...]
@@ -16,7 +17,7 @@ Row = tuple[Value, ...]
 class Run:
     """What operators and expressions need while they work. One run, one thread."""
 
-    __slots__ = ("budget", "parameters", "reader")
+    __slots__ = ("_instant", "budget", "parameters", "reader")
 
     def __init__(
         self, reader: GraphReader, parameters: Mapping[str, Value], limits: Limits
@@ -24,6 +25,7 @@ class Run:
         self.reader = reader
         self.parameters = parameters
         self.budget = Budget(limits)
+        self._instant: int | None = None
 
     def read_parameter(self, name: str) -> Value:
         """The parameter's value; `QueryInvalid` when the request did not bring it."""
@@ -36,6 +38,12 @@ class Run:
                 kind="ParameterMissing",
                 detail="MissingParameter",
             ) from None
+
+    def read_instant(self) -> int:
+        """Nanoseconds since 1970-01-01T00:00Z: one instant for the whole run, read when asked."""
+        if self._instant is None:
+            self._instant = read_clock()
+        return self._instant
 
     def read_node(self, node_id: str) -> Node | None:
         """One node by its id, or None. PERF: not batched; for functions of single values."""

@@ -13,6 +13,15 @@ import enum
 from collections.abc import Hashable
 from typing import Any
 
+from twinframe.model.temporal.durations import Duration, build_duration_key
+from twinframe.model.temporal.instants import (
+    Date,
+    DateTime,
+    LocalDateTime,
+    LocalTime,
+    Time,
+    build_sort_key,
+)
 from twinframe.model.values import Node, Path, Relationship, Value
 
 INTEGER_MINIMUM = -(2**63)
@@ -46,6 +55,12 @@ _TYPE_NAMES: dict[type, str] = {
     Node: "Node",
     Relationship: "Relationship",
     Path: "Path",
+    Date: "Date",
+    LocalTime: "LocalTime",
+    Time: "Time",
+    LocalDateTime: "LocalDateTime",
+    DateTime: "DateTime",
+    Duration: "Duration",
 }
 
 
@@ -123,7 +138,9 @@ def build_equivalence_key(value: Value) -> Hashable:
             _Key.MAP,
             frozenset((key, build_equivalence_key(item)) for key, item in value.items()),
         )
-    return value  # nodes, relationships and paths hash by identity of the stored thing
+    # NOTE: nodes, relationships and paths hash by identity of the stored thing, temporal values by
+    # their components.
+    return value
 
 
 def is_equivalent(left: Value, right: Value) -> bool:
@@ -137,21 +154,22 @@ def is_equivalent(left: Value, right: Value) -> bool:
 def build_order_key(value: Value) -> tuple[Any, ...]:
     """A tuple whose Python order is the order of ORDER BY, ascending, across all types.
 
-    SPEC: openCypher 9, «Orderability»: map, node, relationship, list, path, string, boolean,
-    number, NaN, null. Lists by their elements, a shorter prefix first; maps by size, then names,
-    then values.
+    SPEC: openCypher 9, «Orderability»: map, node, relationship, list, path, datetime, local
+    datetime, date, time, local time, duration, string, boolean, number, NaN, null. Lists by their
+    elements, a shorter prefix first; maps by size, then names, then values; times by instant, then
+    from west to east; durations by average length.
     """
     kind = type(value)
     if kind is str:
-        return (5, value)
+        return (11, value)
     if kind is int:
-        return (7, value)
+        return (13, value)
     if value is None:
-        return (9,)
+        return (15,)
     if kind is bool:
-        return (6, value)
+        return (12, value)
     if isinstance(value, float):
-        return (7, value) if value == value else (8,)  # false for NaN alone
+        return (13, value) if value == value else (14,)  # false for NaN alone
     return _build_composite_order_key(value)
 
 
@@ -170,19 +188,31 @@ def _build_composite_order_key(value: Value) -> tuple[Any, ...]:
             nodes = tuple(node.id for node in value.nodes)
             crossed = tuple((one.source, one.id) for one in value.relationships)
             return (4, nodes, crossed)
+        case DateTime() | LocalDateTime() | Date() | Time() | LocalTime():
+            return (_TEMPORAL_RANKS[type(value)], *build_sort_key(value))
+        case Duration():
+            return (10, *build_duration_key(value))
         case _:
             raise TypeError(f"Not a value of the query languages: {type(value).__name__}.")
+
+
+_TEMPORAL_RANKS: dict[type, int] = {DateTime: 5, LocalDateTime: 6, Date: 7, Time: 8, LocalTime: 9}
 
 
 # --- comparability ------------------------------------------------------------------------------
 
 
 def is_less(left: Value, right: Value) -> bool | None:
-    """`left < right`: None across types and for types without an order of their own."""
+    """`left < right`: None across types and for types without an order of their own.
+
+    SPEC: instants of one type are comparable; durations are not, since months have no fixed length.
+    """
     if _are_comparable(left, right):
         return left < right  # type: ignore[operator]  # both numbers, strings or booleans
     if isinstance(left, list) and isinstance(right, list):
         return _is_less_list(left, right, when_equal=False)
+    if type(left) in _TEMPORAL_RANKS and type(left) is type(right):
+        return build_order_key(left) < build_order_key(right)
     return None
 
 
@@ -192,6 +222,8 @@ def is_less_or_equal(left: Value, right: Value) -> bool | None:
         return left <= right  # type: ignore[operator]  # both numbers, strings or booleans
     if isinstance(left, list) and isinstance(right, list):
         return _is_less_list(left, right, when_equal=True)
+    if type(left) in _TEMPORAL_RANKS and type(left) is type(right):
+        return build_order_key(left) <= build_order_key(right)
     return None
 
 

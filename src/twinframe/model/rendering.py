@@ -4,6 +4,7 @@
 - A path is one array, nodes and relationships alternating: `[node, relationship, node, ...]`.
 - A float that JSON has no number for is a string: `"NaN"`, `"Infinity"`, `"-Infinity"`. It is not
   null, which would be another answer.
+- A temporal value is a string of ISO 8601: `"2015-07-21T21:40:32.142+02:00[Europe/Stockholm]"`.
 - Integers stay integers over the whole 64-bit range.
 """
 
@@ -16,7 +17,8 @@ from typing import Any
 import orjson
 
 from twinframe.errors import LimitExceeded
-from twinframe.model.values import Node, Path, Relationship, Value
+from twinframe.model.temporal.rendering import render_temporal
+from twinframe.model.values import Node, Path, Relationship, Temporal, Value
 
 
 def render_json(value: Value) -> bytes:
@@ -53,14 +55,18 @@ def build_json(value: Value) -> Any:
             return {key: build_json(item) for key, item in value.items()}
         case Path():
             return _build_path(value)
+        case _ if isinstance(value, Temporal):
+            return render_temporal(value)
         case _:
             raise TypeError(f"Not a value of the query languages: {kind.__name__}.")
 
 
-def render_text(value: str | float) -> str:
-    """A string, boolean or number as `toString()` writes it: the shortest that reads back."""
+def render_text(value: str | float | Temporal) -> str:
+    """A scalar as `toString()` writes it: numbers as the shortest that reads back."""
     if isinstance(value, str):
         return value
+    if isinstance(value, Temporal):
+        return render_temporal(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if math.isfinite(value) else _name_non_finite(value)

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from twinframe.model.temporal.durations import Duration
+from twinframe.model.temporal.instants import Date, DateTime, LocalDateTime, LocalTime, Time
+
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 
@@ -41,8 +44,12 @@ class Path:
     relationships: tuple[Relationship, ...]
 
 
+Temporal: TypeAlias = Date | LocalTime | Time | LocalDateTime | DateTime | Duration
+"""The temporal values. Documents hold none: they are JSON, and their times are strings."""
+
 Value: TypeAlias = (
-    "bool | int | float | str | list[Value] | dict[str, Value] | Node | Relationship | Path | None"
+    "bool | int | float | str | list[Value] | dict[str, Value] "
+    "| Node | Relationship | Path | Temporal | None"
 )
 
 

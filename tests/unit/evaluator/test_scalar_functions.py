@@ -115,12 +115,11 @@ def test_a_list_longer_than_may_be_held_is_refused(name: str, arguments: list[An
         rows(plan, "x", limits=Limits(max_rows=100))
 
 
-def test_every_function_the_language_knows_can_be_called_but_the_temporal_ones() -> None:
+def test_every_function_the_language_knows_can_be_called() -> None:
     missing = {
         one.name
         for one in KNOWN
         if one.aggregate is None
-        and one.group != "Temporal"
         and one.name not in FUNCTIONS
         and one.name not in SPECIAL
     }
@@ -134,11 +133,6 @@ def test_no_function_is_there_that_the_language_does_not_know() -> None:
 def test_an_unknown_function_is_answered_with_the_nearest_one() -> None:
     with pytest.raises(QueryInvalid, match=r"toUpper\(\)"):
         value_of(call("toUper", "a"))
-
-
-def test_a_temporal_function_says_that_it_is_known_but_not_computed() -> None:
-    with pytest.raises(QueryInvalid, match="not compute it yet"):
-        value_of(call("date"))
 
 
 def test_functions_of_things_show_what_they_are() -> None:

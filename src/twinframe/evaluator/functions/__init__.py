@@ -12,6 +12,7 @@ from twinframe.evaluator.functions import (
     mathematical,
     scalar,
     strings,
+    temporal,
 )
 from twinframe.evaluator.functions.declare import Function
 
@@ -22,6 +23,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         **lists.FUNCTIONS,
         **mathematical.FUNCTIONS,
         **graph.FUNCTIONS,
+        **temporal.FUNCTIONS,
         **digitaltwins.FUNCTIONS,
     }
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import Any
 
 from twinframe.cypher.algebra import AggregateKind
@@ -15,6 +16,7 @@ from twinframe.evaluator.arithmetic import check_integer
 from twinframe.evaluator.failures import build_argument_type_error, build_range_error
 from twinframe.evaluator.run import Run
 from twinframe.model.comparison import build_order_key
+from twinframe.model.temporal.durations import Duration, add_durations, scale_duration
 from twinframe.model.values import Value
 
 
@@ -54,25 +56,31 @@ class Count(Accumulator):
 class Sum(Accumulator):
     """`sum(x)`: exact over integers; floats are added with Neumaier's compensation.
 
-    The integer total may pass 64 bits on the way; only the result must fit.
+    The integer total may pass 64 bits on the way; only the result must fit. Durations are added
+    among themselves, never to numbers.
     """
 
-    __slots__ = ("_compensation", "_has_float", "_integers", "_total")
+    __slots__ = ("_compensation", "_durations", "_has_float", "_has_number", "_integers", "_total")
 
     def __init__(self) -> None:
+        self._durations: Duration | None = None
+        self._has_number = False
         self._integers = 0
         self._total = 0.0
         self._compensation = 0.0
         self._has_float = False
 
     def add(self, value: Value, run: Run) -> None:
-        if type(value) is int:
+        if type(value) is int and self._durations is None:
+            self._has_number = True
             self._integers += value
-        elif isinstance(value, float):
-            self._has_float = True
+        elif isinstance(value, float) and self._durations is None:
+            self._has_number = self._has_float = True
             self._add_float(value)
+        elif isinstance(value, Duration) and not self._has_number:
+            self._durations = add_durations(self._durations or Duration(0, 0, 0, 0), value)
         else:
-            raise build_argument_type_error("sum", value, "Numbers")
+            raise build_argument_type_error("sum", value, "either Numbers or Durations")
 
     def _add_float(self, value: float) -> None:
         total = self._total + value
@@ -84,9 +92,15 @@ class Sum(Accumulator):
         self._total = total
 
     def result(self) -> Value:
+        if self._durations is not None:
+            return self._durations
         if not self._has_float:
             return check_integer(self._integers)
         return self.as_float()
+
+    def result_of_durations(self) -> Duration | None:
+        """The total of durations; None when there were none."""
+        return self._durations
 
     def as_float(self) -> float:
         """The total as a float, whatever the parts were."""
@@ -96,7 +110,7 @@ class Sum(Accumulator):
 
 
 class Average(Accumulator):
-    """`avg(x)`, always a float."""
+    """`avg(x)`: of numbers always a float, of durations a duration."""
 
     __slots__ = ("_count", "_sum")
 
@@ -105,13 +119,18 @@ class Average(Accumulator):
         self._count = 0
 
     def add(self, value: Value, run: Run) -> None:
-        if type(value) is not int and not isinstance(value, float):
-            raise build_argument_type_error("avg", value, "Numbers")
+        if type(value) is not int and not isinstance(value, float | Duration):
+            raise build_argument_type_error("avg", value, "Numbers or Durations")
         self._sum.add(value, run)
         self._count += 1
 
     def result(self) -> Value:
-        return self._sum.as_float() / self._count if self._count else None
+        if not self._count:
+            return None
+        total = self._sum.result_of_durations()
+        if total is not None:
+            return scale_duration(total, Fraction(1, self._count))
+        return self._sum.as_float() / self._count
 
 
 class Extreme(Accumulator):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 import uuid
 
 from twinframe.evaluator.arithmetic import check_integer
@@ -16,17 +15,19 @@ from twinframe.evaluator.failures import build_argument_type_error, build_arithm
 from twinframe.evaluator.functions.declare import Function, strict, total
 from twinframe.model.comparison import INTEGER_MAXIMUM, INTEGER_MINIMUM, equals
 from twinframe.model.rendering import render_text
-from twinframe.model.values import Path, Value
+from twinframe.model.values import Path, Temporal, Value
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 
 
 def to_string(value: Value) -> Value:
-    """The text of a string, number or boolean."""
-    if isinstance(value, str | bool | int | float):
+    """The text of a string, number, boolean or temporal value."""
+    if isinstance(value, str | bool | int | float | Temporal):
         return render_text(value)
-    raise build_argument_type_error("toString", value, "a String, Number or Boolean")
+    raise build_argument_type_error(
+        "toString", value, "a String, Number, Boolean or temporal value"
+    )
 
 
 def to_integer(value: Value) -> Value:
@@ -111,6 +112,6 @@ FUNCTIONS: dict[str, Function] = {
     "exists": total(lambda value: value is not None),
     "isEmpty": strict(lambda value: size(value) == 0),
     "nullIf": total(lambda value, other: None if equals(value, other) else value),
-    "timestamp": total(lambda: time.time_ns() // 1_000_000),
+    "timestamp": lambda run: run.read_instant() // 1_000_000,
     "randomUUID": total(lambda: str(uuid.uuid4())),
 }

@@ -1,0 +1,143 @@
+"""The components of temporal values by name, as `value.year` reads them. It builds no values.
+
+SPEC: openCypher 9 (CIP2015-08-06, «Accessing components»). `millisecond` and `microsecond` of a
+time are those of its whole second; those of a duration of its whole length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+from twinframe.model.temporal import calendar
+from twinframe.model.temporal.durations import Duration
+from twinframe.model.temporal.failures import build_name_error
+from twinframe.model.temporal.instants import (
+    NANOSECONDS,
+    Date,
+    DateTime,
+    Instant,
+    LocalDateTime,
+    LocalTime,
+    Time,
+)
+from twinframe.model.temporal.zones import render_offset
+
+Component: TypeAlias = int | str
+
+_DATE: dict[str, Callable[[int], int]] = {
+    "year": lambda days: calendar.split_day(days)[0],
+    "quarter": lambda days: (calendar.split_day(days)[1] + 2) // 3,
+    "month": lambda days: calendar.split_day(days)[1],
+    "week": lambda days: calendar.split_week(days)[1],
+    "weekYear": lambda days: calendar.split_week(days)[0],
+    "day": lambda days: calendar.split_day(days)[2],
+    "ordinalDay": calendar.find_ordinal,
+    "dayOfQuarter": calendar.find_quarter_day,
+    "quarterDay": calendar.find_quarter_day,
+    "dayOfWeek": calendar.find_weekday,
+    "weekDay": calendar.find_weekday,
+}
+"""From days since 1970-01-01."""
+
+_TIME: dict[str, Callable[[LocalTime], int]] = {
+    "hour": lambda time: time.split()[0],
+    "minute": lambda time: time.split()[1],
+    "second": lambda time: time.split()[2],
+    "millisecond": lambda time: time.split()[3] // 1_000_000,
+    "microsecond": lambda time: time.split()[3] // 1_000,
+    "nanosecond": lambda time: time.split()[3],
+}
+
+_OFFSET: dict[str, Callable[[int], Component]] = {
+    "timezone": render_offset,
+    "offset": render_offset,
+    "offsetMinutes": lambda offset: _truncate(offset, 60),
+    "offsetSeconds": lambda offset: offset,
+}
+"""From seconds east of UTC."""
+
+_EPOCH: dict[str, Callable[[int], int]] = {
+    "epochSeconds": lambda instant: instant // NANOSECONDS,
+    "epochMillis": lambda instant: instant // 1_000_000,
+}
+"""From nanoseconds since 1970-01-01T00:00Z."""
+
+
+def _truncate(amount: int, divisor: int) -> int:
+    return amount // divisor if amount >= 0 else -(-amount // divisor)
+
+
+def _remainder(amount: int, divisor: int) -> int:
+    return amount % divisor if amount >= 0 else -(-amount % divisor)
+
+
+_DURATION: dict[str, Callable[[Duration], int]] = {
+    "years": lambda value: _truncate(value.months, 12),
+    "quarters": lambda value: _truncate(value.months, 3),
+    "months": lambda value: value.months,
+    "weeks": lambda value: _truncate(value.days, 7),
+    "days": lambda value: value.days,
+    "hours": lambda value: _truncate(value.seconds, 3600),
+    "minutes": lambda value: _truncate(value.seconds, 60),
+    "seconds": lambda value: value.seconds,
+    "milliseconds": lambda value: value.clock // 1_000_000,
+    "microseconds": lambda value: value.clock // 1_000,
+    "nanoseconds": lambda value: value.clock,
+    "quartersOfYear": lambda value: _remainder(_truncate(value.months, 3), 4),
+    "monthsOfQuarter": lambda value: _remainder(value.months, 3),
+    "monthsOfYear": lambda value: _remainder(value.months, 12),
+    "daysOfWeek": lambda value: _remainder(value.days, 7),
+    "minutesOfHour": lambda value: _remainder(_truncate(value.seconds, 60), 60),
+    "secondsOfMinute": lambda value: _remainder(value.seconds, 60),
+    "millisecondsOfSecond": lambda value: value.nanoseconds // 1_000_000,
+    "microsecondsOfSecond": lambda value: value.nanoseconds // 1_000,
+    "nanosecondsOfSecond": lambda value: value.nanoseconds,
+}
+
+COMPONENTS: Mapping[type, frozenset[str]] = MappingProxyType(
+    {
+        Date: frozenset(_DATE),
+        LocalTime: frozenset(_TIME),
+        Time: frozenset({*_TIME, *_OFFSET}),
+        LocalDateTime: frozenset({*_DATE, *_TIME}),
+        DateTime: frozenset({*_DATE, *_TIME, *_OFFSET, *_EPOCH}),
+        Duration: frozenset(_DURATION),
+    }
+)
+"""The names of the components of each type."""
+
+
+def read_component(value: Instant | Duration, name: str) -> Component:
+    """The component `name` of a value; one that its type does not have is refused by name."""
+    if name not in COMPONENTS[type(value)]:
+        what = f"The component of a {type(value).__name__}"
+        raise build_name_error(what, name, COMPONENTS[type(value)])
+    match value:
+        case Date():
+            return _DATE[name](value.days)
+        case LocalTime():
+            return _TIME[name](value)
+        case Time():
+            return _TIME[name](value.local) if name in _TIME else _OFFSET[name](value.offset)
+        case LocalDateTime():
+            return _read_local(value, name)
+        case DateTime():
+            return _read_date_time(value, name)
+        case Duration():
+            return _DURATION[name](value)
+
+
+def _read_local(value: LocalDateTime, name: str) -> int:
+    return _DATE[name](value.date.days) if name in _DATE else _TIME[name](value.time)
+
+
+def _read_date_time(value: DateTime, name: str) -> Component:
+    if name == "timezone" and value.zone is not None:
+        return value.zone
+    if name in _OFFSET:
+        return _OFFSET[name](value.offset)
+    if name in _EPOCH:
+        return _EPOCH[name](value.instant)
+    return _read_local(value.local, name)

@@ -1,0 +1,65 @@
+"""Dates and times cut down to a unit. It knows no functions and no overriding components."""
+
+from __future__ import annotations
+
+from twinframe.model.temporal.calendar import (
+    build_day,
+    build_week_day,
+    check_day,
+    find_weekday,
+    split_week,
+)
+from twinframe.model.temporal.instants import NANOSECONDS, NANOSECONDS_OF_DAY, Date, LocalTime
+
+DATE_UNITS = frozenset(
+    {
+        "millennium",
+        "century",
+        "decade",
+        "year",
+        "weekYear",
+        "quarter",
+        "month",
+        "week",
+        "day",
+    }
+)
+"""Units of a day and more."""
+
+TIME_UNITS = frozenset({"day", "hour", "minute", "second", "millisecond", "microsecond"})
+"""Units of a day and less."""
+
+_LENGTHS = {
+    "day": NANOSECONDS_OF_DAY,
+    "hour": 3600 * NANOSECONDS,
+    "minute": 60 * NANOSECONDS,
+    "second": NANOSECONDS,
+    "millisecond": 1_000_000,
+    "microsecond": 1_000,
+}
+_YEARS = {"millennium": 1000, "century": 100, "decade": 10, "year": 1}
+
+
+def truncate_date(value: Date, unit: str) -> Date:
+    """The first day of the `unit` (one of `DATE_UNITS`) that the date lies in."""
+    year, month, _ = value.split()
+    match unit:
+        case "millennium" | "century" | "decade" | "year":
+            return Date(build_day(year - year % _YEARS[unit], 1, 1))
+        case "weekYear":
+            return Date(build_week_day(split_week(value.days)[0], 1, 1))
+        case "quarter":
+            return Date(build_day(year, (month - 1) // 3 * 3 + 1, 1))
+        case "month":
+            return Date(build_day(year, month, 1))
+        case "week":
+            return Date(check_day(value.days - find_weekday(value.days) + 1))
+        case "day":
+            return value
+        case _:
+            raise ValueError(f"{unit!r} is none of {', '.join(sorted(DATE_UNITS))}.")
+
+
+def truncate_time(value: LocalTime, unit: str) -> LocalTime:
+    """The first nanosecond of the `unit` (one of `TIME_UNITS`) that the time lies in."""
+    return LocalTime(value.nanoseconds - value.nanoseconds % _LENGTHS[unit])
