@@ -77,8 +77,9 @@ class SqliteQuery(CompiledQuery):
         text = self.text
         if self._scan is not None:
             text = self._scan.choose(_read_scans(session), bindings)
-        # PERF: the row is built without a frame of Python's own in between.
-        return starmap(JsonRow, _run(session, text, bindings))
+        # PERF: no frame of Python's own between SQLite and the row; a page is fetched at once.
+        fetch = _run if limit is None else _run_all
+        return starmap(JsonRow, fetch(session, text, bindings))
 
     def _bind_page(self, bindings: dict[str, SqliteValue], skip: int, limit: int | None) -> None:
         """The page asked for within the query's own SKIP and LIMIT."""
@@ -115,6 +116,18 @@ def _find_key(query: Query, select: Select) -> str | None:
 def _read_count(bindings: Mapping[str, SqliteValue], placeholder: str | None) -> int | None:
     count = None if placeholder is None else bindings[placeholder.removeprefix(":")]
     return count if isinstance(count, int) else None
+
+
+def _run_all(
+    session: GraphSession, sql: str, bindings: Mapping[str, SqliteValue]
+) -> list[tuple[Any, ...]]:
+    try:
+        return _read_scans(session).read_all(sql, bindings)
+    except StorageError as error:
+        trap = find_trap(error)
+        if trap is None:
+            raise
+        raise trap from error
 
 
 def _run(
