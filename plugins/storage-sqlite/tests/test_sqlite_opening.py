@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from pydantic import ValidationError
 
 from twinframe.errors import ConfigurationError, StorageDamaged, TwinframeError
 from twinframe.testing.contracts.base import put, reading
@@ -180,3 +181,22 @@ def test_graph_names_become_file_names(name: str) -> None:
 def test_other_graph_names_are_refused(name: str) -> None:
     with pytest.raises(ConfigurationError):
         build_files("var", name)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00 nonsense"])
+def test_a_marker_that_names_no_instance_is_told(filled: Path, content: bytes) -> None:
+    build_files(str(filled), "graph").marker.write_bytes(content)
+    assert "but graph.initialised names '" in open_expecting(filled, StorageDamaged)
+
+
+def test_a_marker_that_cannot_be_read_is_told(filled: Path) -> None:
+    marker = build_files(str(filled), "graph").marker
+    marker.unlink()
+    marker.mkdir()
+    message = open_expecting(filled, ConfigurationError)
+    assert message == f"{marker} cannot be read: Is a directory."
+
+
+def test_an_empty_directory_setting_is_no_place() -> None:
+    with pytest.raises(ValidationError, match="at least 1 character"):
+        SqliteSettings(directory="")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import ssl
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from twinframe.errors import ConfigurationError, SettingsError, StorageError
 from twinframe.settings import ServerSettings, Settings, TlsSettings
 
 LOOPBACK = ("127.", "localhost:", "[::1]:", "unix:")
+_LONGEST_SOCKET_PATH = 107  # what the kernel takes, less the closing zero
 
 
 def find_problems(installation: Installation, *, everything: bool = False) -> Iterator[str]:
@@ -87,6 +89,7 @@ def check_store(installation: Installation) -> None:
 def check_bind(server: ServerSettings) -> None:
     """Bind the address and let it go. Raises `SettingsError` when it cannot be had."""
     if server.bind.startswith("unix:"):
+        _check_socket(Path(server.bind.removeprefix("unix:")))
         return
     host, _colon, port = server.bind.rpartition(":")
     try:
@@ -101,6 +104,34 @@ def check_bind(server: ServerSettings) -> None:
         hint = " Another program listens there." if error.errno == errno.EADDRINUSE else ""
         reason = error.strerror or str(error)
         raise SettingsError(f"Server__Bind={server.bind}: {reason}.{hint}") from error
+
+
+def _check_socket(path: Path) -> None:
+    """A socket file that can be made: gunicorn removes one that is there, in use or not."""
+    problem = ""
+    if not path.parent.is_dir():
+        problem = f"there is no directory {path.parent}."
+    elif not os.access(path.parent, os.W_OK | os.X_OK):
+        problem = f"the directory {path.parent} is not writable."
+    elif len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
+        problem = f"the path is longer than {_LONGEST_SOCKET_PATH} bytes."
+    elif path.exists() and not path.is_socket():
+        problem = "it exists and is no socket."
+    elif path.is_socket() and _is_listening(path):
+        problem = "another program listens there."
+    if problem:
+        raise SettingsError(f"Server__Bind=unix:{path}: {problem}")
+
+
+def _is_listening(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            return False  # left behind by a process that is gone
+        except OSError:
+            return True
+    return True
 
 
 def _no_password() -> str:

@@ -49,7 +49,8 @@ def write_error(error: TwinframeError) -> None:
         write_problems([detail.message for detail in error.details])
         return
     write_problems([error.message])
-    if isinstance(error, QueryInvalid) and error.excerpt:
+    # NOTE: Cypher's messages end with the excerpt, the vendor's form of them lacks it.
+    if isinstance(error, QueryInvalid) and error.excerpt and error.excerpt not in error.message:
         click.echo(error.excerpt, err=True)
 
 

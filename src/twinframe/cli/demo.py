@@ -53,7 +53,7 @@ def demo(config: Path | None, *, once: bool) -> None:
 def build_url(server: ServerSettings) -> str:
     """The address of the service for a client on this machine. Raises `ConfigurationError`."""
     host, _colon, port = server.bind.rpartition(":")
-    if server.tls.certificate or server.bind.startswith("unix:"):
+    if server.tls.certificate or server.bind.startswith("unix:") or not int(port):
         raise ConfigurationError(
             "The demo talks plain HTTP to a port: unset Server__Tls__Certificate and "
             "Server__Tls__Key, and set Server__Bind to an address such as 127.0.0.1:8080."

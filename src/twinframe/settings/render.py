@@ -124,7 +124,8 @@ the environment, which wins. In the file sections are objects: `{"Server": {"Wor
 environment `__` separates the parts of a key: `Server__Workers=2`. Letters may be of any case.
 
 * An element of a list is set by its index, `Authorization__RequiredScopes__0=access:platform`; a
-  whole list or section may be one JSON value, `Cors__Origins=["https://app.example"]`.
+  whole list, or a section inside of another, may be one JSON value,
+  `Cors__Origins=["https://app.example"]`.
 * An unknown key in a known section stops the start with the nearest name. Environment keys whose
   first part is no section belong to other programs and are passed over.
 * `twinframe settings` prints what is in force and where each value comes from; `twinframe check`

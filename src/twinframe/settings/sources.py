@@ -196,6 +196,9 @@ def find_near_misses(environ: Mapping[str, str]) -> list[str]:
     sections = [key.name for key in read_keys(Settings).values()]
     found = []
     for variable in sorted(environ):
+        if variable.casefold() in read_keys(Settings) and environ[variable].lstrip()[:1] == "{":
+            key = read_keys(Settings)[variable.casefold()].name
+            found.append(f"{variable} is passed over. Set its keys one by one, as {key}__...")
         first, parts, rest = variable.partition("__")
         if not (first and parts and rest) or first.casefold() in read_keys(Settings):
             continue

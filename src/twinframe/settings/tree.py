@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+import re
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic.alias_generators import to_pascal
 
 Seconds = Annotated[float, Field(gt=0)]
 Bytes = Annotated[int, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
+
+_BIND: Final = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
+_BASE_PATH: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+", re.IGNORECASE)
 
 
 def _build_key(field: str) -> str:
@@ -31,6 +44,14 @@ class Section(BaseModel):
         hide_input_in_errors=True,  # SEC: a refused value may be a secret
     )
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_truth_as_number(cls, value: Any, info: ValidationInfo) -> Any:
+        number = cls.model_fields[info.field_name or ""].annotation in (int, float)
+        if number and isinstance(value, bool):  # to Python `true` is 1
+            raise ValueError("must be a number, not true or false")
+        return value
+
 
 class TlsSettings(Section):
     """TLS of the listening socket; off while `certificate` is empty."""
@@ -49,7 +70,9 @@ class ServerSettings(Section):
     """The listening process: address, workers, and what a client may cost."""
 
     bind: str = Field(default="127.0.0.1:8080", description="Address and port to listen on.")
-    workers: Count = Field(default=2, description="Worker processes that share the store.")
+    workers: Annotated[int, Field(gt=0, le=256)] = Field(
+        default=2, description="Worker processes that share the store."
+    )
     base_path: str = Field(
         default="/api", description="The API answers at `/` and under this path."
     )
@@ -90,24 +113,31 @@ class ServerSettings(Section):
     def _check_bind(cls, value: str) -> str:
         if value.startswith("unix:/"):
             return value
-        host, colon, port = value.rpartition(":")
-        if not (colon and host and port.isdecimal() and int(port) <= 65535):
+        found = _BIND.fullmatch(value)
+        if found is None or int(found[1]) > 65535:
             raise ValueError("must be host:port, such as 127.0.0.1:8080, [::1]:8080 or unix:/path")
         return value
 
     @field_validator("base_path")
     @classmethod
     def _check_base_path(cls, value: str) -> str:
-        if value and (not value.startswith("/") or value.endswith("/")):
-            raise ValueError("must start with / and not end with it, such as /api; empty is none")
+        if value and not _BASE_PATH.fullmatch(value):
+            raise ValueError(
+                "must start with / and not end with it, such as /api or /twins/v1, of letters, "
+                "digits, `-`, `_`, `.` and `~`; empty is none"
+            )
         return value
 
     @field_validator("public_url")
     @classmethod
     def _check_public_url(cls, value: str) -> str:
-        if value and not value.startswith(("http://", "https://")):
-            raise ValueError("must start with https:// or http://; empty takes the request's Host")
-        return value
+        origin = value.removesuffix("/")
+        if value and not (origin.startswith(("http://", "https://")) and _ORIGIN.fullmatch(origin)):
+            raise ValueError(
+                "must be an origin, such as https://twins.example, without a path; empty takes the "
+                "request's Host"
+            )
+        return origin
 
 
 class JsonSettings(Section):
@@ -129,6 +159,24 @@ class CorsSettings(Section):
     max_age: Annotated[int, Field(ge=0)] = Field(
         default=600, description="Seconds a preflight is kept."
     )
+
+    @field_validator("origins")
+    @classmethod
+    def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):  # it would match no browser's
+                raise ValueError(
+                    f"{origin!r} is no origin: write it as browsers send it, such as "
+                    "https://app.example or http://localhost:3000, without a path; `*` allows all"
+                )
+        return value
+
+    @model_validator(mode="after")
+    def _check_credentials(self) -> Self:
+        # SEC: every page a user opens could act with that user's cookies.
+        if self.credentials and "*" in self.origins:
+            raise ValueError("Credentials must not be allowed to the origin `*`; name the origins")
+        return self
 
 
 class LoggingSettings(Section):

@@ -108,7 +108,9 @@ class ReadThreads:
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._niced and sys.platform == "linux":  # elsewhere priorities are of processes only
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+            # NOTE: a step down from where the process stands: climbing takes a privilege.
+            present = os.getpriority(os.PRIO_PROCESS, 0)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(present + _NICE, 19))
         try:
             self._serve_session(loop)
             loop.call_soon_threadsafe(self._end)

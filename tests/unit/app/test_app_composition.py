@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, MutableMapping
+import socket
+import tempfile
+from collections.abc import Callable, Coroutine, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +182,38 @@ def test_an_address_that_is_not_ours_is_refused(bind: str) -> None:
 def test_an_open_door_is_warned_of(bind: str, warned: bool) -> None:
     warnings = list_warnings(Settings(server=ServerSettings(bind=bind)))
     assert bool(warnings) == warned
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder whose path leaves room for the name of a socket."""
+    with tempfile.TemporaryDirectory(prefix="tf") as folder:
+        yield Path(folder)
+
+
+def refuse_socket(path: Path) -> str:
+    with pytest.raises(SettingsError) as caught:
+        check_bind(ServerSettings(bind=f"unix:{path}"))
+    assert caught.value.message.startswith(f"Server__Bind=unix:{path}: ")
+    return caught.value.message
+
+
+def test_a_socket_file_that_cannot_be_made_is_refused(short_path: Path) -> None:
+    plain = short_path / "plain"
+    plain.write_text("", encoding="utf-8")
+    assert "there is no directory" in refuse_socket(short_path / "no" / "s")
+    assert "is no socket" in refuse_socket(plain)
+    assert "is no socket" in refuse_socket(short_path)
+    assert "longer than 107 bytes" in refuse_socket(short_path / ("s" * 120))
+
+
+def test_a_socket_file_in_use_is_refused_and_one_left_behind_is_not(short_path: Path) -> None:
+    path = short_path / "s"
+    bind = ServerSettings(bind=f"unix:{path}")
+    check_bind(bind)
+    with socket.socket(socket.AF_UNIX) as taken:
+        taken.bind(str(path))
+        taken.listen()
+        assert "another program listens there" in refuse_socket(path)
+    check_bind(bind)
+    assert path.is_socket()

@@ -209,3 +209,15 @@ def test_the_demo_refuses_what_its_client_cannot_reach() -> None:
     for server in (ServerSettings(tls=tls), ServerSettings(bind="unix:/run/x")):
         with pytest.raises(ConfigurationError, match="plain HTTP to a port"):
             build_url(server)
+
+
+def test_the_demo_wants_a_port_of_its_own_choice() -> None:
+    with pytest.raises(ConfigurationError, match=r"such as 127\.0\.0\.1:8080"):
+        build_url(ServerSettings(bind="127.0.0.1:0"))
+
+
+@pytest.mark.parametrize("text", ["MATCH (n", "SELECT T FROM"])
+def test_the_place_in_a_wrong_query_is_shown_once(text: str) -> None:
+    result = run("query", text)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines().count(text) == 1

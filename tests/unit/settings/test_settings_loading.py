@@ -21,7 +21,7 @@ from twinframe.settings import (
     load_settings,
 )
 from twinframe.settings.shape import KeyPath, read_keys, render_key
-from twinframe.settings.sources import iterate_leaves
+from twinframe.settings.sources import find_near_misses, iterate_leaves
 
 
 class PondSettings(Section):
@@ -93,9 +93,10 @@ def test_the_file_named_in_the_environment_is_read(tmp_path: Path) -> None:
 
 
 def test_list_indexes_replace_and_extend_the_list_of_the_file(tmp_path: Path) -> None:
-    file = write(tmp_path, {"Cors": {"Origins": ["a", "b"]}})
-    loaded = load({"Cors__Origins__2": "d", "Cors__Origins__1": "c"}, file)
-    assert loaded.settings.cors.origins == ("a", "c", "d")
+    file = write(tmp_path, {"Authorization": {"RequiredScopes": ["a", "b"]}})
+    scopes = "Authorization__RequiredScopes"
+    loaded = load({f"{scopes}__2": "d", f"{scopes}__1": "c"}, file)
+    assert loaded.settings.authorization.required_scopes == ("a", "c", "d")
 
 
 def test_list_indexes_are_taken_by_number_beyond_nine() -> None:
@@ -111,9 +112,12 @@ def test_a_gap_in_list_indexes_is_refused() -> None:
 
 def test_a_list_or_a_section_can_be_one_json_value() -> None:
     loaded = load(
-        {"Cors__Origins": '["a", "b"]', "Server__Tls": '{"certificate": "c", "Key": "k"}'}
+        {
+            "Authorization__RequiredScopes": '["a", "b"]',
+            "Server__Tls": '{"certificate": "c", "Key": "k"}',
+        }
     )
-    assert loaded.settings.cors.origins == ("a", "b")
+    assert loaded.settings.authorization.required_scopes == ("a", "b")
     assert loaded.settings.server.tls.key == "k"
 
 
@@ -142,7 +146,8 @@ def test_an_unknown_key_in_the_file_is_placed_by_a_json_pointer(tmp_path: Path) 
 def test_a_bad_value_says_key_value_source_and_what_is_right() -> None:
     (problem,) = problems_of({"SERVER__WORKERS": "many"})
     assert problem == (
-        "Server__Workers = 'many' (environment SERVER__WORKERS): must be a whole number, above 0."
+        "Server__Workers = 'many' (environment SERVER__WORKERS): must be a whole number, above 0, "
+        "at most 256."
     )
 
 
@@ -287,3 +292,65 @@ def test_no_unknown_key_of_a_known_section_is_ever_accepted(name: str) -> None:
         return
     with pytest.raises(SettingsError):
         load_settings(None, {f"Server__{name}": "1"})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "right"),
+    [
+        ("Server__Workers", "100000", "at most 256"),
+        ("Server__Bind", "::1:8080", "[::1]:8080"),
+        ("Server__Bind", "127.0.0.1:\u0668\u0660", "must be host:port"),
+        ("Server__Bind", "127.0.0.1:80800", "must be host:port"),
+        ("Server__Bind", "http://127.0.0.1:80", "must be host:port"),
+        ("Server__BasePath", "/a b", "such as /api"),
+        ("Server__BasePath", "/a//b", "such as /api"),
+        ("Server__BasePath", "/..", "such as /api"),
+        ("Server__BasePath", "/%61?", "such as /api"),
+        ("Server__PublicUrl", "https://", "must be an origin"),
+        ("Server__PublicUrl", "https://a.example/path", "must be an origin"),
+        ("Server__PublicUrl", "ftp://a.example", "must be an origin"),
+        ("Cors__Origins__0", "app.example", "such as https://app.example"),
+        ("Cors__Origins__0", "https://app.example/", "without a path"),
+    ],
+)
+def test_a_value_that_could_not_work_is_refused_with_what_would_be_right(
+    key: str, value: str, right: str
+) -> None:
+    (problem,) = problems_of({key: value})
+    assert key.partition("__0")[0] in problem
+    assert right in problem
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("Server__Bind", "[::1]:8080"),
+        ("Server__Bind", "twins.example:0"),
+        ("Server__Bind", "unix:/run/twinframe.sock"),
+        ("Server__BasePath", "/twins/v1.0"),
+        ("Server__BasePath", ""),
+        ("Server__PublicUrl", "https://twins.example:8443/"),
+        ("Cors__Origins", '["*"]'),
+        ("Cors__Origins", '["http://localhost:3000", "vscode-webview://abc"]'),
+    ],
+)
+def test_values_at_the_edge_of_what_is_right_are_taken(key: str, value: str) -> None:
+    assert load({key: value}).origins
+
+
+def test_true_is_no_number_in_a_file(tmp_path: Path) -> None:
+    (problem,) = problems_of({}, write(tmp_path, {"Server": {"Workers": True}}))
+    assert problem.startswith("Server__Workers = True (")
+    assert problem.endswith("must be a number, not true or false.")
+
+
+def test_credentials_are_not_allowed_to_every_origin() -> None:
+    (problem,) = problems_of({"Cors__Origins": '["*"]', "Cors__Credentials": "true"})
+    assert problem.startswith("Cors (environment Cors__Credentials, environment Cors__Origins): ")
+    assert "name the origins" in problem
+
+
+def test_a_whole_section_in_one_variable_is_pointed_at() -> None:
+    assert find_near_misses({"SERVER": '{"Workers": 3}', "Graph": "x"}) == [
+        "SERVER is passed over. Set its keys one by one, as Server__..."
+    ]

@@ -53,7 +53,7 @@ def test_secrets_of_plugins_are_masked() -> None:
 
 def test_the_page_names_type_default_and_meaning_of_each_key() -> None:
     page = render_reference([PluginReference(("Storage", "Gate"), GateSettings, "acme-gate")])
-    assert "| `Server__Workers` | a whole number, above 0 | `2` |" in page
+    assert "| `Server__Workers` | a whole number, above 0, at most 256 | `2` |" in page
     assert "| `Storage__Gate__Token` | text (secret) | empty | Opens \\| closes. |" in page
     assert "| `Storage__Gate__Place` | text | required | Where it stands. |" in page
     assert (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -209,3 +210,27 @@ def test_a_cancelled_scan_that_still_waits_is_never_run() -> None:
         assert ran == []
 
     asyncio.run(main())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere priorities are of processes only")
+@pytest.mark.parametrize("nice", [0, 12, 19])
+def test_threads_of_a_service_that_is_niced_itself_still_read(nice: int) -> None:
+    """Without a privilege nobody climbs: 10 would be refused to a service at 12."""
+    script = (
+        "import asyncio, os, sys\n"
+        "from twinframe.settings import StorageSettings\n"
+        "from twinframe.storage.memory import MemoryStore\n"
+        "from twinframe.storage.runner import StoreRunner\n"
+        "if os.getuid() == 0:\n"
+        "    os.setresuid(65534, 65534, 65534)\n"
+        "def read(session):\n"
+        "    return os.getpriority(os.PRIO_PROCESS, 0)\n"
+        "async def main():\n"
+        "    os.nice(int(sys.argv[1]) - os.nice(0))\n"
+        "    print(await StoreRunner(MemoryStore(), StorageSettings()).scan(read, 30))\n"
+        "asyncio.run(main())\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script, str(nice)], capture_output=True, text=True, timeout=60
+    )
+    assert ended.stdout == f"{min(nice + 10, 19)}\n", ended.stderr

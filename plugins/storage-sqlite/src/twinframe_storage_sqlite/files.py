@@ -29,7 +29,7 @@ def build_files(directory: str, graph: str) -> GraphFiles:
     # SEC: the name becomes a path, hence letters, digits, `-` and `_` only.
     if not _GRAPH_NAME.fullmatch(graph):
         raise ConfigurationError(
-            f"The graph name {graph!r} is not accepted: 1 to 64 of a-z, 0-9, `-` and `_`, "
+            f"Storage__Graph={graph!r} is not accepted: 1 to 64 of a-z, 0-9, `-` and `_`, "
             "beginning and ending with a letter or digit."
         )
     base = Path(directory)
@@ -45,9 +45,11 @@ def build_files(directory: str, graph: str) -> GraphFiles:
 def read_marker(marker: Path) -> str | None:
     """The instance id that the marker names, or None when there is no marker."""
     try:
-        return marker.read_text(encoding="utf-8").strip()
+        return marker.read_text(encoding="utf-8", errors="replace").strip()
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise ConfigurationError(f"{marker} cannot be read: {error.strerror}.") from error
 
 
 def write_marker(marker: Path, instance_id: str) -> None:

@@ -111,6 +111,6 @@ def _mark(files: GraphFiles, marker: str | None, instance: str) -> None:
     elif marker != instance:
         raise build_damaged(
             str(files.database),
-            f"it holds instance {instance}, but {files.marker.name} names {marker} (remove that "
+            f"it holds instance {instance}, but {files.marker.name} names {marker!r} (remove that "
             "file if the database was replaced on purpose)",
         )

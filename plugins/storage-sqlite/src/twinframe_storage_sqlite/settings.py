@@ -14,6 +14,7 @@ class SqliteSettings(Section):
 
     directory: str = Field(
         default="var",
+        min_length=1,
         description="Directory of the files, made when it is missing; one file a graph.",
     )
     durability: Literal["full", "relaxed"] = Field(
