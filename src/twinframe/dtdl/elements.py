@@ -6,7 +6,7 @@ It reads one document at a time; what spans elements is checked in `twinframe.dt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.context import Context, ContextReader
@@ -42,6 +42,7 @@ class ElementReader:
     limits: ParserLimits
     contexts: ContextReader
     resolving: bool = False
+    doubles: dict[str, int] = field(default_factory=dict)
 
     def parse_root(self, document: Mapping[str, object], place: Place) -> Element | None:
         """Read one top-level object, which must be an Interface."""
@@ -120,11 +121,9 @@ class ElementReader:
         if element.generated_id:
             # NOTE: equal generated ids mean equal names; that is reported as such, and the
             # element is kept under an id of its own so that the rest of it is still checked.
-            number = 2
-            while (candidate := f"{element.id}#{number}") in self.graph.elements:
-                number += 1
-            element.id = candidate
-            self.graph.elements[candidate] = element
+            number = self.doubles[element.id] = self.doubles.get(element.id, 1) + 1
+            element.id = f"{element.id}#{number}"
+            self.graph.elements[element.id] = element
             return
         self.findings.add(
             "duplicateDefinition",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,12 +17,14 @@ from twinframe.dtdl import (
     SPECIFICATION,
     ModelFinding,
     ModelSet,
+    ModelText,
     ParserLimits,
     PrimitiveSchema,
     Resolver,
     TwinValidator,
     compile_test,
     list_mismatches,
+    parse_model_texts,
     parse_models,
 )
 from twinframe.dtdl.scalars import PRIMITIVE_TESTS
@@ -32,10 +35,14 @@ WORDS = st.sampled_from(
     ["@context", "@id", "@type", "@value", "@language", "@graph", "contents", "extends", "schemas",
      "schema", "name", "displayName", "fields", "enumValues", "enumValue", "valueSchema", "mapKey",
      "mapValue", "elementSchema", "target", "writable", "maxMultiplicity", "properties", "unit",
-     "request", "dtmi:dtdl:property:name;3", "http://a/b", "foo"]
+     "request", "nullable", "initialValue", "minimum", "index", "dtmi:dtdl:property:name;3",
+     "http://a/b", "foo"]
 )  # fmt: skip
 TERMS = st.sampled_from(
-    ["dtmi:dtdl:context;2", "dtmi:dtdl:context;3", "dtmi:dtdl:extension:quantitativeTypes;1",
+    ["dtmi:dtdl:context;2", "dtmi:dtdl:context;3", "dtmi:dtdl:context;4",
+     "dtmi:dtdl:context;4#limitless", "dtmi:dtdl:limits:onvif;1", "dtmi:iotoperations:context;4",
+     "dtmi:dtdl:extension:mqtt;4", "dtmi:dtdl:extension:initialization;1", "Initialized", "Limited",
+     "Result", "ErrorInfo", "dtmi:dtdl:extension:quantitativeTypes;1",
      "Interface", "Property", "Telemetry", "Relationship", "Component", "Command", "Object", "Map",
      "Array", "Enum", "Field", "Velocity", "double", "string", "dtmi:com:example:A;1", "a", "en",
      "dtmi:com:example:B;1", "metrePerSecond", "ValueAnnotation"]
@@ -109,6 +116,14 @@ CONTEXTS = [
     ["dtmi:dtdl:context;2", "dtmi:dtdl:extension:annotation;2"],
     [],
     "dtmi:com:unknown;1",
+    "dtmi:dtdl:context;4",
+    ["dtmi:dtdl:context;4#limitless", "dtmi:dtdl:limits:onvif;1"],
+    ["dtmi:dtdl:context;4", "dtmi:dtdl:extension:mqtt;4", "dtmi:iotoperations:context;4"],
+]
+LIMITS = [
+    SPECIFICATION,
+    replace(SPECIFICATION, accept_all_limits=True, allow_undefined_extensions=True),
+    replace(SPECIFICATION, tolerate_solecisms=True, tolerate_resolved_solecisms=True),
 ]
 
 
@@ -130,10 +145,10 @@ def test_a_valid_upload_with_one_value_replaced_gives_a_verdict(
     judge(documents)
 
 
-@given(st.sampled_from(OBJECTS), st.sampled_from(CONTEXTS), WORDS, JSON)
+@given(st.sampled_from(OBJECTS), st.sampled_from(CONTEXTS), WORDS, JSON, st.sampled_from(LIMITS))
 @settings(max_examples=300)
 def test_a_valid_upload_with_another_context_inside_gives_a_verdict(
-    place: tuple[Any, ...], context: object, word: str, value: object
+    place: tuple[Any, ...], context: object, word: str, value: object, limits: ParserLimits
 ) -> None:
     documents: Any = copy.deepcopy(VALID)
     target = documents
@@ -141,7 +156,52 @@ def test_a_valid_upload_with_another_context_inside_gives_a_verdict(
         target = target[step]
     target[word] = value
     target["@context"] = context
-    judge(documents)
+    judge(documents, limits=limits)
+
+
+@given(st.text() | st.text('{}[]",:\\ @idcontext'), st.integers(0, 10_000), st.booleans())
+def test_any_text_gives_a_verdict(text: str, place: int, cut: bool) -> None:
+    whole = json.dumps(VALID, indent=1)
+    texts = [text, whole[: place % len(whole)] if cut else whole]
+    try:
+        parse_model_texts([ModelText(f"{n}.json", item) for n, item in enumerate(texts)])
+    except InputError as error:
+        findings = [d for d in error.details if isinstance(d, ModelFinding)]
+    else:
+        findings = []
+    assert all(f.line >= 1 and f.source and f.reason for f in findings)
+
+
+REFERENCES = st.sampled_from([f"dtmi:com:example:S{n};1" for n in range(4)])
+SCHEMAS = st.recursive(
+    REFERENCES | st.sampled_from(["double", "string", "uuid"]),
+    lambda inner: (
+        st.builds(lambda item: {"@type": "Array", "elementSchema": item}, inner)
+        | st.builds(
+            lambda items: {
+                "@type": "Object",
+                "fields": [{"name": f"f{n}", "schema": item} for n, item in enumerate(items)],
+            },
+            st.lists(inner, max_size=3),
+        )
+    ),
+    max_leaves=6,
+).filter(lambda schema: isinstance(schema, dict))
+
+
+@given(st.lists(SCHEMAS, min_size=4, max_size=4), JSON)
+def test_schemas_in_any_tangle_give_a_verdict_on_any_value(
+    schemas: list[dict[str, Any]], value: object
+) -> None:
+    named = [{**schema, "@id": f"dtmi:com:example:S{n};1"} for n, schema in enumerate(schemas)]
+    contents = [prop(f"p{n}", f"dtmi:com:example:S{n};1") for n in range(4)]
+    try:
+        models = parse_models([model("A", contents, version=4, schemas=named)])
+    except InputError:
+        return
+    for property_ in models.interfaces["dtmi:com:example:A;1"].properties.values():
+        expected = list(list_mismatches(property_.schema, value)) == []
+        assert compile_test(property_.schema)(value) is expected
 
 
 @given(st.sampled_from(PLACES), JSON, st.booleans())

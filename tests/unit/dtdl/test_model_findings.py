@@ -146,3 +146,9 @@ def test_a_class_that_the_version_in_force_has_not_is_found() -> None:
     request = {"@context": "dtmi:dtdl:context;2", "name": "x", "schema": "double"}
     command = {"@type": "Command", "name": "go", "request": request}
     assert find_rules(model("A", [command])) == ["disallowedVersionDefinition"]
+
+
+def test_thousands_of_contents_of_one_name_are_told_in_linear_work() -> None:
+    findings = find_all(model("A", [prop("p") for _ in range(20_000)]))
+    assert {finding.code for finding in findings} == {"nonUniquePropertyValue"}
+    assert len(findings) == 1000
