@@ -13,10 +13,11 @@ import sys
 
 import pytest
 
+from tests.tck.crossing import find_differences, find_graphs, find_questions
 from tests.tck.engines import ENGINES, open_engine
 from tests.tck.known import load_known_failures
 from tests.tck.report import Report, Standing, run_scenarios
-from tests.tck.scenarios import find_features, read_scenarios
+from tests.tck.scenarios import Scenario, find_features, read_scenarios
 
 
 def main() -> int:
@@ -28,6 +29,8 @@ def main() -> int:
         print(skipped)
         print("0 passed, 0 failed, 0 skipped")
         return 0
+    if options.cross:
+        return _cross(list(read_scenarios(features)))
     known, report = load_known_failures(options.engine), Report()
     every = list(read_scenarios(features))
     wanted = [one for one in every if re.search(options.only, one.name)]
@@ -48,6 +51,20 @@ def main() -> int:
     return 1 if report.unexpected else 0
 
 
+def _cross(scenarios: list[Scenario]) -> int:
+    questions, graphs = find_questions(scenarios), find_graphs(scenarios)
+    count = 0
+    for difference in find_differences(questions, graphs):
+        count += 1
+        print(
+            f"{difference.question.name}\n{difference.question.text}\n-- over\n{difference.graph}"
+        )
+        for answer in difference.answers:
+            print(f"    {answer}")
+    print(f"{len(questions)} queries over {len(graphs)} graphs each: {count} differences")
+    return 1 if count else 0
+
+
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.tck", description=__doc__)
     parser.add_argument("--engine", choices=ENGINES, default="evaluator")
@@ -55,6 +72,9 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="a regular expression of scenario names")
     parser.add_argument("--verbose", action="store_true", help="print every scenario")
     parser.add_argument("--declined", action="store_true", help="say what the engine declined")
+    parser.add_argument(
+        "--cross", action="store_true", help="compare all engines, every query over every graph"
+    )
     return parser.parse_args()
 
 

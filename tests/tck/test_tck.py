@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tck.crossing import find_differences, find_graphs, find_questions
 from tests.tck.engines import ENGINES, open_engine
 from tests.tck.known import load_known_failures
 from tests.tck.report import Standing, run_scenarios
@@ -44,3 +45,9 @@ def _find_unexpected(
             for finding in run_scenarios(scenarios, opened, find_features(), known)
             if finding.standing in {Standing.FAILED, Standing.UNEXPECTED_PASS}
         ]
+
+
+def test_no_engine_and_no_rewrite_makes_a_difference_over_other_graphs() -> None:
+    scenarios = list(read_scenarios(find_features()))
+    questions, graphs = find_questions(scenarios), find_graphs(scenarios)
+    assert list(find_differences(questions[:: _EVERY // 2], graphs[::_EVERY])) == []

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.tck.engines import ENGINES, Engine, open_engine
+from tests.tck.crossing import Question, find_differences
+from tests.tck.engines import ENGINES, Answer, Engine, open_engine
 from tests.tck.judge import Verdict, judge
 from tests.tck.known import KnownFailure, KnownFailures
 from tests.tck.report import Report, Standing, run_scenarios
 from tests.tck.scenarios import Scenario, read_scenarios
+from twinframe.model.values import Value
 
 TEMPLATE = """Feature: One
   Scenario: [1] the one
@@ -233,3 +236,19 @@ def test_a_step_that_is_not_understood_ends_the_run(engine: Engine, tmp_path: Pa
     scenario = read_one(tmp_path, "RETURN 1", "something else should be")
     with pytest.raises(ValueError, match="not understood"):
         judge(scenario, engine, tmp_path)
+
+
+def test_an_engine_that_loses_a_row_makes_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = [
+        Question("one", "MATCH (n:A) RETURN n.x AS x", {}),
+        Question("two", "RETURN 1", {}),
+    ]
+    assert list(find_differences(questions, [GRAPH])) == []
+    run = Engine.run
+
+    def run_badly(engine: Engine, text: str, parameters: Mapping[str, Value]) -> Answer:
+        answer = run(engine, text, parameters)
+        return replace(answer, rows=answer.rows[1:]) if engine.name == "sqlite" else answer
+
+    monkeypatch.setattr(Engine, "run", run_badly)
+    assert [found.question.name for found in find_differences(questions, [GRAPH])] == ["one", "two"]
