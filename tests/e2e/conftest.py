@@ -9,6 +9,8 @@ import pytest
 
 from tests.e2e.clients import AsyncClient, SyncClient
 from tests.e2e.server import Certificates, Server, make_certificates
+from tests.e2e.wire import Wire
+from tests.e2e.wire_world import seed
 
 Client = SyncClient | AsyncClient
 
@@ -39,6 +41,27 @@ def client(request: pytest.FixtureRequest, server: Server) -> Iterator[Client]:
     made = kind(server.url, str(server.certificates.authority))
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def wire_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """`twinframe serve` without TLS, with the models of the wire tests and nothing else in it."""
+    running = Server(tmp_path_factory.mktemp("wire"))
+    with running:
+        first = Wire(running.port)
+        seed(first)
+        first.close()
+        yield running
+    log = running.log.read_text(encoding="utf-8")
+    assert "Traceback" not in log, log[-4000:]
+
+
+@pytest.fixture
+def wire(wire_server: Server) -> Iterator[Wire]:
+    """A plain connection to the server of the wire tests."""
+    connection = Wire(wire_server.port)
+    yield connection
+    connection.close()
 
 
 @pytest.fixture
