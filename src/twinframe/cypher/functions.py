@@ -154,28 +154,43 @@ def _aggregates() -> list[Function]:
 
 def _temporal_functions() -> list[Function]:
     group = "Temporal"
-    found: list[Function] = []
-    for name in ("date", "time", "localtime", "datetime", "localdatetime"):
-        found.append(
-            Function(name, 0, 1, t.TEMPORAL, f"A {name} from text, a map or the clock.", group,
-                     deterministic=False)
-        )  # fmt: skip
-        found.extend(
-            Function(f"{name}.{clock}", 0, 1, t.TEMPORAL, f"The {clock} clock's {name}.", group,
-                     deterministic=False)
-            for clock in ("transaction", "statement", "realtime")
-        )  # fmt: skip
-        found.append(Function(f"{name}.truncate", 1, 3, t.TEMPORAL, "Cut to a unit.", group))
-    found += [
-        Function("datetime.fromEpoch", 2, 2, t.TEMPORAL, "From seconds, nanoseconds.", group),
-        Function("datetime.fromEpochMillis", 1, 1, t.TEMPORAL, "From milliseconds.", group),
-        Function("duration", 1, 1, t.TEMPORAL, "A duration from text or a map.", group),
-        Function("duration.between", 2, 2, t.TEMPORAL, "From one instant to another.", group),
+    return [
+        *(one for name in _INSTANTS for one in _instant_functions(name, group)),
+        Function("datetime.fromEpoch", 2, 2, t.TEMPORAL,
+                 "From seconds and nanoseconds since 1970.", group,
+                 aliases=("datetime.fromepochseconds",)),
+        Function("datetime.fromEpochMillis", 1, 1, t.TEMPORAL, "From milliseconds since 1970.",
+                 group),
+        Function("duration", 1, 1, t.TEMPORAL, "A duration from text or a map of amounts.", group),
+        Function("duration.between", 2, 2, t.TEMPORAL,
+                 "Months, then days, then time from one instant to another.", group),
         Function("duration.inMonths", 2, 2, t.TEMPORAL, "The same in whole months.", group),
         Function("duration.inDays", 2, 2, t.TEMPORAL, "The same in whole days.", group),
-        Function("duration.inSeconds", 2, 2, t.TEMPORAL, "The same in seconds.", group),
+        Function("duration.inSeconds", 2, 2, t.TEMPORAL, "The same in time alone.", group),
     ]  # fmt: skip
-    return found
+
+
+_INSTANTS = ("date", "time", "localtime", "datetime", "localdatetime")
+_CLOCKS = {
+    "transaction": "Now, one instant for the whole query, in a zone (UTC).",
+    "statement": "Now, one instant for the whole query, in a zone (UTC).",
+    "realtime": "Now, at this very call, in a zone (UTC).",
+}
+
+
+def _instant_functions(name: str, group: str) -> list[Function]:
+    return [
+        Function(name, 0, 1, t.TEMPORAL,
+                 "From text, a map of components or another value; without any: now.", group,
+                 deterministic=False),
+        *(
+            Function(f"{name}.{clock}", 0, 1, t.TEMPORAL, summary, group, deterministic=False)
+            for clock, summary in _CLOCKS.items()
+        ),
+        Function(f"{name}.truncate", 1, 3, t.TEMPORAL,
+                 "The start of the unit that a value (now) lies in, with components replaced.",
+                 group, deterministic=False),
+    ]  # fmt: skip
 
 
 def _twin_functions() -> list[Function]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from twinframe.cypher.functions import FUNCTIONS, Function
 from twinframe.cypher.options import FrontEndOptions
 from twinframe.cypher.tokens import RESERVED, WRITING_CLAUSES
+from twinframe.model.temporal.components import COMPONENTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -27,7 +28,7 @@ def render_cypher_page(computed: Collection[str]) -> str:
             if function.group == group
         ]
         lines.append("")
-    return "\n".join([*lines, _VENDOR])
+    return "\n".join([*lines, *_render_temporal(), _VENDOR])
 
 
 def _render_limits() -> list[str]:
@@ -70,6 +71,14 @@ def _render_function(function: Function, computed: Collection[str]) -> str:
     return f"| `{function.name}` ({arity}{also}) | {function.summary}{missing} |"
 
 
+def _render_temporal() -> list[str]:
+    rows = [
+        f"| `{kind.__name__}` | {', '.join(f'`{name}`' for name in sorted(names))} |"
+        for kind, names in COMPONENTS.items()
+    ]
+    return [_TEMPORAL, "| type | components |", "| --- | --- |", *rows, ""]
+
+
 _INTRODUCTION = """# Query languages
 
 This page is generated from the front end; do not edit it.
@@ -100,6 +109,33 @@ Twins have members that begin with a dollar sign. These mean the same: `` t.`$dt
 `t['$dtId']`, `t.$dtId`; so do `` {`$dtId`: 'x'} `` and `{$dtId: 'x'}`.
 
 There are no procedures: `CALL name()` is refused. Map projections `n {.name}` are not read.
+"""
+
+_TEMPORAL = """## Dates, times and durations
+
+Years go from -999,999,999 to 999,999,999, fractions to the nanosecond. Zones are offsets (`'+01:00'`,
+`'Z'`) or names of the time zone database (`'Europe/Oslo'`), whose rules come with the service, not
+from the machine. Without a zone, the clock is read in UTC.
+
+- From text, by ISO 8601: dates `2015-07-21`, `2015-W30-2`, `2015-Q3-21`, `2015-202`, also without
+  dashes and cut at the end; times `21:40:32.142`, also without colons; both around a `T`; then an
+  offset, a `[name]` or both; durations `P1Y2M3W4DT5H6M7.8S` and `P2012-02-02T14:37:21.5`.
+- From a map: `year` with `month` and `day`, `week` and `dayOfWeek`, `quarter` and `dayOfQuarter`, or
+  `ordinalDay`; `hour`, `minute`, `second`, `millisecond`, `microsecond`, `nanosecond`; `timezone`;
+  `epochSeconds` or `epochMillis`; `date`, `time` and `datetime` take a value whose components the
+  others replace. A `timezone` beside a value that has a zone keeps the instant, else the time of day.
+- Durations count months, days and seconds apart, which never turn into each other: `P1M` is not
+  `P30D`. Fractions of a month or day go down by averages (30.436875 days of 24 hours).
+- `instant + duration`, `instant - duration`, `duration + duration`, `duration - duration`,
+  `duration * number`, `duration / number`. A date takes months, days and whole days of the time; a
+  time of day takes the time and wraps at midnight.
+- `<` and its like compare instants of one type; durations are equal or not. `ORDER BY` sorts one
+  instant in several zones from west to east, and durations by their average length.
+- A clock time that comes twice, when clocks are put back, is the earlier one; one that is left out
+  moves on by the gap.
+- In results, and as text, they are strings of ISO 8601 without zero seconds: `2015-07-21T21:40Z`.
+
+The properties of twins are JSON, so that a stored time is a string: `date(t.installed).year`.
 """
 
 _VENDOR = """## The SQL-like language

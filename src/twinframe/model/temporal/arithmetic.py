@@ -8,7 +8,7 @@ In a named zone months and days move the clocks' reading, the clock moves the in
 from __future__ import annotations
 
 from twinframe.model.temporal.calendar import add_months, check_day, count_months
-from twinframe.model.temporal.durations import Duration, build_duration
+from twinframe.model.temporal.durations import Duration, build_duration, divide_towards_zero
 from twinframe.model.temporal.instants import (
     MIDNIGHT,
     NANOSECONDS_OF_DAY,
@@ -31,7 +31,7 @@ def add_duration(value: Instant, duration: Duration) -> Instant:
     """`value + duration`; a date outside of the years there are is refused."""
     match value:
         case Date():
-            days = _truncate(duration.clock, NANOSECONDS_OF_DAY)
+            days = divide_towards_zero(duration.clock, NANOSECONDS_OF_DAY)
             return _move_date(value, duration.months, duration.days + days)
         case LocalTime():
             return _move_time(value, duration.clock)
@@ -194,7 +194,3 @@ def _count_clock(start: LocalDateTime | DateTime, end: LocalDateTime | DateTime)
 
 def _read_local(value: LocalDateTime | DateTime) -> LocalDateTime:
     return value.local if isinstance(value, DateTime) else value
-
-
-def _truncate(amount: int, divisor: int) -> int:
-    return amount // divisor if amount >= 0 else -(-amount // divisor)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from twinframe.model.temporal import calendar
-from twinframe.model.temporal.durations import Duration
+from twinframe.model.temporal.durations import Duration, divide_towards_zero
 from twinframe.model.temporal.failures import build_name_error
 from twinframe.model.temporal.instants import (
     NANOSECONDS,
@@ -53,7 +53,7 @@ _TIME: dict[str, Callable[[LocalTime], int]] = {
 _OFFSET: dict[str, Callable[[int], Component]] = {
     "timezone": render_offset,
     "offset": render_offset,
-    "offsetMinutes": lambda offset: _truncate(offset, 60),
+    "offsetMinutes": lambda offset: divide_towards_zero(offset, 60),
     "offsetSeconds": lambda offset: offset,
 }
 """From seconds east of UTC."""
@@ -65,31 +65,27 @@ _EPOCH: dict[str, Callable[[int], int]] = {
 """From nanoseconds since 1970-01-01T00:00Z."""
 
 
-def _truncate(amount: int, divisor: int) -> int:
-    return amount // divisor if amount >= 0 else -(-amount // divisor)
-
-
 def _remainder(amount: int, divisor: int) -> int:
-    return amount % divisor if amount >= 0 else -(-amount % divisor)
+    return amount - divide_towards_zero(amount, divisor) * divisor
 
 
 _DURATION: dict[str, Callable[[Duration], int]] = {
-    "years": lambda value: _truncate(value.months, 12),
-    "quarters": lambda value: _truncate(value.months, 3),
+    "years": lambda value: divide_towards_zero(value.months, 12),
+    "quarters": lambda value: divide_towards_zero(value.months, 3),
     "months": lambda value: value.months,
-    "weeks": lambda value: _truncate(value.days, 7),
+    "weeks": lambda value: divide_towards_zero(value.days, 7),
     "days": lambda value: value.days,
-    "hours": lambda value: _truncate(value.seconds, 3600),
-    "minutes": lambda value: _truncate(value.seconds, 60),
+    "hours": lambda value: divide_towards_zero(value.seconds, 3600),
+    "minutes": lambda value: divide_towards_zero(value.seconds, 60),
     "seconds": lambda value: value.seconds,
     "milliseconds": lambda value: value.clock // 1_000_000,
     "microseconds": lambda value: value.clock // 1_000,
     "nanoseconds": lambda value: value.clock,
-    "quartersOfYear": lambda value: _remainder(_truncate(value.months, 3), 4),
+    "quartersOfYear": lambda value: _remainder(divide_towards_zero(value.months, 3), 4),
     "monthsOfQuarter": lambda value: _remainder(value.months, 3),
     "monthsOfYear": lambda value: _remainder(value.months, 12),
     "daysOfWeek": lambda value: _remainder(value.days, 7),
-    "minutesOfHour": lambda value: _remainder(_truncate(value.seconds, 60), 60),
+    "minutesOfHour": lambda value: _remainder(divide_towards_zero(value.seconds, 60), 60),
     "secondsOfMinute": lambda value: _remainder(value.seconds, 60),
     "millisecondsOfSecond": lambda value: value.nanoseconds // 1_000_000,
     "microsecondsOfSecond": lambda value: value.nanoseconds // 1_000,

@@ -96,6 +96,11 @@ def scale_duration(value: Duration, factor: Amount) -> Duration:
     return approximate(value.months * factor, value.days * factor, value.clock * factor)
 
 
+def divide_towards_zero(amount: int, divisor: int) -> int:
+    """How many whole `divisor`s (positive) an amount of any sign has."""
+    return amount // divisor if amount >= 0 else -(-amount // divisor)
+
+
 def build_duration_key(value: Duration) -> tuple[int, int, int, int]:
     """What ORDER BY sorts durations by: their average length, then the amounts."""
     length = value.months * NANOSECONDS_OF_MONTH + value.days * NANOSECONDS_OF_DAY + value.clock

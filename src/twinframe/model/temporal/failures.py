@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 from twinframe.errors import QueryInvalid
 
+_MOST_TEXT = 80
+_MOST_NAMES = 40
+
 
 def build_argument_error(message: str) -> QueryInvalid:
     """A component, text, zone or unit that no temporal value can be made of."""
@@ -22,10 +25,19 @@ def build_overflow(message: str) -> QueryInvalid:
 
 def build_name_error(what: str, name: str, known: Iterable[str]) -> QueryInvalid:
     """`what` says what was looked for; the nearest of the `known` names is offered."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(names[:40])}."
-    return build_argument_error(f"{what} {name!r} does not exist. {hint}")
+    names, shown = sorted(known), shorten(name)
+    near = difflib.get_close_matches(shown, names, n=1)
+    if near:
+        hint = f"Did you mean {near[0]!r}?"
+    else:
+        others = " and others" if len(names) > _MOST_NAMES else ""
+        hint = f"Known: {', '.join(names[:_MOST_NAMES])}{others}."
+    return build_argument_error(f"{what} {shown!r} does not exist. {hint}")
+
+
+def shorten(text: str) -> str:
+    """The text, or its beginning if it is too long for a message."""
+    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}..."
 
 
 def check_between(name: str, value: int, least: int, most: int) -> int:

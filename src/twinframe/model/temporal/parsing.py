@@ -17,7 +17,7 @@ from twinframe.model.temporal.calendar import (
     build_week_day,
 )
 from twinframe.model.temporal.durations import Amount, Duration, approximate, parse_amount
-from twinframe.model.temporal.failures import build_argument_error
+from twinframe.model.temporal.failures import build_argument_error, shorten
 from twinframe.model.temporal.instants import (
     NANOSECONDS,
     UTC,
@@ -171,9 +171,8 @@ def _parse_date_time(text: str) -> tuple[LocalDateTime, int | None, str | None]:
 
 
 def _refuse(text: str, what: str, example: str) -> QueryInvalid:
-    shown = text if len(text) <= 80 else f"{text[:80]}..."
-    return build_argument_error(f"{shown!r} is not {what} such as {example}.")
+    return build_argument_error(f"{shorten(text)!r} is not {what} such as {example}.")
 
 
 def _explain(text: str, error: QueryInvalid) -> QueryInvalid:
-    return build_argument_error(f"{text!r} cannot be: {error}")
+    return build_argument_error(f"{shorten(text)!r} cannot be: {error}")

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from twinframe.model.temporal.calendar import CYCLE_DAYS
-from twinframe.model.temporal.failures import build_argument_error, build_name_error
+from twinframe.model.temporal.failures import build_argument_error, build_name_error, shorten
 
 SECONDS_OF_DAY = 86_400
 
@@ -29,7 +29,9 @@ def parse_offset(text: str) -> int:
         return 0
     found = _OFFSET.fullmatch(text)
     if found is None:
-        raise build_argument_error(f"{text!r} is no offset from UTC; '+01:00' and 'Z' are.")
+        raise build_argument_error(
+            f"{shorten(text)!r} is no offset from UTC; '+01:00' and 'Z' are."
+        )
     hours, minutes, seconds = (int(part or 0) for part in found.group(2, 3, 4))
     offset = hours * 3600 + minutes * 60 + seconds
     if minutes > 59 or seconds > 59 or offset > _MOST_OFFSET:
