@@ -46,7 +46,7 @@ def build_duration(months: int = 0, days: int = 0, clock: int = 0) -> Duration:
     seconds, nanoseconds = divmod(clock, NANOSECONDS)
     for name, amount in (("months", months), ("days", days), ("seconds", seconds)):
         if not -_MOST - 1 <= amount <= _MOST:
-            raise build_overflow(f"A duration of {amount:.3e} {name} does not fit into 64 bits.")
+            raise build_overflow(f"The {name} of a duration do not fit into 64 bits.")
     return Duration(months, days, seconds, nanoseconds)
 
 

@@ -29,9 +29,10 @@ def build_name_error(what: str, name: str, known: Iterable[str]) -> QueryInvalid
     near = difflib.get_close_matches(shown, names, n=1)
     if near:
         hint = f"Did you mean {near[0]!r}?"
+    elif len(names) <= _MOST_NAMES:
+        hint = f"Known: {', '.join(names)}."
     else:
-        others = " and others" if len(names) > _MOST_NAMES else ""
-        hint = f"Known: {', '.join(names[:_MOST_NAMES])}{others}."
+        hint = f"There are {len(names)}, such as {names[0]!r} and {names[-1]!r}."
     return build_argument_error(f"{what} {shown!r} does not exist. {hint}")
 
 
