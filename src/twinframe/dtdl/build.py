@@ -36,10 +36,10 @@ from twinframe.dtdl.schemas import (
     SchemaReference,
 )
 
-_PREDEFINED: dict[str, Schema] = {name: PrimitiveSchema(name) for name in V4.primitives}
-_PREDEFINED |= {name: GeospatialSchema(name) for name in GEOSPATIAL}
+PREDEFINED: dict[str, Schema] = {name: PrimitiveSchema(name) for name in V4.primitives}
+PREDEFINED |= {name: GeospatialSchema(name) for name in GEOSPATIAL}
 # SPEC: DTDL v4 `scaledDecimal`: a decimal and the power of ten it is scaled by.
-_PREDEFINED[SCALED_DECIMAL] = ObjectSchema(
+PREDEFINED[SCALED_DECIMAL] = ObjectSchema(
     V4.objects[SCALED_DECIMAL],
     MappingProxyType({"value": PrimitiveSchema("decimal"), "scale": PrimitiveSchema("integer")}),
 )
@@ -192,7 +192,7 @@ class Builder:
     def _schema_of(self, element: Element, name: str) -> Schema:
         value = element.one(name)
         if isinstance(value, Predefined):
-            return _PREDEFINED.get(value.name) or _predefined(element, value.name)
+            return PREDEFINED.get(value.name) or _predefined(element, value.name)
         return self._schema(value) if value is not None else OpenSchema()
 
     def _schema(self, identifier: str) -> Schema:

@@ -46,7 +46,7 @@ class Change:
 
 
 def compare_models(old: ModelSet, new: ModelSet) -> list[Change]:
-    """Return every change from `old` to `new`, interface by interface, the worst first in each.
+    """Return every change from `old` to `new`, the worst first, else in the order of models.
 
     An interface is compared with the one of the same DTMI or, where there is none, with the
     highest version of the same path. What changes in a base or in the interface of a component is
@@ -56,14 +56,14 @@ def compare_models(old: ModelSet, new: ModelSet) -> list[Change]:
     comparison = _Comparison(old.interfaces, new.interfaces, matches)
     changes: list[Change] = []
     for identifier, follower in matches.items():
-        found = list(comparison.compare(identifier, follower))
-        changes += sorted(found, key=lambda change: list(Effect).index(change.effect))
+        changes += comparison.compare(identifier, follower)
     followers = set(matches.values())
     for identifier in new.interfaces:
         if identifier not in followers:
             text = "the interface is new"
             changes.append(Change(Effect.COMPATIBLE, identifier, "", text))
-    return changes
+    worst_first = list(Effect)
+    return sorted(changes, key=lambda change: worst_first.index(change.effect))
 
 
 def _match(old: Mapping[str, Interface], new: Mapping[str, Interface]) -> dict[str, str | None]:

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 
 from twinframe.dtdl.metamodel import AdjunctRule, Kind, PropertyRule, Vocabulary
-from twinframe.dtdl.rules.core import GEOSPATIAL, MORE_NUMERIC, PRIMITIVES
+from twinframe.dtdl.rules.core import COMPLEX_SCHEMAS, GEOSPATIAL, MORE_NUMERIC, PRIMITIVES
 from twinframe.dtdl.rules.vocabulary import build_partner
 
 # --- IoT Central --------------------------------------------------------------------------------
@@ -58,8 +58,11 @@ def build_central(standard: Vocabulary) -> Vocabulary:
 # --- IoT Operations -----------------------------------------------------------------------------
 
 _V4 = frozenset({4})
-_VALUES = frozenset({"Field", "Property", "Telemetry"})
-_CONTENTS = frozenset({"Command", "Component", "Relationship"}) | _VALUES
+_VALUES = frozenset(
+    {"CommandRequest", "CommandResponse", "Field", "MapValue", "Property", "Telemetry"}
+)
+_NAMED = frozenset({"Command", "Component", "EnumValue", "Relationship"}) | _VALUES
+_TYPES = COMPLEX_SCHEMAS | {"Interface"}
 _INTERFACE = frozenset({"Interface"})
 _RELATIONSHIP = frozenset({"Relationship"})
 _GROUP = re.compile(r"[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?")
@@ -88,8 +91,8 @@ _GROUP_NAME = PropertyRule(
 _OPERATIONS = (
     AdjunctRule("Composite", _INTERFACE, _text("ontology", 128)),
     AdjunctRule("Event", _INTERFACE),
-    AdjunctRule("Congruence", frozenset({"Interface", "Object"}), _text("typeRef")),
-    AdjunctRule("Qualified", _CONTENTS, _text("namespace", 128)),
+    AdjunctRule("Congruence", _TYPES, _text("typeRef")),
+    AdjunctRule("Qualified", _NAMED, _text("namespace", 128)),
     AdjunctRule("HasComponent", _RELATIONSHIP),
     AdjunctRule("HasCapability", _RELATIONSHIP, excludes=frozenset({"HasComponent"})),
     AdjunctRule("Detail", frozenset({"Object"})),
