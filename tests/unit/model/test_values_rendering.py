@@ -32,7 +32,10 @@ KNOWS = Relationship("a", "r", "b", "knows", {"$relationshipId": "r"})
         (NODE, '{"$dtId":"a","x":1}'),
         (KNOWS, '{"$relationshipId":"r"}'),
         ([NODE], '[{"$dtId":"a","x":1}]'),
-        (Path((NODE, LAST), (KNOWS,)), '[{"$dtId":"a","x":1},{"$relationshipId":"r"},{"$dtId":"b"}]'),
+        (
+            Path((NODE, LAST), (KNOWS,)),
+            '[{"$dtId":"a","x":1},{"$relationshipId":"r"},{"$dtId":"b"}]',
+        ),
         (Path((LAST,), ()), '[{"$dtId":"b"}]'),
         (Node("m", MappingProxyType({"a": 1})), '{"a":1}'),
     ],
