@@ -57,7 +57,8 @@ def build_app(installation: Installation) -> Guard:
 def build_graph(installation: Installation, service: StoreService) -> Graph:
     """The use cases over a store, with the query engine that its plugin offers for it."""
     engine = installation.build_query_engine(service.store)
-    return Graph(service.runner, installation.settings, engine=engine)
+    scratch = service.store.scratch
+    return Graph(service.runner, installation.settings, engine=engine, scratch=scratch)
 
 
 @asynccontextmanager

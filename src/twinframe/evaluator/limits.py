@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from twinframe.errors import LimitExceeded, QueryTimeout
@@ -23,20 +23,41 @@ class Limits:
     """Bounds of one run; None is unbounded.
 
     `max_rows`: rows (and list elements) held in memory at once. `deadline`: a `time.monotonic()`
-    moment. `max_hops`: longest variable-length path that is followed.
+    moment. `max_hops`: longest variable-length path that is followed. `meter`, if given, is told
+    how much work was done.
     """
 
     max_rows: int | None = None
     deadline: float | None = None
     max_hops: int | None = None
+    meter: Meter | None = None
+
+
+@dataclass(slots=True)
+class Meter:
+    """Counts the evaluator's steps: rows and hops, some microseconds each, to the last 256."""
+
+    steps: int = 0
 
 
 class Budget:
     """The account of one run. Not shared between threads."""
 
-    __slots__ = ("_built_text", "_deadline", "_held", "_max_rows", "_ticks", "max_hops")
+    __slots__ = (
+        "_built_text",
+        "_check_reader",
+        "_deadline",
+        "_held",
+        "_max_rows",
+        "_meter",
+        "_ticks",
+        "max_hops",
+    )
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, check_reader: Callable[[], None] | None = None) -> None:
+        """`check_reader` raises when the run was stopped from outside."""
+        self._check_reader = check_reader
+        self._meter = limits.meter
         self.max_hops = limits.max_hops
         self._max_rows = limits.max_rows
         self._deadline = limits.deadline
@@ -50,6 +71,8 @@ class Budget:
         PERF: the clock is read at the first step and then every 256th; a step is a row or a hop.
         """
         if self._ticks % _CHECK_EVERY == 0:
+            if self._meter is not None and self._ticks:
+                self._meter.steps += _CHECK_EVERY
             self._check_clock()
         self._ticks += 1
 
@@ -109,6 +132,8 @@ class Budget:
         self._check_clock()
 
     def _check_clock(self) -> None:
+        if self._check_reader is not None:
+            self._check_reader()
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise QueryTimeout(
                 "The query ran longer than it may and was stopped. "

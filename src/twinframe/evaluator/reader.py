@@ -54,6 +54,12 @@ class GraphReader(ABC):
     def read_model_ids(self) -> frozenset[str]:
         """The DTMIs of all interfaces, also decommissioned ones and those only twins still name."""
 
+    def check_deadline(self) -> None:  # noqa: B027  (most readers cannot be stopped)
+        """`QueryTimeout` once the query was stopped from outside; a reader that cannot tell: no-op.
+
+        Called every few hundred steps of work in between reads.
+        """
+
 
 class EmptyReader(GraphReader):
     """A graph of nothing: for expressions that read no graph."""

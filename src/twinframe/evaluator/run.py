@@ -24,7 +24,7 @@ class Run:
     ) -> None:
         self.reader = reader
         self.parameters = parameters
-        self.budget = Budget(limits)
+        self.budget = Budget(limits, reader.check_deadline)
         self._instant: int | None = None
 
     def read_parameter(self, name: str) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from twinframe.graph.components import Components
 from twinframe.graph.context import GraphContext
 from twinframe.graph.models import Models
@@ -25,12 +27,16 @@ class Graph:
         *,
         engine: QueryEngine | None = None,
         clock: Clock = read_clock,
+        scratch: Path | None = None,
     ) -> None:
-        """`engine` is the store's own query engine; without one the evaluator runs all queries."""
+        """`engine` is the store's own query engine; without one the evaluator runs all queries.
+
+        `scratch` is the store's directory for files that may be lost, if it has one.
+        """
         context = GraphContext(runner, settings, clock)
         self.twins = Twins(context)
         self.components = Components(context, self.twins)
         self.relationships = Relationships(context)
         self.models = Models(context)
         self.telemetry = Telemetry(context)
-        self.queries = Queries(context, engine)
+        self.queries = Queries(context, engine, scratch)

@@ -25,3 +25,14 @@ class StoreRunner(Protocol):
         timeout: float,  # noqa: ASYNC109  (seconds; the store interrupts its own statement)
     ) -> T:
         """Run reads that may take long, in one snapshot that ends after `timeout` seconds."""
+
+    async def scan_early(
+        self,
+        function: Callable[[GraphSession, Callable[[T], None]], T],
+        timeout: float,  # noqa: ASYNC109  (seconds; the store interrupts its own statement)
+    ) -> T:
+        """Like `scan`, for a function that may give its answer before its work is done.
+
+        What the function calls its second argument with is the answer; it goes on in the
+        background, and errors after that are its own to handle.
+        """

@@ -256,6 +256,18 @@ class QuerySettings(Section):
         default=32,
         description="Longest variable-length pattern; unbounded ones stop there with an error.",
     )
+    max_result_bytes: Bytes = Field(
+        default=128 * 1024 * 1024,
+        description="Largest result that is kept for its next pages; more is an error there.",
+    )
+    results_bytes: Bytes = Field(
+        default=1024 * 1024 * 1024,
+        description="Bytes of all results kept for their next pages; the longest unused go first.",
+    )
+    result_lifetime: Seconds = Field(
+        default=900.0,
+        description="Seconds a result is kept after its last page was asked for.",
+    )
     plan_cache: Count = Field(default=512, description="Compiled queries a worker keeps.")
     vendor_hops_exclusive: bool = Field(
         default=True,
@@ -274,6 +286,8 @@ class QuerySettings(Section):
     def _check_pages(self) -> Self:
         if self.page_size > self.max_page_size:
             raise ValueError("PageSize must not be above MaxPageSize")
+        if self.max_result_bytes > self.results_bytes:
+            raise ValueError("MaxResultBytes must not be above ResultsBytes")
         return self
 
 

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from twinframe.cypher.algebra import Query
@@ -190,6 +191,18 @@ class GraphSession(GraphReader):
     def read_model_referrers(self, model_id: str) -> Sequence[str]:
         """Ids of the stored models that extend it or use it as a component, itself excluded."""
 
+    def interrupt(self) -> None:
+        """Stop what runs inside the present snapshot, called from any thread: `QueryTimeout` there.
+
+        A session that cannot does nothing.
+        """
+
+    def read_steps(self) -> int:
+        """Work of the store's engine since the present snapshot began, about 20 ns a step; 0 where
+        it is not counted. It tells queries apart and is no exact measure.
+        """
+        return 0
+
     def close(self) -> None:
         """Give back what the session holds."""
 
@@ -317,9 +330,14 @@ class QueryEngine(ABC):
 
 
 class GraphStore(ABC):
-    """One stored graph. Drivers give it neither `__len__` nor `__bool__`. Calls may block."""
+    """One stored graph. Drivers give it neither `__len__` nor `__bool__`. Calls may block.
+
+    `scratch` is a directory of this graph's own for files that may be lost at any time, the same in
+    all processes; None where the store has no place on this machine. It is made when needed.
+    """
 
     traits: StoreTraits
+    scratch: Path | None = None
 
     @abstractmethod
     def open(self) -> None:

@@ -45,6 +45,7 @@ class MemorySession(GraphSession):
         self._newest = newest
         self._pinned: GraphState | None = None
         self._deadline: float | None = None
+        self._interrupted = False
 
     @property
     def state(self) -> GraphState:
@@ -60,6 +61,17 @@ class MemorySession(GraphSession):
             yield
         finally:
             self._pinned, self._deadline = before
+            self._interrupted = False
+
+    def interrupt(self) -> None:
+        """Stop what runs, at its next item."""
+        self._interrupted = True
+
+    def check_deadline(self) -> None:
+        """`QueryTimeout` when the snapshot's time is over or it was interrupted."""
+        is_late = self._deadline is not None and time.monotonic() >= self._deadline
+        if self._interrupted or is_late:
+            raise QueryTimeout("The query passed its deadline and was stopped.")
 
     # --- the graph itself -------------------------------------------------------------------
 
@@ -191,8 +203,7 @@ class MemorySession(GraphSession):
 
     def _in_time(self, items: Iterable[T]) -> Iterator[T]:
         for item in items:
-            if self._deadline is not None and time.monotonic() >= self._deadline:
-                raise QueryTimeout("The query passed its deadline and was stopped.")
+            self.check_deadline()
             yield item
 
 

@@ -76,6 +76,18 @@ class StoreRunner:
         """
         return await self._scans.run(read, timeout)
 
+    async def scan_early(
+        self,
+        read: Callable[[GraphSession, Callable[[T], None]], T],
+        timeout: float,  # noqa: ASYNC109  (interrupts the statement, not the await)
+    ) -> T:
+        """Like `scan`, for a `read` that may give its answer before its work is done.
+
+        What it calls its second argument with is the answer; then it goes on in its thread, which
+        it still occupies, and nobody is told of its errors. `close` interrupts it.
+        """
+        return await self._scans.run_early(read, timeout)
+
     async def close(self) -> None:
         """Finish what was accepted, refuse the rest, end the threads. The store stays open."""
         await self._writes.close()

@@ -51,6 +51,8 @@ class ReadThreads:
         self._ended: asyncio.Future[None] | None = None
         self._running = count
         self._closed = False
+        self._lock = threading.Lock()
+        self._sessions: dict[PendingRead, GraphSession] = {}
 
     async def run(
         self,
@@ -58,6 +60,28 @@ class ReadThreads:
         timeout: float | None = None,  # noqa: ASYNC109  (interrupts the statement, not the await)
     ) -> T:
         """Run `read` in one of the threads; with `timeout` inside a snapshot with that deadline."""
+        return await self._submit(read, timeout, asyncio.get_running_loop().create_future())
+
+    async def run_early(
+        self,
+        read: Callable[[GraphSession, Callable[[T], None]], T],
+        timeout: float,  # noqa: ASYNC109  (interrupts the statement, not the await)
+    ) -> T:
+        """Like `run`; `read` may give its answer to its second argument and then go on."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+
+        def publish(answer: T) -> None:
+            loop.call_soon_threadsafe(self._publish, future, answer)
+
+        return await self._submit(lambda session: read(session, publish), timeout, future)
+
+    async def _submit(
+        self,
+        read: Callable[[GraphSession], T],
+        timeout: float | None,  # noqa: ASYNC109  (interrupts the statement, not the await)
+        future: asyncio.Future[T],
+    ) -> T:
         loop = asyncio.get_running_loop()
         if self._closed:
             raise StorageBusy("The service is stopping and takes no more reads.")
@@ -67,11 +91,15 @@ class ReadThreads:
             )
         if not self._threads:
             self._start(loop)
-        future: asyncio.Future[T] = loop.create_future()
         deadline = None if timeout is None else time.monotonic() + timeout
         self._open += 1
-        self._queue.put(PendingRead(read, future, deadline))
-        return await future
+        pending = PendingRead(read, future, deadline)
+        self._queue.put(pending)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._interrupt(pending)
+            raise
 
     async def close(self) -> None:
         """Finish what was accepted and end the threads."""
@@ -80,6 +108,7 @@ class ReadThreads:
             return
         for _ in self._threads:
             self._queue.put(None)
+        self._interrupt_answered()
         await asyncio.shield(self._ended)
         for thread in self._threads:
             thread.join()
@@ -104,6 +133,26 @@ class ReadThreads:
         if not self._running and self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
 
+    def _publish(self, future: asyncio.Future[T], answer: T) -> None:
+        if not future.done():
+            future.set_result(answer)
+        if self._closed:
+            self._interrupt_answered()
+
+    def _interrupt_answered(self) -> None:
+        """Stop what goes on behind an answer: the service ends."""
+        with self._lock:
+            answered = [one for one in self._sessions if one.future.done()]
+        for pending in answered:
+            self._interrupt(pending)
+
+    def _interrupt(self, pending: PendingRead) -> None:
+        """Stop what nobody waits for any more, if it runs."""
+        with self._lock:  # NOTE: so that it cannot hit the next read of the same session
+            session = self._sessions.get(pending)
+            if session is not None:
+                session.interrupt()
+
     # --- in the threads -----------------------------------------------------------------------
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -126,7 +175,7 @@ class ReadThreads:
                 try:
                     if session is None:
                         session = self._store.session()
-                    result = _run(session, pending)
+                    result = self._run(session, pending)
                 except Exception as raised:  # noqa: BLE001  (the job runner survives any read)
                     error = raised
                     if isinstance(raised, StorageError) and session is not None:
@@ -138,13 +187,21 @@ class ReadThreads:
             if session is not None:
                 session.close()
 
-
-def _run(session: GraphSession, pending: PendingRead) -> object:
-    if pending.future.cancelled():
-        return None
-    if pending.deadline is None:
-        return cast("object", pending.read(session))
-    if time.monotonic() >= pending.deadline:
-        raise StorageBusy("The query waited for a free thread until its time was over; try again.")
-    with session.snapshot(pending.deadline):
-        return cast("object", pending.read(session))
+    def _run(self, session: GraphSession, pending: PendingRead) -> object:
+        if pending.future.cancelled():
+            return None
+        if pending.deadline is None:
+            return cast("object", pending.read(session))
+        if time.monotonic() >= pending.deadline:
+            raise StorageBusy(
+                "The query waited for a free thread until its time was over; try again."
+            )
+        with session.snapshot(pending.deadline):
+            with self._lock:
+                self._sessions[pending] = session
+            try:
+                # NOTE: cancelled before it could be interrupted, or interrupted from here on.
+                return None if pending.future.cancelled() else pending.read(session)
+            finally:
+                with self._lock:
+                    del self._sessions[pending]

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar, cast
 
+from twinframe.errors import TwinframeError
 from twinframe.storage.base import GraphSession, GraphStore, Work
 
 T = TypeVar("T")
@@ -44,3 +45,18 @@ class InlineRunner:
                 return function(session)
         finally:
             session.close()
+
+    async def scan_early(
+        self,
+        function: Callable[[GraphSession, Callable[[T], None]], T],
+        timeout: float,  # noqa: ASYNC109  (seconds; the store interrupts its own statement)
+    ) -> T:
+        """Run in one snapshot to the end; the answer is what was given early, if anything was."""
+        early: list[T] = []
+        try:
+            answer = await self.scan(lambda session: function(session, early.append), timeout)
+        except TwinframeError:
+            if not early:
+                raise
+            return early[0]
+        return early[0] if early else answer

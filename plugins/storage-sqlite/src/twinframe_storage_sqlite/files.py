@@ -15,13 +15,17 @@ _GRAPH_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class GraphFiles:
-    """Paths of one graph: the database, its write-ahead log, two lock files and the marker."""
+    """Paths of one graph: the database, its write-ahead log, two lock files, the marker.
+
+    `scratch` is a directory of files that may be lost: results kept for their next pages.
+    """
 
     database: Path
     wal: Path
     turn: Path
     queue: Path
     marker: Path
+    scratch: Path
 
 
 def build_files(directory: str, graph: str) -> GraphFiles:
@@ -39,6 +43,7 @@ def build_files(directory: str, graph: str) -> GraphFiles:
         turn=base / f"{graph}.turn.lock",
         queue=base / f"{graph}.queue.lock",
         marker=base / f"{graph}.initialised",
+        scratch=base / f"{graph}.results",
     )
 
 

@@ -34,6 +34,7 @@ class StatementRunner:
         self._deadline: float | None = None
         self._depth = 0
         self._cancelled = False
+        self._checks = 0
 
     def interrupt(self) -> None:
         """Stop what runs inside the present `snapshot`, from any thread: `QueryTimeout` there."""
@@ -47,7 +48,8 @@ class StatementRunner:
                 yield
             return
         self._deadline, self._cancelled, self._depth = deadline, False, 1
-        self.connection.set_progress_handler(self._is_over, _STEPS_PER_CHECK)
+        self._checks = 0
+        self.connection.set_progress_handler(self._check_progress, _STEPS_PER_CHECK)
         try:
             self.read_one("BEGIN")
             yield
@@ -110,6 +112,14 @@ class StatementRunner:
         """`QueryTimeout` when the deadline has passed: short statements never meet the handler."""
         if self._depth and self._is_over():
             raise QueryTimeout("The query passed its deadline and was stopped.")
+
+    def read_steps(self) -> int:
+        """Steps of SQLite's machine since the snapshot began, to the last 5,000 of a statement."""
+        return self._checks * _STEPS_PER_CHECK
+
+    def _check_progress(self) -> bool:
+        self._checks += 1
+        return self._is_over()
 
     def _is_over(self) -> bool:
         return self._cancelled or (

@@ -30,6 +30,7 @@ class SqliteGraphStore(GraphStore):
     def __init__(self, settings: SqliteSettings, graph: str) -> None:
         self.settings = settings
         self.files = build_files(settings.directory, graph)
+        self.scratch = self.files.scratch
         self._path = str(self.files.database)
         self._writing = threading.Lock()
         self._writer: SqliteTransaction | None = None

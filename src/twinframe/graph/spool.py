@@ -1,0 +1,238 @@
+"""Results longer than a page: rows in files that all workers of a graph read pages from.
+
+It runs no query. A file has a row a line and, once it is whole, a last line that is no row. Its
+name is random and travels in signed tokens only; nothing a client sends becomes part of a path.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import tempfile
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, Final, Self
+
+import orjson
+
+from twinframe.errors import (
+    InvalidContinuationToken,
+    LimitExceeded,
+    QueryInvalid,
+    QueryTimeout,
+    StorageError,
+    TwinframeError,
+)
+
+_SUFFIX: Final = ".rows"
+_NAME: Final = re.compile(r"[0-9a-f]{32}")
+_END: Final = b".\n"
+_ERROR: Final = b"!"
+_NO_ROW: Final = frozenset(b".!")
+_KEPT_ERRORS: Final = (LimitExceeded, QueryTimeout, QueryInvalid)
+_BUFFER: Final = 256 * 1024
+_TIDIES_A_LIFETIME: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolLimits:
+    """`result`: bytes of one result. `total`: bytes of all. `lifetime`: seconds after last use."""
+
+    result: int
+    total: int
+    lifetime: float
+
+
+@dataclass(frozen=True, slots=True)
+class SpooledPage:
+    """Rows of a result, and the offset of the next one; None behind the last."""
+
+    rows: tuple[bytes, ...]
+    following: int | None
+
+
+class SpoolWriter:
+    """A result in the making: a context, behind which an unfinished one counts as lost.
+
+    NOTE: it holds a lock on its file, which the kernel takes away when the process ends: readers
+    tell by it whether rows that are missing will still come.
+    """
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self.name = path.stem
+        self._limit = limit
+        self._size = 0
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        self._file = os.fdopen(handle, "wb", _BUFFER)
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def write(self, rows: Iterable[bytes]) -> int:
+        """Append rows (JSON has no line break in it); bytes so far. Readers see them soon.
+
+        `LimitExceeded` when the result is larger than it may be.
+        """
+        write = self._file.write
+        size, limit = self._size, self._limit
+        for row in rows:
+            size += len(row) + 1
+            if size > limit:
+                raise LimitExceeded(
+                    f"The result has more than {limit} bytes (Query__MaxResultBytes). "
+                    "Ask for fewer rows or columns, or page through a plain scan."
+                )
+            write(row + b"\n")
+        self._size = size
+        return size
+
+    def finish(self, error: TwinframeError | None = None) -> None:
+        """Say that no more rows come: the result ends here, or with `error`."""
+        if error is None:
+            self._file.write(_END)
+        else:
+            self._file.write(_ERROR + orjson.dumps([error.code, error.message]) + b"\n")
+
+    def __enter__(self) -> Self:
+        """The writer itself."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Write what waits, and let readers know that nothing more comes."""
+        self._file.close()
+
+
+class ResultSpool:
+    """The results of one directory, which processes share. Safe between threads.
+
+    What was not used for the lifetime goes, and what was not used longest when there is too much.
+    """
+
+    def __init__(self, directory: Path | None, limits: SpoolLimits) -> None:
+        """Without a directory: one of this user's own among the system's temporary files."""
+        self.limits = limits
+        self._directory = directory
+        self._lock = threading.Lock()
+        self._next_tidy = 0.0
+
+    def open_writer(self) -> SpoolWriter:
+        """A new, empty result. `StorageError` when the directory cannot be written."""
+        try:
+            directory = self._make_directory()
+            self.tidy(self.limits.result)
+            return SpoolWriter(directory / f"{secrets.token_hex(16)}{_SUFFIX}", self.limits.result)
+        except OSError as error:
+            raise StorageError(
+                f"The result cannot be kept for its next page: {error.strerror}."
+            ) from error
+
+    def read(self, name: str, offset: int, count: int) -> SpooledPage | None:
+        """The next `count` rows from `offset`; None while they are still being written.
+
+        `InvalidContinuationToken` when the result is gone. Where the rows end with the error that
+        ended the query, that error.
+        """
+        if not _NAME.fullmatch(name):
+            raise _build_gone()
+        self._tidy_now_and_then()
+        path = (self._directory or find_temporary()) / f"{name}{_SUFFIX}"
+        try:
+            os.utime(path)
+            with path.open("rb") as file:
+                unfinished = _is_locked(file)  # asked before reading: what is missing then is lost
+                file.seek(offset)
+                lines = list(islice(file, count + 1))
+        except OSError as error:
+            raise _build_gone() from error
+        return _build_page(lines, offset, count, unfinished=unfinished)
+
+    def tidy(self, room: int = 0) -> None:
+        """Delete what has expired, and the longest unused until `room` bytes more fit."""
+        found = []
+        oldest = time.time() - self.limits.lifetime
+        for entry in os.scandir(self._make_directory()):
+            try:
+                if entry.name.endswith(_SUFFIX):
+                    state = entry.stat()
+                    found.append((state.st_mtime, state.st_size, entry.path))
+            except FileNotFoundError:  # another process tidied
+                continue
+        found.sort()
+        size = sum(each for _, each, _ in found)
+        for used, each, path in found:
+            if used > oldest and size + room <= self.limits.total:
+                break
+            Path(path).unlink(missing_ok=True)
+            size -= each
+
+    def _tidy_now_and_then(self) -> None:
+        with self._lock:
+            if time.monotonic() < self._next_tidy:
+                return
+            self._next_tidy = time.monotonic() + self.limits.lifetime / _TIDIES_A_LIFETIME
+        self.tidy()
+
+    def _make_directory(self) -> Path:
+        if self._directory is None:
+            return find_temporary()
+        self._directory.mkdir(mode=0o700, exist_ok=True)
+        return self._directory
+
+
+def find_temporary() -> Path:
+    """This user's directory of results among the temporary files, made when it is missing."""
+    path = Path(tempfile.gettempdir()) / f"twinframe-results-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    state = path.lstat()
+    # SEC: everybody can make a directory of this name there.
+    if state.st_uid != os.getuid() or state.st_mode & 0o77 or path.is_symlink():
+        raise StorageError(f"{path} is not a directory of this user alone.")
+    return path
+
+
+def _is_locked(file: BinaryIO) -> bool:
+    """Whether a writer is still at work."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return False
+
+
+def _build_page(
+    lines: list[bytes], offset: int, count: int, *, unfinished: bool
+) -> SpooledPage | None:
+    whole = [line for line in lines if line.endswith(b"\n")]  # the last may be half written
+    rows = [line for line in whole[:count] if line[0] not in _NO_ROW]
+    if len(whole) == len(rows):
+        if unfinished:
+            return None
+        raise _build_gone()
+    behind = whole[len(rows)]
+    following: int | None = None
+    if behind != _END:
+        if not rows:
+            raise _parse_error(behind)
+        following = offset + sum(map(len, rows))
+    return SpooledPage(tuple(row[:-1] for row in rows), following)
+
+
+def _parse_error(line: bytes) -> TwinframeError:
+    code, message = orjson.loads(line[1:])
+    for known in _KEPT_ERRORS:
+        if known.code == code:
+            return known(message)
+    return InvalidContinuationToken(
+        f"The result has no further rows, for its query failed ({code}). Run it again. {message}"
+    )
+
+
+def _build_gone() -> InvalidContinuationToken:
+    return InvalidContinuationToken(
+        "The result that the continuation token belongs to is no longer kept. Run the query again."
+    )
