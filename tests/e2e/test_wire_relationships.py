@@ -156,7 +156,7 @@ def test_a_patch_changes_properties_and_always_the_etag_but_never_the_twins(wire
 
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
 def test_a_missing_relationship_is_not_found(wire: Wire, method: str) -> None:
-    body = [] if method == "PATCH" else None
+    body: Json = [] if method == "PATCH" else None
     answer = wire.call(method, edge_path("rel1", "missing"), body)
     check_refusal(answer, 404, "RelationshipNotFound")
     assert answer[2]["error"]["message"] == "Relationship missing not found on twin rel1."
@@ -259,7 +259,9 @@ def test_a_target_is_of_the_named_model_in_any_version_or_of_an_heir(
 ) -> None:
     stem = "dtmi:com:wire:targets:"
     if wire.call("GET", f"/models/{stem}Source;1?{VERSION}")[0] == 404:
-        bodies = [{"@id": f"{stem}Target;{version}", "contents": []} for version in (1, 2, 3)]
+        bodies: list[Json] = [
+            {"@id": f"{stem}Target;{version}", "contents": []} for version in (1, 2, 3)
+        ]
         bodies.append({"@id": f"{stem}Heir;1", "extends": f"{stem}Target;2"})
         relation = {"@type": "Relationship", "name": "to", "target": f"{stem}Target;2"}
         bodies.append({"@id": f"{stem}Source;1", "contents": [relation]})
