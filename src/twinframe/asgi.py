@@ -1,5 +1,20 @@
-"""The ASGI application for any server: `python -m uvicorn twinframe.asgi:app`. It holds no code."""
+"""The ASGI application for any server: `python -m uvicorn twinframe.asgi:app`. No logic of its own.
+
+What is wrong with the settings ends the process with one line and exit code 3, which uvicorn and
+gunicorn give themselves for a start-up that failed (gunicorn would start other workers anew).
+"""
+
+from __future__ import annotations
+
+import sys
 
 from twinframe.app import create_app
+from twinframe.errors import ConfigurationError
 
-app = create_app()
+START_FAILED = 3
+
+try:
+    app = create_app()
+except ConfigurationError as error:
+    sys.stderr.write(f"twinframe: {error.message}\n")
+    raise SystemExit(START_FAILED) from None

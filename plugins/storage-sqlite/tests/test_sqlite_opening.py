@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -200,3 +203,37 @@ def test_a_marker_that_cannot_be_read_is_told(filled: Path) -> None:
 def test_an_empty_directory_setting_is_no_place() -> None:
     with pytest.raises(ValidationError, match="at least 1 character"):
         SqliteSettings(directory="")
+
+
+_OPEN_UNPRIVILEGED = """
+import os, sys
+from twinframe.errors import ConfigurationError
+from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.store import SqliteGraphStore
+if os.getuid() == 0:
+    os.setresuid(65534, 65534, 65534)
+try:
+    SqliteGraphStore(SqliteSettings(directory=sys.argv[1]), "graph").open()
+except ConfigurationError as error:
+    print(error.message)
+"""
+
+
+def test_a_database_that_may_only_be_read_is_refused() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # below a directory that anyone may enter
+        place = Path(folder)
+        store = build_store(place)
+        store.open()
+        store.close()
+        files = build_files(folder, "graph")
+        place.chmod(0o777)
+        files.database.chmod(0o444)
+        for lock in (files.turn, files.queue):
+            lock.chmod(0o666)
+        files.marker.chmod(0o644)
+        ended = subprocess.run(
+            [sys.executable, "-c", _OPEN_UNPRIVILEGED, folder], capture_output=True, text=True
+        )
+    assert ended.stdout == (
+        f"{files.database} cannot be opened for writing: give this user the right to it.\n"
+    ), ended.stderr

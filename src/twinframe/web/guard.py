@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import logging
 import secrets
+import sys
 from time import perf_counter, time
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from twinframe.errors import TwinframeError
 from twinframe.settings import ServerSettings
 from twinframe.web.access_log import AccessEntry, AccessLog
 from twinframe.web.errors import BadRequestTarget, ErrorAnswer, build_answer
-from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Send
+from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Message, Receive, Scope, Send
 from twinframe.web.paths import TargetParser, check_query
 
 logger = logging.getLogger("twinframe.web")
@@ -91,8 +92,15 @@ class Guard:
         if scope["type"] == "lifespan":
             if self._access_log is not None:
                 self._access_log.start()
+
+            async def send_plainly(message: Message) -> None:
+                error = sys.exc_info()[1]
+                if isinstance(error, TwinframeError):  # one line says it, not Falcon's traceback
+                    message["message"] = error.message
+                await send(message)
+
             try:
-                await self._app(scope, receive, send)
+                await self._app(scope, receive, send_plainly)
             finally:
                 if self._access_log is not None:
                     self._access_log.stop()

@@ -53,6 +53,7 @@ def open_graph(files: GraphFiles, settings: SqliteSettings) -> apsw.Connection:
     try:
         connection = open_writer(path, settings, create=True)
         try:
+            _verify_writable(connection)
             _verify_owner(connection)
             _enter_wal(connection)
             apply_migrations(connection, load_migrations())
@@ -73,6 +74,14 @@ def _holds_bytes(files: GraphFiles) -> bool:
         return files.database.stat().st_size > 0
     except FileNotFoundError:
         return False
+
+
+def _verify_writable(connection: apsw.Connection) -> None:
+    # NOTE: SQLite opens a file it may not write for reading instead, and says so at a write only.
+    if connection.readonly("main"):
+        raise ConfigurationError(
+            f"{connection.filename} cannot be opened for writing: give this user the right to it."
+        )
 
 
 def _verify_owner(connection: apsw.Connection) -> None:
