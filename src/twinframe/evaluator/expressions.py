@@ -36,7 +36,7 @@ from twinframe.cypher.algebra import (
 from twinframe.evaluator.calls import compile_call
 from twinframe.evaluator.failures import build_type_error
 from twinframe.evaluator.labels import compile_labels
-from twinframe.evaluator.logic import compile_binary, compile_unary
+from twinframe.evaluator.logic import check_truth, compile_binary, compile_unary
 from twinframe.evaluator.members import has_member, read_member, read_slice, read_subscript
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.evaluator.scope import Scope
@@ -257,7 +257,7 @@ def _compile_comprehension(expression: ListComprehension, scope: Scope) -> Evalu
         for item in items:
             run.budget.tick()
             extended = (*row, item)
-            if keeps(extended, run) is True:
+            if check_truth(keeps(extended, run), "WHERE"):
                 kept.append(project(extended, run))
         run.budget.check_members(kept)
         return kept
@@ -269,38 +269,40 @@ def _compile_quantifier(expression: Quantifier, scope: Scope) -> Evaluate:
     elements = _compile_elements(expression.source, scope, f"{expression.kind.value}()")
     predicate = compile_expression(expression.predicate, scope.extend(expression.variable))
     decide = _QUANTIFIERS[expression.kind]
+    place = f"{expression.kind.value}()"
 
     def evaluate(row: Row, run: Run) -> Value:
         items = elements(row, run)
         if items is None:
             return None
-        answers: list[Value] = []
+        answers: list[bool | None] = []
         for item in items:
             run.budget.tick()
-            answers.append(predicate((*row, item), run))
+            # NOTE: checked one by one, for 1 is in Python what true is.
+            answers.append(check_truth(predicate((*row, item), run), place))
         return decide(answers)
 
     return evaluate
 
 
-def _decide_all(answers: list[Value]) -> bool | None:
+def _decide_all(answers: list[bool | None]) -> bool | None:
     if False in answers:
         return False
     return None if None in answers else True
 
 
-def _decide_any(answers: list[Value]) -> bool | None:
+def _decide_any(answers: list[bool | None]) -> bool | None:
     if True in answers:
         return True
     return None if None in answers else False
 
 
-def _decide_none(answers: list[Value]) -> bool | None:
+def _decide_none(answers: list[bool | None]) -> bool | None:
     found = _decide_any(answers)
     return None if found is None else not found
 
 
-def _decide_single(answers: list[Value]) -> bool | None:
+def _decide_single(answers: list[bool | None]) -> bool | None:
     certain = answers.count(True)
     if certain > 1:
         return False

@@ -175,6 +175,21 @@ def test_quantifiers_know_what_nulls_hide(
         assert value_of(quantifier) is expected[kind.value]
 
 
+@pytest.mark.parametrize("value", [1, 0, "true", [True]])
+@pytest.mark.parametrize(
+    "build",
+    [
+        *(lambda item, kind=kind: Quantifier(kind, "x", lit([item]), var("x"))
+          for kind in QuantifierKind),
+        lambda item: ListComprehension("x", lit([item]), var("x"), None),
+    ],
+)  # fmt: skip
+def test_only_a_boolean_decides_about_an_element(build: Any, value: Any) -> None:
+    with pytest.raises(QueryInvalid, match="takes a Boolean") as caught:
+        value_of(build(value))
+    assert (caught.value.kind, caught.value.detail) == ("TypeError", "InvalidArgumentType")
+
+
 def test_inner_variables_hide_outer_ones_and_end_with_the_expression() -> None:
     inner = ListComprehension("x", lit([1, 2]), None, op(var("x"), "+", var("y")))
     outer = ListComprehension("y", lit([10, 20]), None, inner)
