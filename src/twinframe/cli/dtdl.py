@@ -169,13 +169,14 @@ def tree(files: tuple[str, ...], bases: tuple[str, ...], *, as_json: bool) -> No
 @dtdl.command()
 @click.argument("old")
 @click.argument("new")
+@_BASE
 @json_option
-def diff(old: str, new: str, *, as_json: bool) -> None:
+def diff(old: str, new: str, bases: tuple[str, ...], *, as_json: bool) -> None:
     """Say what changed from OLD to NEW, and what of it breaks existing twins.
 
     Both are files, folders or globs. Exit code 1 when something breaks.
     """
-    changes = compare_models(_parse((old,), ()), _parse((new,), ()))
+    changes = compare_models(_parse((old,), bases), _parse((new,), bases))
     if as_json:
         write_json(
             [

@@ -27,11 +27,15 @@ class ModelText:
     text: str
 
     def index_models(self) -> dict[str, object]:
-        """Return its models by DTMI, of those that have one; none where it is no JSON."""
+        """Return its models by DTMI, of those that have one, unchecked.
+
+        Raises `ModelParsingFailed` where it is no JSON.
+        """
         try:
             value = orjson.loads(self.text)
-        except orjson.JSONDecodeError:
-            return {}
+        except orjson.JSONDecodeError as error:
+            finding = _build_syntax_finding(self, 0, error)
+            raise ModelParsingFailed(finding.message, details=(finding,)) from error
         found: dict[str, object] = {}
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, dict) and isinstance(item.get("@id"), str):

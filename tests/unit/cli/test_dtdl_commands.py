@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from twinframe.cli import main
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -95,6 +98,24 @@ def test_bases_are_read_where_they_are_referred_to_and_not_checked() -> None:
     alone = run("validate", "heir.json")
     assert (alone.exit_code, "unresolvedReference" in alone.stdout) == (1, True)
     assert run("validate", "heir.json", "--base", "base.json").exit_code == 0
+
+
+def test_a_base_that_is_no_json_is_told() -> None:
+    write("heir.json", model("Heir;1", extends="dtmi:com:example:Base;1"))
+    Path("base.json").write_text("{]", encoding="utf-8")
+    result = run("validate", "heir.json", "--base", "base.json")
+    assert result.exit_code == 1
+    assert "base.json, line 1" in result.stderr
+
+
+def test_the_pre_commit_hook_runs_a_command_that_exists() -> None:
+    text = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    (entry,) = re.findall(r"^  entry: twinframe (.+)$", text, re.MULTILINE)
+    (files,) = re.findall(r"^  files: (.+)$", text, re.MULTILINE)
+    write("models/a.json", model("A;1"))
+    assert re.search(files, "models/a.json")
+    result = CliRunner().invoke(main, [*entry.split(), "--base", "models", "models/a.json"])
+    assert (result.exit_code, result.stderr) == (0, "1 interface valid, in 1 file\n")
 
 
 def test_limits_versions_and_unknown_contexts_are_choices() -> None:
