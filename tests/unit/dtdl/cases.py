@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tests.unit.dtdl.case_elements import list_wrong_elements
 from twinframe.dtdl import (
     SPECIFICATION,
     ArraySchema,
@@ -51,7 +52,8 @@ Case = Mapping[str, Any]
 class Verdict:
     """What became of one case: `agrees` on validity, and whether the same error was named.
 
-    `named` is None where the case names no error. `instances` are disagreements on values.
+    `named` is None where the case names no error. `instances` are disagreements on values,
+    `elements` on the object model, None where the case expects none.
     """
 
     case: str
@@ -60,6 +62,7 @@ class Verdict:
     named: bool | None = None
     findings: tuple[str, ...] = ()
     instances: tuple[str, ...] = ()
+    elements: tuple[str, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -72,6 +75,8 @@ class Tally:
     nameable: Counter[int] = field(default_factory=Counter)
     failures: list[Verdict] = field(default_factory=list)
     passed: set[str] = field(default_factory=set)
+    built: Counter[int] = field(default_factory=Counter)
+    misbuilt: list[Verdict] = field(default_factory=list)
 
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
@@ -81,6 +86,10 @@ class Tally:
         if verdict.named is not None:
             self.nameable[verdict.version] += 1
             self.named[verdict.version] += verdict.named
+        if verdict.elements is not None:
+            self.built[verdict.version] += 1
+            if verdict.elements:
+                self.misbuilt.append(verdict)
         if passed:
             self.passed.add(verdict.case)
         else:
@@ -164,6 +173,7 @@ def _decide(case: Case) -> Verdict:
         agrees=bool(case["valid"]),
         named=False if _expected_errors(case) else None,
         instances=tuple(_list_wrong_instances(case, models)),
+        elements=tuple(list_wrong_elements(case, models)) if _expects_elements(case) else None,
     )
 
 
@@ -186,6 +196,10 @@ def _expected_errors(case: Case) -> list[Mapping[str, Any]]:
         return []
     errors: list[Mapping[str, Any]] = (case.get("expect") or {}).get("parsingErrors", [])
     return errors
+
+
+def _expects_elements(case: Case) -> bool:
+    return bool(case["valid"] and (case.get("expect") or {}).get("elements"))
 
 
 def _names_error(case: Case, findings: Sequence[ModelFinding]) -> bool | None:
@@ -290,7 +304,12 @@ def _print_shares(tally: Tally) -> None:
             text += (
                 f"; {named}/{nameable} errors named by rule and element ({named / nameable:.2%})"
             )
+        if built := tally.built[version]:
+            wrong = sum(verdict.version == version for verdict in tally.misbuilt)
+            text += f"; {built - wrong}/{built} object models as expected"
         print(text)
+    for verdict in tally.misbuilt:
+        print(f"differs {verdict.case}: {' | '.join((verdict.elements or ())[:2])}")
 
 
 if __name__ == "__main__":

@@ -45,3 +45,7 @@ def test_nearly_all_cases_are_right_on_valid(tally: Tally) -> None:
 def test_our_findings_name_the_rule_and_the_element_the_case_names(tally: Tally) -> None:
     shares = {v: tally.named[v] / tally.nameable[v] for v in VERSIONS if tally.total[v]}
     assert {v: share for v, share in shares.items() if share < 0.9} == {}
+
+
+def test_the_object_model_holds_what_the_cases_expect(tally: Tally) -> None:
+    assert {verdict.case: verdict.elements for verdict in tally.misbuilt} == {}
