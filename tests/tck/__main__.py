@@ -42,8 +42,9 @@ def main() -> int:
                 print(f"{finding.standing.value}: {finding.scenario.name}")
             if bad or (options.verbose and finding.outcome.reason):
                 print(f"    {finding.outcome.reason}")
-    for name in known.find_strangers(frozenset(one.name for one in every)):
-        print(f"NOTE: no scenario is called: {name}")
+    strangers = known.find_strangers(frozenset(one.name for one in every))
+    if strangers:
+        print(f"NOTE: {len(strangers)} listed scenarios are not in {features}")
     if options.declined:
         for reason, count in report.declined.most_common():
             print(f"  {count:5} declined by the store's engine: {reason}")

@@ -14,10 +14,10 @@ import orjson
 from tests.tck.comparison import build_row_key
 from tests.tck.engines import Answer, Engine
 from tests.tck.graph import NotStorable
-from tests.tck.scenarios import Scenario, Step, read_named_graph
+from tests.tck.scenarios import NotUnderstood, Scenario, Step, read_named_graph
 from tests.tck.values import Expected, parse_value
 from tests.tck.writing import Clause, find_procedure_call, find_writing_clause
-from twinframe.errors import QueryInvalid, TwinframeError
+from twinframe.errors import TwinframeError
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
 
@@ -63,7 +63,7 @@ class _Course:
 
 
 def judge(scenario: Scenario, engine: Engine, features: Path) -> Outcome:
-    """Run the scenario on an emptied graph. Errors of this kit's own making are raised."""
+    """Run the scenario on an emptied graph; what this runner cannot judge has failed."""
     engine.graph.clear()
     course = _Course(engine, features)
     try:
@@ -73,10 +73,10 @@ def judge(scenario: Scenario, engine: Engine, features: Path) -> Outcome:
                 return Outcome(Verdict.REFUSED, course.refused)
     except _Failed as failure:
         return Outcome(Verdict.FAILED, str(failure), course.answer)
-    except NotStorable as error:
-        return Outcome(Verdict.FAILED, f"set-up: {error}")
+    except NotUnderstood as error:
+        return Outcome(Verdict.FAILED, f"this runner cannot judge it: {error}", course.answer)
     if course.answer is None:
-        raise ValueError(f"{scenario.name} runs no query")
+        return Outcome(Verdict.FAILED, "this runner cannot judge it: it runs no query")
     return Outcome(Verdict.PASSED, answer=course.answer)
 
 
@@ -88,8 +88,8 @@ def _take_step(course: _Course, step: Step) -> None:
             return
     statement = read_named_graph(step.text, course.features)
     if statement is None:
-        raise ValueError(f"A step that is not understood: {step.text}")
-    course.engine.graph.execute(statement, {})
+        raise NotUnderstood(f"a step that is not understood: {step.text}")
+    _execute(course, statement)
 
 
 # --- given ---------------------------------------------------------------------------------------
@@ -100,10 +100,18 @@ def _ignore(course: _Course, step: Step) -> None:
 
 
 def _execute_setup(course: _Course, step: Step) -> None:
+    _execute(course, step.document or "")
+
+
+def _execute(course: _Course, statement: str) -> None:
     try:
-        course.engine.graph.execute(step.document or "", course.parameters)
-    except QueryInvalid as error:
+        course.engine.graph.execute(statement, course.parameters)
+    except NotStorable as error:
+        raise _Failed(f"set-up: {error}") from error
+    except TwinframeError as error:
         raise _Failed(f"set-up: {error.message}") from error
+    except Exception as error:  # a crash of one set-up must not end the run
+        raise _Failed(f"set-up crashed: {type(error).__name__}: {error}") from error
 
 
 def _read_parameters(course: _Course, step: Step) -> None:
@@ -170,7 +178,7 @@ def _check_refusal(answer: Answer, clause: Clause, detail: str) -> None:
 def _check_error(course: _Course, step: Step) -> None:
     found = _ERROR.fullmatch(step.text)
     if found is None:
-        raise ValueError(f"An expected error that is not understood: {step.text}")
+        raise NotUnderstood(f"an expected error that is not understood: {step.text}")
     kind, phase, detail = found.groups()
     answer = _read_answer(course)
     error = answer.error
@@ -190,7 +198,7 @@ def _check_empty(course: _Course, step: Step) -> None:
 def _check_result(course: _Course, step: Step) -> None:
     found = _RESULT.fullmatch(step.text)
     if found is None:
-        raise ValueError(f"An expected result that is not understood: {step.text}")
+        raise NotUnderstood(f"an expected result that is not understood: {step.text}")
     any_order = bool(found["lists"] or found["bare"])
     answer = _read_rows(course)
     columns, *cells = step.table
@@ -229,7 +237,7 @@ def _build_text_key(text: bytes) -> Hashable:
 
 def _read_answer(course: _Course) -> Answer:
     if course.answer is None:
-        raise ValueError("A scenario expects a result before it runs a query.")
+        raise NotUnderstood("it expects a result before it runs a query")
     return course.answer
 
 

@@ -19,6 +19,10 @@ _SHARED = "conformance/tck/features"
 _NAMED_GRAPH = re.compile(r"the (?P<name>\S+) graph")
 
 
+class NotUnderstood(ValueError):
+    """Something in a scenario that this runner does not know."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step: its text without the keyword, and its doc string or its table, if any."""
@@ -97,4 +101,4 @@ def read_named_graph(step: str, features: Path) -> str | None:
     for place in places:
         if (place / script).exists():
             return (place / script).read_text(encoding="utf-8")
-    raise FileNotFoundError(f"{script} is in none of {', '.join(map(str, places))}")
+    raise NotUnderstood(f"the graph {script} is in none of {', '.join(map(str, places))}")

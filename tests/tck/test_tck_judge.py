@@ -232,10 +232,15 @@ def test_a_failure_listed_for_another_engine_is_not_known() -> None:
     assert KnownFailures([failure], "sqlite").find_reason("one") == "why"
 
 
-def test_a_step_that_is_not_understood_ends_the_run(engine: Engine, tmp_path: Path) -> None:
-    scenario = read_one(tmp_path, "RETURN 1", "something else should be")
-    with pytest.raises(ValueError, match="not understood"):
-        judge(scenario, engine, tmp_path)
+@pytest.mark.parametrize(
+    "then", ["something else should be", "the result should be, in any order:\n| n |\n| nul |"]
+)
+def test_what_the_runner_does_not_understand_fails(
+    engine: Engine, tmp_path: Path, then: str
+) -> None:
+    outcome = judge(read_one(tmp_path, "RETURN 1 AS n", then), engine, tmp_path)
+    assert outcome.verdict is Verdict.FAILED
+    assert outcome.reason.startswith("this runner cannot judge it")
 
 
 def test_an_engine_that_loses_a_row_makes_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from tests.tck.scenarios import NotUnderstood
+
 T = TypeVar("T")
 
 
@@ -60,7 +62,7 @@ _BLANK = re.compile(r"\s*")
 
 
 def parse_value(text: str) -> Expected:
-    """The value that a cell writes; `ValueError` names the place of what is not understood."""
+    """The value that a cell writes; `NotUnderstood` names the place of what is not understood."""
     reader = _Reader(text)
     value = reader.parse()
     if reader.at != len(text):
@@ -186,5 +188,5 @@ class _Reader:
         found = _BLANK.match(self.text, self.at)
         self.at = found.end() if found is not None else self.at
 
-    def refuse(self, expected: str) -> ValueError:
-        return ValueError(f"{self.text!r}: expected {expected} at character {self.at}")
+    def refuse(self, expected: str) -> NotUnderstood:
+        return NotUnderstood(f"{self.text!r}: expected {expected} at character {self.at}")
