@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from twinframe.dtdl.findings import render_nearest, render_value
-from twinframe.dtdl.interfaces import Interface, Property, Relationship
+from twinframe.dtdl.interfaces import Interface, Property, Relationship, Telemetry
 from twinframe.dtdl.scalars import Test
 from twinframe.dtdl.values import Mismatch, compile_test, list_mismatches, render_type
 from twinframe.errors import ErrorDetail, ValidationFailed
@@ -27,19 +27,20 @@ def _detail(message: str) -> ErrorDetail:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PropertySet:
-    """Compiled properties of one owner: a twin, one of its components, or a relationship.
+    """Compiled properties (or telemetries) of one owner: a twin, a component, a relationship.
 
     `owner` is what error texts call it; `others` are contents that are no property, name to kind;
     `ignored` are `$`-names that may stand beside the properties; `required`: fields that the
-    Requirement extension names must be there.
+    Requirement extension names must be there; `noun` is what they are.
     """
 
     owner: str
-    properties: Mapping[str, Property]
+    properties: Mapping[str, Property | Telemetry]
     tests: Mapping[str, Test]
     others: Mapping[str, str]
     ignored: frozenset[str]
     required: bool = False
+    noun: str = "property"
 
     def validate_all(self, values: Mapping[str, object]) -> list[ErrorDetail]:
         """Return every violation among `values`."""
@@ -68,7 +69,7 @@ class PropertySet:
         """Return the violation of using `name` as a property."""
         kind = self.others.get(name)
         if kind is not None:
-            return _detail(f"{name} is not a property - it is a {kind}.")
+            return _detail(f"{name} is not a {self.noun} - it is a {kind}.")
         if name.startswith("$"):
             allowed = ", ".join(sorted(self.ignored)) or "none"
             return _detail(
@@ -113,7 +114,23 @@ def _compile_properties(
     )
 
 
-def _compile_tests(properties: Mapping[str, Property], *, required: bool) -> dict[str, Test]:
+def _compile_telemetries(owner: str, interface: Interface, *, required: bool) -> PropertySet:
+    contents = interface.contents.values()
+    others = {c.name: type(c).__name__ for c in contents if not isinstance(c, Telemetry)}
+    return PropertySet(
+        owner,
+        interface.telemetries,
+        _compile_tests(interface.telemetries, required=required),
+        others,
+        frozenset(),
+        required,
+        "telemetry",
+    )
+
+
+def _compile_tests(
+    properties: Mapping[str, Property] | Mapping[str, Telemetry], *, required: bool
+) -> dict[str, Test]:
     return {name: compile_test(prop.schema, required=required) for name, prop in properties.items()}
 
 
@@ -141,6 +158,7 @@ class TwinValidator:
     root: PropertySet
     components: Mapping[str, PropertySet]
     relationships: Mapping[str, PropertySet]
+    telemetries: Mapping[str | None, PropertySet]
 
     def validate_twin(self, document: Mapping[str, object]) -> list[ErrorDetail]:
         """Validate a whole twin: all properties optional, all components present as objects.
@@ -197,14 +215,17 @@ class TwinValidator:
         return part.validate_all(properties)
 
     def validate_telemetry(
-        self, payload: object, component: str | None = None
+        self, payload: object, component: str | None = None, *, strict: bool = False
     ) -> list[ErrorDetail]:
-        """Accept any JSON object, as the vendor's service does; the model is not consulted."""
+        """Accept any JSON object, as the vendor's service does; the model is not consulted.
+
+        With `strict` every member must be a telemetry of the model, with a value of its schema.
+        """
         if component is not None and component not in self.components:
             near = render_nearest(component, self.components)
             return [_detail(f"{component} is not a component of {self.interface.id}.{near}")]
         if isinstance(payload, Mapping):
-            return []
+            return self.telemetries[component].validate_all(payload) if strict else []
         return [_detail(f"Telemetry must be a JSON object; it is {render_value(payload)}.")]
 
     def _validate_part(self, name: str, value: object) -> list[ErrorDetail]:
@@ -236,17 +257,22 @@ def compile_validator(
     An interface is immutable under its DTMI, so that the result can be kept as long as it.
     Whatever `lookup` raises for an unknown DTMI passes through.
     """
+    parts = {name: lookup(c.schema) for name, c in interface.components.items()}
+    emitters: dict[str | None, tuple[str, Interface]] = {None: (_TWIN, interface)}
+    emitters |= {name: (name, part) for name, part in parts.items()}
     return TwinValidator(
         interface,
         _compile_properties(_TWIN, interface, _ROOT_NAMES, required=required),
         {
-            name: _compile_properties(
-                name, lookup(component.schema), _PART_NAMES, required=required
-            )
-            for name, component in interface.components.items()
+            name: _compile_properties(name, part, _PART_NAMES, required=required)
+            for name, part in parts.items()
         },
         {
             name: _compile_relationship(r, required=required)
             for name, r in interface.relationships.items()
+        },
+        {
+            name: _compile_telemetries(owner, emitter, required=required)
+            for name, (owner, emitter) in emitters.items()
         },
     )

@@ -136,6 +136,19 @@ def test_any_object_is_telemetry(room: TwinValidator) -> None:
     assert len(room.validate_telemetry({}, component="sensr")) == 1
 
 
+def test_telemetry_is_checked_where_it_is_asked_for(room: TwinValidator) -> None:
+    assert room.validate_telemetry({"noise": 41.5}, strict=True) == []
+    (wrong,) = texts(room.validate_telemetry({"noise": "loud"}, strict=True))
+    assert (
+        wrong == 'Expected value of type double for noise on Twin. "loud" is not a finite number.'
+    )
+    (near,) = texts(room.validate_telemetry({"nois": 1}, strict=True))
+    assert near.endswith("Did you mean 'noise'?")
+    (kind,) = texts(room.validate_telemetry({"area": 1}, strict=True))
+    assert kind == "area is not a telemetry - it is a Property."
+    assert len(room.validate_telemetry({"noise": 1}, component="sensor", strict=True)) == 1
+
+
 def test_a_document_of_nothing_but_errors_is_bounded(room: TwinValidator) -> None:
     document: dict[str, object] = {f"unknown{n}": n for n in range(5000)}
     assert len(room.validate_twin(document)) == 100
