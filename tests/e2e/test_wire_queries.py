@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -171,6 +172,25 @@ def test_documents_are_those_of_get_bare_under_a_star_and_named_otherwise(wire: 
     assert run(wire, join) == rows
     match = "SELECT A, B, R FROM DIGITALTWINS MATCH (A)-[R:has]->(B) WHERE A.$dtId = 'qroom0'"
     assert run(wire, match) == rows
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["68", "68.0", "68.25", "-0.5", "1e300", "5e-324", "0.1", "123456789.12345679", "1e22"],
+)
+def test_numbers_come_back_as_they_were_from_the_store_and_from_queries(
+    wire: Wire, number: str
+) -> None:
+    body = f'{{"$metadata":{{"$model":"{ROOM}"}},"Climate":{{}},"Temperature":{number}}}'
+    twin = must(wire.call("PUT", twin_path("qnumber"), body.encode()))
+    given = json.loads(number)
+    assert twin["Temperature"] == given
+    assert type(twin["Temperature"]) is type(given)
+    where = f"FROM DIGITALTWINS T WHERE T.$dtId = 'qnumber' AND T.Temperature = {number}"
+    assert run(wire, f"SELECT * {where}") == [twin]
+    (row,) = run(wire, f"SELECT T.Temperature, T {where}")
+    assert row == {"Temperature": given, "T": twin}
+    assert type(row["Temperature"]) is type(given)
 
 
 def test_keywords_and_odd_keys_are_names_in_brackets_or_behind_a_dot(wire: Wire) -> None:
