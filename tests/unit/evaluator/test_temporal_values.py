@@ -156,6 +156,7 @@ def test_null_makes_null(expression: str) -> None:
         ("date().yaer", "Did you mean 'year'"),
         ("localtime().year", "The component of a LocalTime 'year' does not exist"),
         ("date.truncate('weeks', date())", "Did you mean 'week'"),
+        ("date.truncate('YEAR', date())", "Did you mean 'year'"),
         ("date.truncate('hour', date())", "'hour' does not exist"),
         ("localtime.truncate('month', localtime())", "'month' does not exist"),
         ("localdatetime.truncate('hour', date())", "a value with a time of day, not Date"),

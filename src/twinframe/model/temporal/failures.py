@@ -26,9 +26,10 @@ def build_overflow(message: str) -> QueryInvalid:
 def build_name_error(what: str, name: str, known: Iterable[str]) -> QueryInvalid:
     """`what` says what was looked for; the nearest of the `known` names is offered."""
     names, shown = sorted(known), shorten(name)
-    near = difflib.get_close_matches(shown, names, n=1)
+    by_letters = {one.casefold(): one for one in names}
+    near = difflib.get_close_matches(shown.casefold(), by_letters, n=1)
     if near:
-        hint = f"Did you mean {near[0]!r}?"
+        hint = f"Did you mean {by_letters[near[0]]!r}?"
     elif len(names) <= _MOST_NAMES:
         hint = f"Known: {', '.join(names)}."
     else:
