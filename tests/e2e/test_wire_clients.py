@@ -83,6 +83,22 @@ def test_content_types_come_with_charsets(
         must(answer, status)
 
 
+def test_empty_parameters_ask_for_nothing_and_blanks_around_a_header_are_not_its_value(
+    wire: Wire,
+) -> None:
+    put_room(wire, "empty")
+    put_room(wire, "empty2")
+    put_edge(wire, "empty", "e", "knows", "empty2")
+    put_edge(wire, "empty", "f", "has", "empty2")
+    path = f"{twin_path('empty', 'relationships')}&relationshipName=&continuationToken="
+    assert len(must(wire.call("GET", path))["value"]) == 2
+    query = {"query": "SELECT COUNT() FROM DIGITALTWINS WHERE $dtId = 'empty'"}
+    page = must(wire.call("POST", "/query?", {**query, "continuationToken": ""}))
+    assert page["value"] == [{"COUNT": 1}]
+    page = must(wire.call("GET", path, max_items_per_page=" 1 "))
+    assert len(page["value"]) == 1
+
+
 def test_head_is_get_without_its_body_and_options_names_the_methods(
     wire: Wire, wire_server: Server
 ) -> None:

@@ -81,6 +81,7 @@ def read_page_size(request: Request) -> int | None:
     text = request.get_header("max-items-per-page")
     if text is None:
         return None
+    text = text.strip(" \t")  # blanks around a field are not of its value (RFC 9110 §5.5)
     if text.isascii() and text.isdigit() and len(text) <= 10 and 0 < int(text) <= _MAX_INT32:
         return int(text)
     raise InvalidArgument(f"max-items-per-page must be a positive 32-bit integer, not {text!a}.")

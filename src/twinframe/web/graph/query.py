@@ -17,7 +17,7 @@ async def run_query(edge: Edge, request: Request, response: Response) -> None:
     if not isinstance(body, dict):
         raise InvalidArgument("Payload is invalid: the body must be an object with a query.")
     text = _read_text(body, "query")
-    token = _read_text(body, "continuationToken")
+    token = _read_text(body, "continuationToken") or None  # empty is none, as in listings
     if text is None and token is None:
         raise InvalidArgument("The body must hold a query or a continuationToken.")
     parameters = body.get("parameters") or {}

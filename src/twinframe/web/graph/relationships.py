@@ -64,7 +64,7 @@ async def list_relationships(
     edge: Edge, request: Request, response: Response, twin_id: str
 ) -> None:
     """GET: a page of outgoing relationships, of one `relationshipName` when it is given."""
-    name = request.get_param("relationshipName")
+    name = request.get_param("relationshipName") or None  # empty asks for nothing
     page = await edge.graph.relationships.list_relationships(
         twin_id, name, read_page_request(request)
     )
