@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from twinframe.app.installation import Installation, check_built
-from twinframe.errors import ConfigurationError, SettingsError, StorageError
+from twinframe.errors import (
+    ConfigurationError,
+    PluginError,
+    SettingsError,
+    StorageError,
+    TwinframeError,
+)
 from twinframe.settings import ServerSettings, Settings, TlsSettings
 
 LOOPBACK = ("127.", "localhost:", "[::1]:", "unix:")
@@ -73,6 +79,8 @@ def check_tls(tls: TlsSettings) -> None:
 def check_store(installation: Installation) -> None:
     """Open the store and close it. Raises `ConfigurationError` or `StorageError`.
 
+    Whatever else a plugin's store may raise there becomes a `PluginError`.
+
     NOTE: it is closed before any process forks: an open database must not cross a fork.
     """
     store = installation.build_store()
@@ -82,8 +90,14 @@ def check_store(installation: Installation) -> None:
             f"Storage__Provider={installation.settings.storage.provider} keeps its graph in one "
             f"process: {server.workers} workers would serve as many graphs. Set Server__Workers=1."
         )
-    store.open()
-    store.close()
+    try:
+        store.open()
+        store.close()
+    except TwinframeError:
+        raise
+    except Exception as error:  # noqa: BLE001  (code of somebody else, not yet serving)
+        owner = installation.load_storage().info.owner
+        raise PluginError(f"{owner} cannot open its store: {error!r}") from error
 
 
 def check_bind(server: ServerSettings) -> None:

@@ -140,8 +140,9 @@ class _StrictLoader(ExtensionManager[object]):
 def _load(manager: pluggy.PluginManager, seam: Seam, info: PluginInfo) -> Plugin:
     try:
         extensions = _StrictLoader(info).extensions
-    except AssertionError as error:  # NOTE: stevedore lets these through its failure callback
-        raise PluginError(f"{info.owner} cannot be imported: AssertionError: {error}") from error
+    except (AssertionError, SystemExit) as error:  # NOTE: stevedore hands these to no callback
+        reason = f"{type(error).__name__}: {error}"
+        raise PluginError(f"{info.owner} cannot be imported: {reason}") from error
     module: object = extensions[0].plugin
     if not isinstance(module, ModuleType):
         raise PluginError(f"{info.owner} must name a module of hooks, not {info.target!r}.")
@@ -178,7 +179,7 @@ def _render_doubled(seam: Seam, found: Sequence[PluginInfo]) -> str:
     owners = " and ".join(f"{info.distribution} {info.version}" for info in found)
     return (
         f"The {seam.noun} plugin {found[0].name!r} is brought by {owners}. "
-        f"Uninstall all but one: pip uninstall {found[-1].distribution}"
+        "Uninstall all but one of them (pip uninstall NAME)."
     )
 
 

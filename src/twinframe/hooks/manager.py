@@ -45,7 +45,7 @@ def register(manager: pluggy.PluginManager, plugin: ModuleType, owner: str) -> N
         if manager.parse_hookimpl_opts(plugin, name) is None:
             raise PluginError(f"{owner}: {name} is not marked with @twinframe.hookimpl.")
     try:
-        manager.register(plugin)
+        manager.register(plugin, name=owner)
         manager.check_pending()
     except pluggy.PluginValidationError as error:
         # NOTE: pluggy keeps half of what it refused; the manager is of no use after this.

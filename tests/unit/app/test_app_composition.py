@@ -27,6 +27,7 @@ from twinframe.settings import (
     TlsSettings,
 )
 from twinframe.settings.shape import KeyPath
+from twinframe.storage.memory import MemoryStore
 from twinframe_storage_sqlite.settings import SqliteSettings
 
 Message = MutableMapping[str, Any]
@@ -217,3 +218,13 @@ def test_a_socket_file_in_use_is_refused_and_one_left_behind_is_not(short_path: 
         assert "another program listens there" in refuse_socket(path)
     check_bind(bind)
     assert path.is_socket()
+
+
+def test_whatever_a_plugins_store_raises_names_the_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    def explode(_store: MemoryStore) -> None:
+        raise ValueError("boom")
+
+    monkeypatch.setattr(MemoryStore, "open", explode)
+    (problem,) = find_problems(build_installation(MEMORY))
+    assert problem.startswith("twinframe 0.")
+    assert problem.endswith("(twinframe.storage: memory) cannot open its store: ValueError('boom')")

@@ -122,6 +122,7 @@ def test_the_same_entry_of_two_distributions_is_doubled_too(install: Install) ->
         ("odd_syntax", "def (", "SyntaxError"),
         ("odd_assert", "assert False, 'not here'", "AssertionError: not here"),
         ("odd_error", "1 / 0", "ZeroDivisionError"),
+        ("odd_exit", "raise SystemExit(5)", "SystemExit: 5"),
     ],
 )
 def test_a_plugin_that_cannot_be_imported_stops_the_start(
@@ -187,7 +188,9 @@ def test_an_error_inside_a_hook_names_hook_and_plugin(install: Install) -> None:
         PROVIDER.replace("return Nobody()", "raise OSError('no disk')"),
         permission_provider="Odd = odd_raises",
     )
-    with pytest.raises(PluginError, match="twinframe_permission_provider of odd_raises failed"):
+    with pytest.raises(
+        PluginError, match=r"twinframe_permission_provider of twinframe-auth-odd 1\.0 .* failed"
+    ):
         build_provider("Odd")
 
 
