@@ -15,15 +15,18 @@ from twinframe.dtdl.schemas import PrimitiveSchema
 from twinframe.dtdl.values import list_mismatches
 
 
-def check_adjuncts(element: Element, graph: ElementGraph, findings: Findings) -> None:
-    """Report what the adjunct types of `element` demand of it alone and it does not meet."""
+def check_adjuncts(element: Element, builder: Builder, findings: Findings) -> None:
+    """Report what the adjunct types of `element` demand of it alone and it does not meet.
+
+    `builder` builds the schemas that values of adjunct properties must conform to.
+    """
     groups: dict[str, AdjunctRule] = {}
     names = {adjunct.name for adjunct in element.adjuncts}
     for adjunct in element.adjuncts:
         _check_place(element, adjunct, findings)
         _check_needs(element, adjunct, names, findings)
-        _check_schema(element, adjunct, graph, findings)
-        _check_values(element, adjunct, graph, findings)
+        _check_schema(element, adjunct, builder.graph, findings)
+        _check_values(element, adjunct, builder, findings)
         if adjunct.group is None:
             continue
         first = groups.setdefault(adjunct.group, adjunct)
@@ -106,7 +109,7 @@ def _check_schema(
 
 
 def _check_values(
-    element: Element, adjunct: AdjunctRule, graph: ElementGraph, findings: Findings
+    element: Element, adjunct: AdjunctRule, builder: Builder, findings: Findings
 ) -> None:
     for rule in adjunct.properties.values():
         if not rule.conforms:
@@ -114,7 +117,7 @@ def _check_values(
         value = element.literals.get(rule.name, element.others.get(rule.name, ...))
         if value is ... or element.one("schema") is None:
             continue
-        schema = Builder(graph).build_schema(element)
+        schema = builder.build_schema(element)
         if rule.kind is Kind.NUMERIC and schema == PrimitiveSchema("decimal"):
             # NOTE: a decimal value is a string, its bounds are JSON numbers.
             continue

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from twinframe.dtdl.adjuncts import check_adjuncts, check_siblings
+from twinframe.dtdl.build import Builder
 from twinframe.dtdl.chains import Depths, measure_depths, sum_below
 from twinframe.dtdl.families import check_families
 from twinframe.dtdl.findings import Findings, render_value
@@ -43,6 +44,7 @@ class Structure:
         self._check_chains(fresh, lambda e: e.context.rules.schema_chain, schema_roots)
         self._collect_contents(extends)
         families: dict[str, Element] = {}
+        builder = Builder(self.graph)
         for element in fresh:
             if element.cls == "Interface" and element.id not in extends.cyclic:
                 self._check_hierarchy(element)
@@ -51,7 +53,7 @@ class Structure:
             elif element.cls == "Property" and element.context.rules.array_free_properties:
                 self._check_array_free(element)
             if element.adjuncts:
-                check_adjuncts(element, self.graph, self.findings)
+                check_adjuncts(element, builder, self.findings)
                 for member in (element, element.parent):
                     if member is not None and not member.resolved:
                         families[member.id] = member
