@@ -12,7 +12,7 @@ from types import MappingProxyType
 from twinframe.dtdl.metamodel import AdjunctRule, Kind, PropertyRule, Vocabulary
 
 FROM_V3 = frozenset({3, 4})
-_SPELLED = PropertyRule("unit", Kind.ELEMENT, required=True)
+_UNIT = PropertyRule("unit", Kind.ELEMENT, required=True)
 
 
 def build_feature(name: str, version: int, *rules: AdjunctRule) -> Vocabulary:
@@ -69,7 +69,7 @@ def build_quantities(
         adjuncts[name] = AdjunctRule(
             name,
             on,
-            {"unit": replace(_SPELLED, terms=values, value_type=unit_type)},
+            {"unit": replace(_UNIT, terms=values, value_type=unit_type)},
             schemas=numeric,
             group="semantic type",
             versions=versions,
