@@ -95,7 +95,7 @@ def check_store(installation: Installation) -> None:
         store.close()
     except TwinframeError:
         raise
-    except Exception as error:  # noqa: BLE001  (code of somebody else, not yet serving)
+    except Exception as error:  # code of somebody else, before anything is served
         owner = installation.load_storage().info.owner
         raise PluginError(f"{owner} cannot open its store: {error!r}") from error
 
