@@ -228,7 +228,7 @@ def _parse_error(line: bytes) -> TwinframeError:
         if known.code == code:
             return known(message)
     return InvalidContinuationToken(
-        f"The result has no further rows, for its query failed ({code}). Run it again. {message}"
+        f"The result has no further rows: its query ended early ({code}). Run it again."
     )
 
 

@@ -33,7 +33,13 @@ class World:
         self._seconds = itertools.count()
         self.now = START
         engine = find_engine(store)
-        self.graph = Graph(InlineRunner(store), settings, engine=engine, clock=self.read_clock)
+        self.graph = Graph(
+            InlineRunner(store),
+            settings,
+            engine=engine,
+            clock=self.read_clock,
+            scratch=store.scratch,
+        )
 
     def read_clock(self) -> int:
         self.now = START + next(self._seconds) * 1_000_000_000
@@ -79,12 +85,12 @@ class World:
         return cast("dict[str, Any]", orjson.loads(body))
 
 
-def build_sqlite(place: Path) -> GraphStore:
+def build_sqlite(place: Path, **more: Any) -> GraphStore:
     """A SQLite store, imported by name: the core's tests may run without the plugin."""
     reason = "pip install twinframe-storage-sqlite to run the use cases over SQLite"
     pytest.importorskip("twinframe_storage_sqlite", reason=reason)
     plugin = import_module("twinframe_storage_sqlite.plugin")
-    settings = plugin.twinframe_settings()(directory=str(place))
+    settings = plugin.twinframe_settings()(directory=str(place), **more)
     return cast("GraphStore", plugin.twinframe_graph_store(settings, "graph"))
 
 
@@ -100,6 +106,7 @@ def find_engine(store: GraphStore) -> QueryEngine | None:
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore]:
     """An open, empty store, sound at the end."""
     store = MemoryStore() if request.param == "memory" else build_sqlite(tmp_path)
+    store.scratch = tmp_path / "results"
     store.open()
     yield store
     assert list(store.verify()) == []

@@ -243,3 +243,49 @@ def test_explain_answers_the_plan_and_runs_nothing(sensors: Any) -> None:
     plan = orjson.loads(row)
     assert "count(*)" in plan["plan"]
     assert all(part["engine"] and part["statement"] for part in plan["pushed"])
+
+
+def test_a_result_of_one_page_is_not_kept(sensors: Any) -> None:
+    sensors.do(sensors.graph.queries.run(ORDERED, None, None, 25))
+    assert not sensors.store.scratch.exists()
+    sensors.do(sensors.graph.queries.run(ORDERED, None, None, 24))
+    assert len(list(sensors.store.scratch.iterdir())) == 1
+
+
+def test_a_result_that_is_no_longer_kept_is_to_be_asked_for_again(sensors: Any) -> None:
+    run = sensors.graph.queries.run
+    token = sensors.do(run(ORDERED, None, None, 5)).continuation_token
+    for _ in range(2):  # a page can be asked for again
+        assert len(sensors.do(run(None, None, token)).rows) == 5
+    for kept in sensors.store.scratch.iterdir():
+        kept.unlink()
+    with pytest.raises(InvalidContinuationToken, match="Run the query again"):
+        sensors.do(run(None, None, token))
+
+
+def test_a_result_that_is_too_large_is_given_as_far_as_it_goes(sensors: Any) -> None:
+    settings = Settings.model_validate({"Query": {"MaxResultBytes": 100}})
+    run = type(sensors)(sensors.store, settings).graph.queries.run
+    page = sensors.do(run(ORDERED, None, None, 5))
+    second = sensors.do(run(None, None, page.continuation_token))
+    third = sensors.do(run(None, None, second.continuation_token))
+    assert (*page.rows, *second.rows, *third.rows) == tuple(
+        b'{"serial":"%02d"}' % n for n in range(24, 24 - 5 - 100 // len(page.rows[0] + b" "), -1)
+    )
+    with pytest.raises(LimitExceeded, match="Query__MaxResultBytes"):
+        sensors.do(run(None, None, third.continuation_token))
+
+
+def test_an_error_of_a_later_row_comes_where_the_rows_end(sensors: Any) -> None:
+    text = "UNWIND [1, 2, 3, 0, 4] AS n RETURN 6 / n AS serial"
+    run = sensors.graph.queries.run
+    page = sensors.do(run(text, None, None, 2))
+    assert page.rows == (b'{"serial":6}', b'{"serial":3}')
+    last = sensors.do(run(None, None, page.continuation_token))
+    assert last.rows == (b'{"serial":2}',)
+    # An engine that must leave the query to the evaluator asks to start again.
+    with pytest.raises((QueryInvalid, InvalidContinuationToken), match=r"zero|Run it again"):
+        sensors.do(run(None, None, last.continuation_token))
+    page = sensors.do(run(text, None, None, 3))
+    with pytest.raises(QueryInvalid, match="zero"):
+        sensors.do(run(None, None, page.continuation_token))
