@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twinframe.errors import (
@@ -50,11 +51,16 @@ def read_all(results: ResultSpool, name: str, size: int) -> list[bytes]:
     return found
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\n"), max_size=5)), st.integers(1, 9))
+@given(
+    st.lists(st.text(st.characters(exclude_characters="\n"), max_size=5), max_size=30),
+    st.integers(1, 9),
+)
+@settings(deadline=None)
 def test_pages_of_any_size_hold_all_rows_in_order(texts: list[str], size: int) -> None:
-    results = ResultSpool(None, SpoolLimits(10**6, 10**9, 60))
     rows = [f'{{"x":"{text}"}}'.encode() for text in texts]
-    assert read_all(results, keep(results, rows), size) == rows
+    with tempfile.TemporaryDirectory() as place:
+        results = ResultSpool(Path(place), LIMITS)
+        assert read_all(results, keep(results, rows), size) == rows
 
 
 def test_a_page_waits_until_it_is_known_what_follows(
