@@ -7,13 +7,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import footprint, http, ontology, queries
+from benchmarks import dtdl, footprint, http, ontology, queries
 from benchmarks.graph import Shape, fill
 from benchmarks.report import Report
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
-NAMES = ("http", "queries", "footprint", "ontology")
+NAMES = ("dtdl", "footprint", "http", "ontology", "queries")
 
 
 def _build_data(folder: Path, twins: int) -> Path:
@@ -58,6 +58,8 @@ def main() -> None:
         footprint.measure(report, data, quick=asked.quick)
     if "ontology" in parts:
         ontology.measure(report)
+    if "dtdl" in parts:
+        dtdl.measure(report, quick=asked.quick)
     report.render()
 
 
