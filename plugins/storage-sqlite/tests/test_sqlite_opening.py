@@ -13,7 +13,7 @@ import apsw
 import pytest
 from pydantic import ValidationError
 
-from twinframe.errors import ConfigurationError, StorageDamaged, TwinframeError
+from twinframe.errors import ConfigurationError, StorageBusy, StorageDamaged, TwinframeError
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_sqlite.connection import verify_library
@@ -21,6 +21,7 @@ from twinframe_storage_sqlite.files import build_files
 from twinframe_storage_sqlite.opening import APPLICATION_ID
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
+from twinframe_storage_sqlite.turn import TurnLock
 
 
 def build_store(place: Path) -> SqliteGraphStore:
@@ -237,3 +238,26 @@ def test_a_database_that_may_only_be_read_is_refused() -> None:
     assert ended.stdout == (
         f"{files.database} cannot be opened for writing: give this user the right to it.\n"
     ), ended.stderr
+
+
+def test_a_sound_graph_is_opened_while_another_process_has_the_turn(filled: Path) -> None:
+    files = build_files(str(filled), "graph")
+    other = TurnLock(files.turn, files.queue)
+    store = SqliteGraphStore(SqliteSettings(directory=str(filled), turn_timeout=0.05), "graph")
+    with other.hold(1):
+        store.open()
+        with reading(store) as session:
+            assert session.read_twin("twin7") is not None
+    put(store, build_twin_record("later"))
+    store.close()
+    other.close()
+
+
+def test_a_graph_that_has_to_be_made_waits_for_its_turn(tmp_path: Path) -> None:
+    files = build_files(str(tmp_path), "graph")
+    other = TurnLock(files.turn, files.queue)
+    store = SqliteGraphStore(SqliteSettings(directory=str(tmp_path), turn_timeout=0.05), "graph")
+    with other.hold(1), pytest.raises(StorageBusy):
+        store.open()
+    assert not files.database.exists()
+    other.close()

@@ -13,13 +13,18 @@ from twinframe.errors import ConfigurationError
 from twinframe_storage_sqlite.connection import open_writer
 from twinframe_storage_sqlite.errors import EngineError, build_damaged, build_error
 from twinframe_storage_sqlite.files import GraphFiles, read_marker, write_marker
-from twinframe_storage_sqlite.migrations import apply_migrations, load_migrations
+from twinframe_storage_sqlite.migrations import (
+    apply_migrations,
+    load_migrations,
+    read_version,
+)
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.turn import TurnLock
 
 APPLICATION_ID: Final = 0x54574749
 """`TWGI` in the file's header: a graph instance of twinframe. Migration 1 sets it."""
 
+_INSTANCE: Final = "SELECT value FROM meta WHERE key = 'instance'"
 _NEW_FACTS: Final = (
     "INSERT INTO meta (key, value) "
     "VALUES ('instance', ?), ('secret', ?), ('created', ?), "
@@ -37,6 +42,29 @@ def open_turn(files: GraphFiles) -> TurnLock:
         raise ConfigurationError(
             f"Storage__Sqlite__Directory: {directory} cannot be used: {error.strerror}."
         ) from error
+
+
+def open_settled(files: GraphFiles, settings: SqliteSettings) -> apsw.Connection | None:
+    """The writing connection of a sound file at the newest schema, without having the turn.
+
+    NOTE: a worker that starts anew must not wait for a process that writes for long or is frozen:
+    gunicorn takes a failed start for a reason to end the whole service. None where something has
+    to be written or said first; that is for `open_graph`.
+    """
+    marker = read_marker(files.marker)
+    if marker is None or not _holds_bytes(files):
+        return None
+    try:
+        connection = open_writer(str(files.database), settings, create=False)
+    except EngineError:
+        return None
+    try:
+        if _is_settled(connection, marker):
+            return connection
+    except EngineError:
+        pass  # `open_graph` meets it again and names it
+    connection.close(force=True)
+    return None
 
 
 def open_graph(files: GraphFiles, settings: SqliteSettings) -> apsw.Connection:
@@ -67,6 +95,16 @@ def open_graph(files: GraphFiles, settings: SqliteSettings) -> apsw.Connection:
     except EngineError as error:
         raise build_error(error, path) from error
     return connection
+
+
+def _is_settled(connection: apsw.Connection, marker: str) -> bool:
+    return (
+        not connection.readonly("main")
+        and connection.pragma("application_id") == APPLICATION_ID
+        and connection.pragma("journal_mode") == "wal"
+        and read_version(connection) == load_migrations()[-1].version
+        and connection.execute(_INSTANCE).get == marker
+    )
 
 
 def _holds_bytes(files: GraphFiles) -> bool:
@@ -104,7 +142,7 @@ def _enter_wal(connection: apsw.Connection) -> None:
 
 def _read_or_make_facts(connection: apsw.Connection) -> str:
     """The instance id; made, with the secret and the counters, in a file that was just created."""
-    instance: str | None = connection.execute("SELECT value FROM meta WHERE key = 'instance'").get
+    instance: str | None = connection.execute(_INSTANCE).get
     if instance is None:
         instance = str(uuid.uuid4())
         created = datetime.now(UTC).isoformat(timespec="seconds")

@@ -14,7 +14,7 @@ from twinframe_storage_sqlite.connection import open_reader, open_writer, verify
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.files import build_files
 from twinframe_storage_sqlite.janitor import WalJanitor
-from twinframe_storage_sqlite.opening import open_graph, open_turn
+from twinframe_storage_sqlite.opening import open_graph, open_settled, open_turn
 from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.transaction import SqliteTransaction
@@ -47,8 +47,11 @@ class SqliteGraphStore(GraphStore):
         verify_library(apsw.sqlite_lib_version())
         turn = open_turn(self.files)
         try:
-            with turn.hold(self.settings.turn_timeout):
-                self._writer = SqliteTransaction(open_graph(self.files, self.settings))
+            connection = open_settled(self.files, self.settings)
+            if connection is None:
+                with turn.hold(self.settings.turn_timeout):
+                    connection = open_graph(self.files, self.settings)
+            self._writer = SqliteTransaction(connection)
         except BaseException:
             turn.close()
             raise
