@@ -89,6 +89,8 @@ def _choose_plugins(settings: Settings, reading: Reading) -> None:
         try:
             found = place.find(name)
         except PluginError as error:
+            if any(error.message in told.message for told in reading.problems):
+                continue  # a key of its section has met the same plugin
             detail = ErrorDetail(error.code, f"{section}__Provider={name}: {error.message}")
             reading.problems.append(detail)
             continue

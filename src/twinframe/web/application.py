@@ -179,7 +179,8 @@ async def write_http_error(
 ) -> None:
     """Answer with an error that Falcon itself raised, in our shape."""
     if error.status_code == 404:
-        write_answer(response, build_answer(RouteNotFound(f"No operation is at {request.path!a}.")))
+        text = f"No operation is at {request.path!a}. All operations stand at /swagger."
+        write_answer(response, build_answer(RouteNotFound(text)))
     else:
         write_answer(response, build_http_answer(error.status_code, error.title, error.description))
 

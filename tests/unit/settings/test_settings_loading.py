@@ -354,3 +354,10 @@ def test_a_whole_section_in_one_variable_is_pointed_at() -> None:
     assert find_near_misses({"SERVER": '{"Workers": 3}', "Graph": "x"}) == [
         "SERVER is passed over. Set its keys one by one, as Server__..."
     ]
+
+
+def test_a_plugin_that_cannot_be_loaded_is_told_once() -> None:
+    (problem,) = problems_of({"Storage__lake__Depth": "1"}, chosen="lake")
+    assert problem.endswith(
+        "(environment Storage__lake__Depth): no lake; pip install twinframe-storage-lake"
+    )
