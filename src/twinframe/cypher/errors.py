@@ -81,12 +81,19 @@ def build_excerpt(text: str, offset: int) -> str:
     return f"{prefix}{shown}{suffix}\n{' ' * (len(prefix) + offset - left)}^"
 
 
-def render_suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` with the nearest of the `known` names, or nothing."""
-    nearest = get_close_matches(name, list(known), n=1)
+def find_nearest(name: str, known: Iterable[str]) -> str | None:
+    """The nearest of the `known` names, in any case of letters, if one is near."""
+    candidates = list(known)
+    nearest = get_close_matches(name, candidates, n=1)
     if not nearest:
-        folded = {candidate.casefold(): candidate for candidate in known}
+        folded = {candidate.casefold(): candidate for candidate in candidates}
         nearest = [
             folded[hit] for hit in get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
         ]
-    return f"; did you mean '{nearest[0]}'?" if nearest else ""
+    return nearest[0] if nearest else None
+
+
+def render_suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` with the nearest of the `known` names, or nothing."""
+    nearest = find_nearest(name, known)
+    return "" if nearest is None else f"; did you mean '{nearest}'?"

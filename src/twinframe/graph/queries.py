@@ -16,7 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
-from twinframe.cypher.language import parse_query
+from twinframe.cypher.language import ParsedQuery, parse_query
 from twinframe.cypher.options import FrontEndOptions
 from twinframe.errors import (
     InvalidArgument,
@@ -28,6 +28,7 @@ from twinframe.evaluator.limits import Limits, Meter
 from twinframe.graph.context import GraphContext
 from twinframe.graph.explain import ExplainExecution
 from twinframe.graph.paging import PageSizes
+from twinframe.graph.query_names import NameCache, NameCheck, QueryWarning
 from twinframe.graph.spool import ResultSpool, SpoolLimits, SpoolWriter
 from twinframe.graph.tokens import Continuation, TokenSigner
 from twinframe.model.values import JsonValue, Value
@@ -54,12 +55,13 @@ class QueryPage:
 
     The cost is 1, and what was done for the page: 1 for each 100 rows given, each 64 KiB of them,
     each 50,000 steps of the store's engine and each 500 of the evaluator, which all take about a
-    millisecond. It serves to compare queries and is no price.
+    millisecond. It serves to compare queries and is no price. The first page has the warnings.
     """
 
     rows: tuple[bytes, ...]
     continuation_token: str | None
     charge: float
+    warnings: tuple[QueryWarning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,15 @@ class _Answer:
     rows: tuple[bytes, ...]
     following: _Position | None
     work: float = 0.0
+    warnings: tuple[QueryWarning, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a query runs, and what is to be said about its names."""
+
+    execution: Execution
+    warnings: tuple[QueryWarning, ...] = ()
 
 
 _Publish: TypeAlias = Callable[[_Answer], None]
@@ -114,7 +125,8 @@ class Queries:
         self._engine = engine
         self._options = _build_options(settings)
         self._sizes = PageSizes(settings.page_size, settings.max_page_size)
-        self._plans = PlanCache(settings.plan_cache)
+        self._plans: PlanCache[_Plan] = PlanCache(settings.plan_cache)
+        self._names = NameCheck(NameCache(), settings.strict)
         self._spool = ResultSpool(
             scratch,
             SpoolLimits(
@@ -143,7 +155,7 @@ class Queries:
         token = None
         if answer.following is not None:
             token = _render_token(signer, answer.following, size)
-        return QueryPage(answer.rows, token, _build_charge(answer))
+        return QueryPage(answer.rows, token, _build_charge(answer), answer.warnings)
 
     def _start(
         self,
@@ -197,46 +209,52 @@ class Queries:
         """The page, by the engine's plan or, when that gives up, by the evaluator's."""
         version = session.read_schema_version()
         key = build_plan_key(request.position.text, request.values, version, self._options)
-        execution = self._plans.find_or_build(key, lambda: self._plan(request, self._engine))
+        plan = self._plans.find_or_build(
+            key, lambda: self._plan(session, version, request, self._engine)
+        )
         try:
-            return self._take_page(session, request, execution, key)
+            answer = self._take_page(session, request, plan, key)
         except CannotRun:
-            execution = self._give_up(request, key)
-            return self._take_page(session, request, execution, key)
+            plan = self._give_up(request, key, plan)
+            answer = self._take_page(session, request, plan, key)
+        return answer
 
-    def _give_up(self, request: _Request, key: PlanKey) -> Execution:
+    def _give_up(self, request: _Request, key: PlanKey, plan: _Plan) -> _Plan:
         # NOTE: kept, so that a client whose pages cannot go on gets all of them from the start.
-        execution = self._plan(request, None)
-        self._plans.keep(key, execution)
-        return execution
+        plan = replace(plan, execution=self._build_execution(self._parse(request), request, None))
+        self._plans.keep(key, plan)
+        return plan
 
     def _take_page(
-        self, session: GraphSession, request: _Request, execution: Execution, key: PlanKey
+        self, session: GraphSession, request: _Request, plan: _Plan, key: PlanKey
     ) -> _Answer:
         position, size, limits = request.position, request.size, request.limits
-        is_keyed = execution.resumable
+        is_keyed = plan.execution.resumable
         if position.after is not None and not is_keyed:
             raise InvalidContinuationToken(
                 "The rows of this query have no key to go on behind. Run the query again."
             )
         # PERF: the rows of a longer result go on to be written down; one page alone is fetched.
         most = size + 1 if is_keyed else None
-        found = execution.run_json(
+        found = plan.execution.run_json(
             session, request.values, limits, after=position.after, limit=most
         )
         rows = tuple(islice(found, size + 1))
         given = tuple(row.body for row in rows[:size])
         work = _build_work(session, limits)
+        answer = _Answer(given, None, work, plan.warnings if position.after is None else ())
         if len(rows) <= size:
-            return _Answer(given, None, work)
+            return answer
         if is_keyed:
-            return _Answer(given, replace(position, after=rows[size - 1].key), work)
-        return self._write_down(
-            request, _Answer(given, position, work), key, chain(rows[size:], found)
-        )
+            return replace(answer, following=replace(position, after=rows[size - 1].key))
+        return self._write_down(request, answer, chain(rows[size:], found), (key, plan))
 
     def _write_down(
-        self, request: _Request, answer: _Answer, key: PlanKey, rows: Iterator[JsonRow]
+        self,
+        request: _Request,
+        answer: _Answer,
+        rows: Iterator[JsonRow],
+        planned: tuple[PlanKey, _Plan],
     ) -> _Answer:
         """Give the page, then write all rows behind it down. Errors are for who comes so far."""
         writer = self._spool.open_writer()
@@ -246,7 +264,7 @@ class Queries:
             with writer:
                 self._write_rows(writer, rows)
         except CannotRun:
-            self._give_up(request, key)
+            self._give_up(request, *planned)
         except OSError as error:
             _log.warning("A result could not be kept for its next pages: %s", error)
         return answer
@@ -261,10 +279,21 @@ class Queries:
         else:
             writer.finish()
 
-    def _plan(self, request: _Request, engine: QueryEngine | None) -> Execution:
-        values = request.values
-        parsed = parse_query(request.position.text, parameters=values, options=self._options)
-        execution = split(optimize(parsed.query), engine, values)
+    def _plan(
+        self, session: GraphSession, version: int, request: _Request, engine: QueryEngine | None
+    ) -> _Plan:
+        parsed = self._parse(request)
+        text = request.position.text
+        warnings = self._names.check(session, version, text, parsed.language, parsed.query.root)
+        return _Plan(self._build_execution(parsed, request, engine), warnings)
+
+    def _parse(self, request: _Request) -> ParsedQuery:
+        return parse_query(request.position.text, parameters=request.values, options=self._options)
+
+    def _build_execution(
+        self, parsed: ParsedQuery, request: _Request, engine: QueryEngine | None
+    ) -> Execution:
+        execution = split(optimize(parsed.query), engine, request.values)
         return ExplainExecution(execution) if parsed.explain else execution
 
 

@@ -1,15 +1,17 @@
-"""Keeps the executions of the queries asked last. It neither parses nor plans: callers do."""
+"""Keeps the plans of the queries asked last. It neither parses nor plans: callers do."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from cachetools import LRUCache
 
 from twinframe.model.values import Value, parameter_signature
-from twinframe.planner.execution import Execution
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +35,15 @@ def build_plan_key(
     return PlanKey(text, parameter_signature(parameters), schema_version, options)
 
 
-class PlanCache:
-    """At most `size` executions, the least recently used dropped first. Safe between threads."""
+class PlanCache(Generic[T]):
+    """At most `size` plans, the least recently used dropped first. Safe between threads."""
 
     def __init__(self, size: int) -> None:
-        self._kept: LRUCache[PlanKey, Execution] = LRUCache(size)
+        self._kept: LRUCache[PlanKey, T] = LRUCache(size)
         self._lock = threading.Lock()
 
-    def find_or_build(self, key: PlanKey, build: Callable[[], Execution]) -> Execution:
-        """The kept execution, or the one that `build` makes.
+    def find_or_build(self, key: PlanKey, build: Callable[[], T]) -> T:
+        """The kept plan, or the one that `build` makes.
 
         NOTE: two threads may build the same plan at once; a lock held while building would let one
         slow plan stop all others.
@@ -54,7 +56,7 @@ class PlanCache:
         self.keep(key, built)
         return built
 
-    def keep(self, key: PlanKey, execution: Execution) -> None:
-        """Let `execution` be the one of this key, instead of any before it."""
+    def keep(self, key: PlanKey, plan: T) -> None:
+        """Let `plan` be the one of this key, instead of any before it."""
         with self._lock:
-            self._kept[key] = execution
+            self._kept[key] = plan

@@ -178,6 +178,7 @@ class FakeQueryPage:
     rows: Sequence[bytes]
     continuation_token: str | None
     charge: float
+    warnings: Sequence[object] = ()
 
 
 @dataclass

@@ -116,6 +116,30 @@ class Telemetry(Protocol):
         """Accept one message."""
 
 
+class QueryWarning(Protocol):
+    """A name of a query that no stored model knows."""
+
+    @property
+    def code(self) -> str:
+        """What kind of name it is."""
+
+    @property
+    def message(self) -> str:
+        """For people."""
+
+    @property
+    def line(self) -> int:
+        """Line of the text, from 1; 0 without a place."""
+
+    @property
+    def column(self) -> int:
+        """Column of the text, from 1; 0 without a place."""
+
+    @property
+    def suggestion(self) -> str | None:
+        """The nearest known name."""
+
+
 class QueryPage(Protocol):
     """Rows of a query as JSON texts, where it goes on, and what it cost."""
 
@@ -130,6 +154,10 @@ class QueryPage(Protocol):
     @property
     def charge(self) -> float:
         """Query units."""
+
+    @property
+    def warnings(self) -> Sequence[QueryWarning]:
+        """What may be wrong with the query, beside its first page."""
 
 
 class Queries(Protocol):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import orjson
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
 from twinframe.model.values import JsonValue
 from twinframe.web.edge import Edge
+from twinframe.web.graph.ports import QueryWarning
 from twinframe.web.messages import read_json, read_page_size, render_array
 
 
@@ -25,10 +28,26 @@ async def run_query(edge: Edge, request: Request, response: Response) -> None:
         raise InvalidArgument("parameters must be an object: names to values.")
     page = await edge.graph.queries.run(text, parameters, token, read_page_size(request))
     response.set_header("query-charge", f"{page.charge:.2f}")
-    response.data = b'{"value":%b,"continuationToken":%b}' % (
+    response.data = b'{"value":%b,"continuationToken":%b%b}' % (
         render_array(page.rows),
         b"null" if page.continuation_token is None else orjson.dumps(page.continuation_token),
+        _render_warnings(page.warnings) if page.warnings else b"",
     )
+
+
+def _render_warnings(warnings: Sequence[QueryWarning]) -> bytes:
+    """A member of our own; the vendor's clients leave unknown members alone."""
+    rendered = [
+        {
+            "code": warning.code,
+            "message": warning.message,
+            "line": warning.line,
+            "column": warning.column,
+            "suggestion": warning.suggestion,
+        }
+        for warning in warnings
+    ]
+    return b',"warnings":' + orjson.dumps(rendered)
 
 
 def _read_text(body: dict[str, JsonValue], name: str) -> str | None:

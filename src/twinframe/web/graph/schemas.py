@@ -96,11 +96,24 @@ class QuerySpecification(Shape):
     continuation_token: str | None = Field(None, alias="continuationToken")
 
 
+class QueryWarning(Shape):
+    """A name of the query that no stored model knows; line and column count from 1."""
+
+    code: str = Field(examples=["UnknownProperty"])
+    message: str
+    line: int
+    column: int
+    suggestion: str | None
+
+
 class QueryResult(Shape):
-    """One page of rows."""
+    """One page of rows; the first may carry warnings."""
 
     value: list[dict[str, Any]]
     continuation_token: str | None = Field(alias="continuationToken")
+    warnings: list[QueryWarning] | None = Field(
+        None, description="Present where names of the query are unknown to the models."
+    )
 
 
 class Listing(Shape, Generic[T]):
