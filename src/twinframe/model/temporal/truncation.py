@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from twinframe.model.temporal.calendar import (
+    LEAST_YEAR,
     build_day,
     build_week_day,
-    check_day,
     find_weekday,
     split_week,
 )
+from twinframe.model.temporal.failures import build_overflow
 from twinframe.model.temporal.instants import NANOSECONDS, NANOSECONDS_OF_DAY, Date, LocalTime
 
 DATE_UNITS = frozenset(
@@ -41,11 +42,14 @@ _YEARS = {"millennium": 1000, "century": 100, "decade": 10, "year": 1}
 
 
 def truncate_date(value: Date, unit: str) -> Date:
-    """The first day of the `unit` (one of `DATE_UNITS`) that the date lies in."""
+    """The first day of the `unit` (one of `DATE_UNITS`) that the date lies in.
+
+    A unit that begins before the years there are is refused.
+    """
     year, month, _ = value.split()
     match unit:
         case "millennium" | "century" | "decade" | "year":
-            return Date(build_day(year - year % _YEARS[unit], 1, 1))
+            return Date(build_day(_check_reach(year - year % _YEARS[unit], unit), 1, 1))
         case "weekYear":
             return Date(build_week_day(split_week(value.days)[0], 1, 1))
         case "quarter":
@@ -53,7 +57,8 @@ def truncate_date(value: Date, unit: str) -> Date:
         case "month":
             return Date(build_day(year, month, 1))
         case "week":
-            return Date(check_day(value.days - find_weekday(value.days) + 1))
+            # NOTE: the first day there is, is a Monday, so that no week begins before it.
+            return Date(value.days - find_weekday(value.days) + 1)
         case "day":
             return value
         case _:
@@ -63,3 +68,9 @@ def truncate_date(value: Date, unit: str) -> Date:
 def truncate_time(value: LocalTime, unit: str) -> LocalTime:
     """The first nanosecond of the `unit` (one of `TIME_UNITS`) that the time lies in."""
     return LocalTime(value.nanoseconds - value.nanoseconds % _LENGTHS[unit])
+
+
+def _check_reach(year: int, unit: str) -> int:
+    if year >= LEAST_YEAR:
+        return year
+    raise build_overflow(f"The {unit} of the date begins before the year {LEAST_YEAR}.")
