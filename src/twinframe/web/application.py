@@ -15,7 +15,7 @@ from falcon.asgi import App, Request, Response
 from starlette.middleware.cors import CORSMiddleware
 
 import twinframe
-from twinframe.errors import TwinframeError
+from twinframe.errors import StorageBusy, StorageError, TwinframeError
 from twinframe.model.json import JsonLimits
 from twinframe.settings import CorsSettings, Settings
 from twinframe.web.access_log import AccessLog
@@ -166,6 +166,8 @@ async def write_error(
     """Answer with an error of ours."""
     if build_status(error) == 500:
         logger.error("%s: %s", error.code, error.message, exc_info=error)
+    elif isinstance(error, StorageError) and not isinstance(error, StorageBusy):
+        logger.warning("%s: %s", error.code, error.message)  # the operator has to do something
     answer = build_answer(
         error,
         patches_twin=request.uri_template == _PATCH_TWIN,

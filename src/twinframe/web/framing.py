@@ -66,6 +66,8 @@ class Fault:
     """A reason to refuse a request and close its connection; `answer` is the whole response."""
 
     status: int
+    code: str
+    message: str
     answer: bytes
 
 
@@ -80,7 +82,7 @@ def build_fault(status: int, code: str, message: str) -> Fault:
         f"x-ms-error-code: {code}\r\n"
         f"{retry}connection: close\r\n\r\n"
     )
-    return Fault(status, head.encode("ascii") + body)
+    return Fault(status, code, message, head.encode("ascii") + body)
 
 
 MALFORMED = build_fault(400, "InvalidArgument", "The request is not well-formed HTTP/1.1.")
@@ -89,11 +91,32 @@ BAD_LENGTH = build_fault(400, "InvalidArgument", "The framing headers of the bod
 TRAILERS = build_fault(400, "InvalidArgument", "Trailer fields are not accepted.")
 CHUNKING = build_fault(400, "InvalidArgument", "The body's chunks are too small.")
 BAD_METHOD = build_fault(405, "MethodNotAllowed", "CONNECT is not accepted.")
-TIMED_OUT = build_fault(408, "RequestTimeout", "The request did not arrive in time.")
-BODY_LARGE = build_fault(413, "RequestBodyTooLarge", "The request body is larger than the limit.")
-URL_LONG = build_fault(414, "RequestTargetTooLong", "The request target is too long.")
-HEAD_LARGE = build_fault(431, "RequestHeadTooLarge", "The request head is too large.")
-BUSY = build_fault(503, "ServiceUnavailable", "Too many connections; try again.")
+TIMED_OUT = build_fault(
+    408,
+    "RequestTimeout",
+    "The request did not arrive in time (Server__HeaderTimeout, Server__BodyTimeout).",
+)
+BODY_LARGE = build_fault(
+    413,
+    "RequestBodyTooLarge",
+    "The request body is larger than the setting Server__MaxBodyBytes allows.",
+)
+URL_LONG = build_fault(
+    414,
+    "RequestTargetTooLong",
+    "The request target is longer than the setting Server__MaxUrlBytes allows.",
+)
+HEAD_LARGE = build_fault(
+    431,
+    "RequestHeadTooLarge",
+    "The request head is larger than the settings Server__MaxHeaderBytes and "
+    "Server__MaxHeaderCount allow.",
+)
+BUSY = build_fault(
+    503,
+    "ServiceUnavailable",
+    "The worker serves as many connections as the setting Server__MaxConnections allows.",
+)
 BAD_VERSION = build_fault(505, "HttpVersionNotSupported", "HTTP/1.1 or HTTP/1.0 is required.")
 
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator
 
 from twinframe import errors
+from twinframe.web import framing
 from twinframe.web.errors import EdgeError, find_status
 from twinframe.web.operations import Route
 from twinframe.web.routes import ROUTES
@@ -23,13 +24,20 @@ def render_routes_page() -> str:
 
 def render_errors_page() -> str:
     """The page `docs/reference/errors.md`."""
-    lines = [_ERRORS_INTRODUCTION]
-    for kind in _list_errors(errors.TwinframeError):
-        if kind.code == errors.TwinframeError.code or issubclass(kind, errors.ConfigurationError):
-            continue
-        meaning = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
-        lines.append(f"| {find_status(kind)} | `{kind.code}` | {meaning} |")
-    return "\n".join([*lines, ""])
+    rows = {kind.code: (find_status(kind), _describe(kind)) for kind in _list_errors()}
+    for fault in vars(framing).values():
+        if isinstance(fault, framing.Fault):
+            rows.setdefault(fault.code, (fault.status, fault.message))
+    rows[errors.TwinframeError.code] = (500, _INTERNAL)
+    lines = [
+        f"| {status} | `{code}` | {meaning} |"
+        for status, code, meaning in sorted((s, code, text) for code, (s, text) in rows.items())
+    ]
+    return "\n".join([_ERRORS_INTRODUCTION, *lines, ""])
+
+
+def _describe(kind: type[errors.TwinframeError]) -> str:
+    return " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
 
 
 def _render_route(route: Route) -> str:
@@ -42,20 +50,25 @@ def _render_route(route: Route) -> str:
     )
 
 
-def _list_errors(
-    kind: type[errors.TwinframeError],
-) -> Iterator[type[errors.TwinframeError]]:
-    """Leaves and inner classes of the tree in the order of their status, then code, each once."""
-    todo, found = [kind], dict[str, type[errors.TwinframeError]]()
+def _list_errors() -> Iterator[type[errors.TwinframeError]]:
+    """The classes of the tree that a request may meet, one for each code."""
+    todo, found = [errors.TwinframeError], dict[str, type[errors.TwinframeError]]()
     while todo:
         present = todo.pop()
-        # NOTE: several classes may share a code; the first one, nearest the root, explains it.
-        if present is not EdgeError:
+        # NOTE: several classes may share a code; the one that is named for it explains it.
+        if present.code == present.__name__:
+            found[present.code] = present
+        elif present is not EdgeError and present.code != errors.TwinframeError.code:
             found.setdefault(present.code, present)
-        todo += [heir for heir in present.__subclasses__() if heir.__module__ in _ERROR_MODULES]
-    return iter(sorted(found.values(), key=lambda each: (find_status(each), each.code)))
+        todo += [
+            heir
+            for heir in present.__subclasses__()
+            if heir.__module__ in _ERROR_MODULES and not issubclass(heir, errors.ConfigurationError)
+        ]
+    return iter(found.values())
 
 
+_INTERNAL = "A defect of the service; its log says more under the answer's `x-request-id`."
 _ERROR_MODULES = (errors.__name__, EdgeError.__module__)
 _ROUTES_HEAD = ("| operation | what it does | answers | errors | permission |", "| --- " * 5 + "|")
 _ROUTES_INTRODUCTION = """# Routes

@@ -13,6 +13,8 @@ from twinframe.web.errors import (
     build_status,
     render_envelope,
 )
+from twinframe.web.framing import BODY_LARGE, BUSY, HEAD_LARGE, TIMED_OUT, URL_LONG
+from twinframe.web.reference import render_errors_page
 
 ANSWERS = [
     (errors.InvalidArgument("m"), 400, "InvalidArgument"),
@@ -100,3 +102,22 @@ def test_a_patch_of_non_objects_is_a_problem_document(patches_twin: bool) -> Non
 
 def test_a_lone_surrogate_in_a_message_does_not_break_the_answer() -> None:
     assert orjson.loads(render_envelope("C", "id \ud800"))["error"]["message"] == "id ?"
+
+
+def test_the_page_of_errors_names_those_of_framing_and_of_defects() -> None:
+    page = render_errors_page()
+    for row in (
+        "| 408 | `RequestTimeout` |",
+        "| 431 | `RequestHeadTooLarge` |",
+        "| 500 | `InternalE",
+    ):
+        assert row in page
+    assert "| 400 | `InvalidArgument` | An id, header, parameter or body has a form" in page
+    assert "ConfigurationError" not in page
+
+
+def test_an_answer_of_framing_names_the_setting_that_was_passed() -> None:
+    for fault in (BODY_LARGE, URL_LONG, HEAD_LARGE, BUSY, TIMED_OUT):
+        assert (
+            "Server__" in orjson.loads(fault.answer.partition(b"\r\n\r\n")[2])["error"]["message"]
+        )

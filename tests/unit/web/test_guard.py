@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twinframe.errors import StorageFull
 from twinframe.web.errors import BadRequestTarget
 from twinframe.web.paths import TargetParser, parse_segments
 
@@ -150,6 +151,21 @@ def test_an_unexpected_error_is_answered_500_without_its_reason_and_logged_once(
     assert b"ZeroDivision" not in answer.body
     assert len(caplog.records) == 1
     assert answer.headers["x-request-id"] in caplog.text
+
+
+def test_a_full_disk_is_answered_507_and_told_to_the_operator(
+    client: Any, graph: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def refuse(*_args: Any, **_named: Any) -> None:
+        raise StorageFull("No space is left for x.db.")
+
+    monkeypatch.setattr(type(graph.queries), "run", refuse)
+    with caplog.at_level(logging.WARNING):
+        answer = client.send("POST", "/query", b'{"query":"RETURN 1 AS x"}')
+    assert (answer.status, answer.code) == (507, "InsufficientStorage")
+    (record,) = caplog.records
+    assert record.getMessage() == "InsufficientStorage: No space is left for x.db."
+    assert record.exc_info is None
 
 
 def test_a_preflight_is_answered_for_patch(connect: Connect) -> None:
