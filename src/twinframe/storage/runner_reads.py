@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar, cast
 
 from twinframe.errors import StorageBusy, StorageError
@@ -19,6 +19,8 @@ from twinframe.storage.runner_writes import fail_future
 T = TypeVar("T")
 
 _NICE: Final = 10
+_PATIENCE: Final = 0.5
+_SPARES: Final = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +33,10 @@ class PendingRead:
 
 
 class ReadThreads:
-    """A fixed number of threads, started with the first read.
+    """A number of threads, started with the first read, and spare ones while those are held up.
+
+    NOTE: a read that waits while every thread has been busy with one and the same work for half a
+    second gets a spare thread, at most eight: a few runaway queries do not stop all others.
 
     PERF: `niced` threads give way to the event loop and the writer: with eight clients that scan
     without pause, point reads then keep their rate, and lose most of it otherwise.
@@ -52,7 +57,7 @@ class ReadThreads:
         self._running = count
         self._closed = False
         self._lock = threading.Lock()
-        self._sessions: dict[PendingRead, GraphSession] = {}
+        self._sessions: dict[PendingRead, tuple[GraphSession, float]] = {}
 
     async def run(
         self,
@@ -95,6 +100,8 @@ class ReadThreads:
         self._open += 1
         pending = PendingRead(read, future, deadline)
         self._queue.put(pending)
+        if self._open > self._running:
+            loop.call_later(_PATIENCE, self._relieve, loop, pending)
         try:
             return await future
         except asyncio.CancelledError:
@@ -106,7 +113,7 @@ class ReadThreads:
         self._closed = True
         if self._ended is None:
             return
-        for _ in self._threads:
+        for _ in range(self._count):
             self._queue.put(None)
         self._interrupt_answered()
         await asyncio.shield(self._ended)
@@ -117,9 +124,31 @@ class ReadThreads:
         self._ended = loop.create_future()
         for number in range(self._count):
             name = f"twinframe-{self._name}-{number}"
-            thread = threading.Thread(target=self._serve, args=(loop,), name=name, daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            self._start_thread(loop, name, self._queue.get)
+
+    def _start_thread(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        name: str,
+        take: Callable[[], PendingRead | None],
+    ) -> None:
+        thread = threading.Thread(target=self._serve, args=(loop, take), name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _relieve(self, loop: asyncio.AbstractEventLoop, pending: PendingRead) -> None:
+        """Start a spare thread if `pending` waits because all others are held up."""
+        with self._lock:
+            starts = [start for _, start in self._sessions.values()]
+            is_waiting = pending not in self._sessions and not pending.future.done()
+        if self._closed or not is_waiting:
+            return
+        are_held_up = len(starts) >= self._running and time.monotonic() - max(starts) >= _PATIENCE
+        if are_held_up and self._running < self._count + _SPARES:
+            self._running += 1
+            self._threads = [thread for thread in self._threads if thread.is_alive()]
+            self._start_thread(loop, f"twinframe-{self._name}-spare", self._take_waiting)
+        loop.call_later(_PATIENCE, self._relieve, loop, pending)
 
     def _settle(self, pending: PendingRead, result: object, error: BaseException | None) -> None:
         self._open -= 1
@@ -149,27 +178,41 @@ class ReadThreads:
     def _interrupt(self, pending: PendingRead) -> None:
         """Stop what nobody waits for any more, if it runs."""
         with self._lock:  # NOTE: so that it cannot hit the next read of the same session
-            session = self._sessions.get(pending)
-            if session is not None:
-                session.interrupt()
+            running = self._sessions.get(pending)
+            if running is not None:
+                running[0].interrupt()
 
     # --- in the threads -----------------------------------------------------------------------
 
-    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _take_waiting(self) -> PendingRead | None:
+        """What waits now, or None: a spare thread ends when nothing does."""
+        try:
+            pending = self._queue.get_nowait()
+        except Empty:
+            return None
+        if pending is None:
+            self._queue.put(None)  # for a thread that is no spare
+        return pending
+
+    def _serve(
+        self, loop: asyncio.AbstractEventLoop, take: Callable[[], PendingRead | None]
+    ) -> None:
         if self._niced and sys.platform == "linux":  # elsewhere priorities are of processes only
             # NOTE: a step down from where the process stands: climbing takes a privilege.
             present = os.getpriority(os.PRIO_PROCESS, 0)
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(present + _NICE, 19))
         try:
-            self._serve_session(loop)
+            self._serve_session(loop, take)
             loop.call_soon_threadsafe(self._end)
         except RuntimeError:  # the loop was closed without `close`: nobody is left to be told
             return
 
-    def _serve_session(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _serve_session(
+        self, loop: asyncio.AbstractEventLoop, take: Callable[[], PendingRead | None]
+    ) -> None:
         session: GraphSession | None = None
         try:
-            while (pending := self._queue.get()) is not None:
+            while (pending := take()) is not None:
                 result: object = None
                 error: BaseException | None = None
                 try:
@@ -198,7 +241,7 @@ class ReadThreads:
             )
         with session.snapshot(pending.deadline):
             with self._lock:
-                self._sessions[pending] = session
+                self._sessions[pending] = session, time.monotonic()
             try:
                 # NOTE: cancelled before it could be interrupted, or interrupted from here on.
                 return None if pending.future.cancelled() else pending.read(session)

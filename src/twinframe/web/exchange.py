@@ -188,3 +188,8 @@ class Exchange:
             pieces.append(piece)
             if not message.get("more_body", False):
                 return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    async def wait_for_departure(self) -> None:
+        """Return when the client has gone. Only once the whole body was read."""
+        while (await self._receive())["type"] != "http.disconnect":
+            continue

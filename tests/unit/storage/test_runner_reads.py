@@ -8,8 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 
 import pytest
 
@@ -234,3 +235,79 @@ def test_threads_of_a_service_that_is_niced_itself_still_read(nice: int) -> None
         [sys.executable, "-c", script, str(nice)], capture_output=True, text=True, timeout=60
     )
     assert ended.stdout == f"{min(nice + 10, 19)}\n", ended.stderr
+
+
+def test_a_read_that_waits_behind_endless_ones_gets_a_spare_thread() -> None:
+    async def main() -> None:
+        runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
+        free = threading.Event()
+        stuck = [asyncio.ensure_future(runner.scan(lambda _: free.wait(), 60)) for _ in range(3)]
+        await asyncio.sleep(0)
+        threads = {await runner.scan(read_thread, 60) for _ in range(3)}
+        assert not any(future.done() for future in stuck)
+        free.set()
+        assert await asyncio.gather(*stuck) == [True] * 3
+        assert threading.get_ident() not in threads
+        await runner.close()
+        assert not [each for each in threading.enumerate() if each.name.startswith("twinframe-")]
+
+    asyncio.run(main())
+
+
+def spin(session: GraphSession) -> None:
+    """Work without an end of its own."""
+    while True:
+        session.check_deadline()
+
+
+def test_a_caller_that_goes_away_ends_its_read() -> None:
+    async def main() -> None:
+        runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
+        begun = threading.Event()
+
+        def read(session: GraphSession) -> None:
+            begun.set()
+            spin(session)
+
+        reading = asyncio.ensure_future(runner.scan(read, 3600))
+        await asyncio.to_thread(begun.wait)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        await runner.scan(read_thread, 60)
+        await runner.close()
+
+    asyncio.run(main())
+
+
+def test_an_answer_may_come_before_the_work_ends_and_closing_ends_that() -> None:
+    async def main() -> None:
+        runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
+
+        def read(session: GraphSession, publish: Callable[[str], None]) -> str:
+            publish("early")
+            spin(session)
+            return "late"
+
+        assert await runner.scan_early(read, 3600) == "early"
+        assert await runner.scan_early(lambda _, publish: "whole", 60) == "whole"
+        await runner.close()
+
+    asyncio.run(main())
+
+
+def test_what_fails_before_its_answer_fails_and_after_it_is_answered() -> None:
+    async def main() -> None:
+        runner = StoreRunner(MemoryStore(), StorageSettings())
+
+        def read(session: GraphSession, publish: Callable[[str], None], early: str) -> str:
+            if early:
+                publish(early)
+            raise QueryTimeout("late")
+
+        assert await runner.scan_early(partial(read, early="x"), 60) == "x"
+        with pytest.raises(QueryTimeout):
+            await runner.scan_early(partial(read, early=""), 60)
+        await runner.close()
+
+    asyncio.run(main())

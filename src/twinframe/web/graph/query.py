@@ -9,9 +9,10 @@ from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
 from twinframe.model.values import JsonValue
+from twinframe.web.departure import DepartureWatch
 from twinframe.web.edge import Edge
 from twinframe.web.graph.ports import QueryWarning
-from twinframe.web.messages import read_json, read_page_size, render_array
+from twinframe.web.messages import read_exchange, read_json, read_page_size, render_array
 
 
 async def run_query(edge: Edge, request: Request, response: Response) -> None:
@@ -26,7 +27,9 @@ async def run_query(edge: Edge, request: Request, response: Response) -> None:
     parameters = body.get("parameters") or {}
     if not isinstance(parameters, dict):
         raise InvalidArgument("parameters must be an object: names to values.")
-    page = await edge.graph.queries.run(text, parameters, token, read_page_size(request))
+    size = read_page_size(request)
+    with DepartureWatch(read_exchange(request)):
+        page = await edge.graph.queries.run(text, parameters, token, size)
     response.set_header("query-charge", f"{page.charge:.2f}")
     response.data = b'{"value":%b,"continuationToken":%b%b}' % (
         render_array(page.rows),
