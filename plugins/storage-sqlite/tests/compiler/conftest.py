@@ -219,6 +219,12 @@ ODD_EDGES = (
 
 
 @pytest.fixture(scope="session")
+def frozen() -> Callable[[Any], Any]:
+    """`frozen(value)` is a hashable that keeps types apart."""
+    return freeze
+
+
+@pytest.fixture(scope="session")
 def odd_graph() -> SqliteSession:
     """Thirteen twins whose properties hold what typing gets wrong, and a few cycles."""
     return build_graph(ODD_TWINS, ODD_EDGES)

@@ -72,20 +72,22 @@ WHERE w2.depth >= :c2) AS q4
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t) RETURN t.floor AS f, count(*) AS n, avg(t.temperature) AS a
-SELECT CAST(('{"f":' || coalesce((n1.document -> '$.floor'), 'null') || ',"n":' || json_quote(count(*)) || ',"a":' || coalesce(CASE avg((CASE WHEN json_type(n1.document, '$.temperature') IN ('integer','real') THEN (n1.document ->> '$.temperature') WHEN (n1.document ->> '$.temperature') IS NOT NULL THEN json_extract('{}', 'twinframe cannot run: avg() over another type') END)) WHEN 9e999 THEN '"Infinity"' WHEN -9e999 THEN '"-Infinity"' ELSE json_quote(avg((CASE WHEN json_type(n1.document, '$.temperature') IN ('integer','real') THEN (n1.document ->> '$.temperature') WHEN (n1.document ->> '$.temperature') IS NOT NULL THEN json_extract('{}', 'twinframe cannot run: avg() over another type') END))) END, 'null')) || '}' AS BLOB)
+SELECT CAST(('{"f":' || coalesce(q2.c0, 'null') || ',"n":' || json_quote(q2.c1) || ',"a":' || coalesce(CASE q2.c2 WHEN 9e999 THEN '"Infinity"' WHEN -9e999 THEN '"-Infinity"' ELSE json_quote(q2.c2) END, 'null')) || '}' AS BLOB)
+FROM (SELECT (n1.document -> '$.floor') AS c0, count(*) AS c1, avg((CASE WHEN json_type(n1.document, '$.temperature') IN ('integer','real') THEN (n1.document ->> '$.temperature') WHEN (n1.document ->> '$.temperature') IS NOT NULL THEN json_extract('{}', 'twinframe cannot run: avg() over another type') END)) AS c2
 FROM twin AS n1
-GROUP BY CASE json_type(n1.document, '$.floor') WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') WHEN 'object' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') ELSE (n1.document ->> '$.floor') END
+GROUP BY CASE json_type(n1.document, '$.floor') WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') WHEN 'object' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') ELSE (n1.document ->> '$.floor') END) AS q2
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t:Sensor) RETURN t.$metadata.$model AS m, count(*) AS n
-SELECT CAST(('{"m":' || coalesce(json_quote((SELECT i.dtmi
+SELECT CAST(('{"m":' || coalesce(json_quote(q2.c0), 'null') || ',"n":' || json_quote(q2.c1)) || '}' AS BLOB)
+FROM (SELECT (SELECT i.dtmi
 FROM interface AS i
-WHERE i.id = n1.model)), 'null') || ',"n":' || json_quote(count(*))) || '}' AS BLOB)
+WHERE i.id = n1.model) AS c0, count(*) AS c1
 FROM twin AS n1
 WHERE n1.model IN (SELECT c.descendant
 FROM interface AS i CROSS JOIN interface_closure AS c ON c.ancestor = i.id
 WHERE i.name = :c0)
-GROUP BY n1.model
+GROUP BY n1.model) AS q2
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (a)-->(b) WITH b, count(*) AS n WHERE n > 1 RETURN b, n ORDER BY n DESC

@@ -10,6 +10,7 @@ from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import read_as
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
 from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.nested import render_list_key
 from twinframe_storage_sqlite.compiler.term import Term, render_json, render_key
 
 _ENTITIES = k.NODE | k.RELATIONSHIP
@@ -40,8 +41,8 @@ def compile_aggregate(
 def _compile_count(term: Term, distinct: bool) -> Term:
     if not distinct:
         return Term(k.INTEGER, f"count({term.value})")
-    if term.kinds & k.LIST and term.elements & _ENTITIES:
-        return Term(k.INTEGER, f"count(DISTINCT {term.value})")
+    if not term.kinds & ~(k.LIST | k.NULL) and term.kinds & k.LIST:
+        return Term(k.INTEGER, f"count(DISTINCT {render_list_key(term)})")
     return Term(k.INTEGER, f"count(DISTINCT {render_key(term)})")
 
 
@@ -94,7 +95,7 @@ def _compile_collect(term: Term, distinct: bool, order_by: Sequence[str]) -> Ter
         return Term(k.LIST, "json_group_array(1) FILTER (WHERE 0)")
     if term.kinds & k.FLOAT and not term.finite:
         raise CannotRun("collect() of computed floats.")
-    if term.kinds & k.LIST and term.elements & _ENTITIES:
+    if (term.kinds & k.LIST and term.elements & _ENTITIES) or term.holds_entities:
         raise CannotRun("collect() of lists of nodes or relationships.")
     kept = f" FILTER (WHERE {term.value} IS NOT NULL)" if term.kinds & k.NULL else ""
     if distinct:

@@ -8,27 +8,60 @@ from __future__ import annotations
 
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.elements import build_let
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.term import Term
+from twinframe_storage_sqlite.compiler.lists import compile_concatenation
+from twinframe_storage_sqlite.compiler.term import Term, render_check
 
 LARGEST_OPERAND = 4_000
-"""Characters of SQL: an operand is repeated in the checks of its operation."""
+"""Characters of SQL above which the evaluator is faster than SQLite is at preparing it."""
+
+_LONG_OPERANDS = 400
+"""Characters of SQL above which operands are computed once and named."""
 
 
 def compile_arithmetic(left: Term, operator: str, right: Term) -> Term:
     """`left + right` and its like for `+ - * / %`."""
+    if operator == "+" and (_is_list(left) or _is_list(right)):
+        return compile_concatenation(left, right)
     if operator == "+" and (left.kinds | right.kinds) & k.STRING:
         return _compile_add(left, right)
     return _compile_numbers(left, operator, right)
 
 
 def _compile_add(left: Term, right: Term) -> Term:
-    for one, other in ((left, right), (right, left)):
-        if not one.kinds & ~(k.STRING | k.NULL):
-            return _compile_concatenation(left, right)
-        if not one.kinds & ~(k.NUMBER | k.NULL) and other.tag is not None:
-            return _compile_numbers(left, "+", right)
-    raise CannotRun("The operator + over values that may be strings or numbers.")
+    if any(not each.kinds & ~(k.STRING | k.NULL) for each in (left, right)):
+        return _compile_concatenation(left, right)
+    return _compile_mixed(left, right)
+
+
+def _is_list(term: Term) -> bool:
+    return bool(term.kinds & k.LIST) and not term.kinds & ~(k.LIST | k.NULL)
+
+
+def _compile_mixed(left: Term, right: Term) -> Term:
+    """`left + right` where only the values tell whether it adds or concatenates."""
+    if (left.kinds | right.kinds) & (k.ENTITIES | k.MAP) and None in (left.tag, right.tag):
+        raise CannotRun("The operator + over values that are no strings or numbers.")
+    a, b = left.value, right.value
+    if len(a) + len(b) > LARGEST_OPERAND:
+        raise CannotRun("The operator + in so deep an expression.")
+    sides = (left, right)
+    adds = " AND ".join(_render_is(each, k.NUMBER) for each in sides)
+    joins = " OR ".join(_render_is(each, k.STRING) for each in sides)
+    arrays = " AND ".join(f"{each.tag} <> 'array'" for each in sides if each.tag is not None)
+    numbers = _compile_numbers(Term(k.NUMBER, a), "+", Term(k.NUMBER, b))
+    texts = " || ".join(_render_text(each) for each in sides)
+    trap = render_trap("the operator + over other types")
+    value = (
+        f"CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL WHEN {adds} THEN {numbers.value}"
+        f" WHEN ({joins}){' AND ' + arrays if arrays else ''} THEN {texts} ELSE {trap} END"
+    )
+    return Term(k.STRING | k.NUMBER | k.NULL, value, assumed=True)
+
+
+def _render_is(term: Term, kind_class: int) -> str:
+    return render_check(term, kind_class) or "1"
 
 
 def _compile_concatenation(left: Term, right: Term) -> Term:
@@ -43,6 +76,9 @@ def _render_text(term: Term) -> str:
         return f"({term.value})"
     if not term.kinds & ~(k.BOOLEAN | k.NULL):
         return f"(CASE {term.value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)"
+    if term.tag is None and not term.kinds & ~k.NATIVE:
+        value, trap = term.value, render_trap("concatenation of a float")
+        return f"(CASE WHEN typeof({value}) <> 'real' THEN {value} ELSE {trap} END)"
     if term.tag is None:
         raise CannotRun(f"Concatenation of a {k.render_kinds(term.kinds)}.")
     trap = render_trap("concatenation of a float, list or map")
@@ -58,6 +94,9 @@ def _compile_numbers(left: Term, operator: str, right: Term) -> Term:
     a, b = read_as(left, k.NUMBER, reason), read_as(right, k.NUMBER, reason)
     if len(a) + len(b) > LARGEST_OPERAND:
         raise CannotRun(f"The operator {operator} in so deep an expression.")
+    let = build_let(a, b) if len(a) + len(b) > _LONG_OPERANDS else None
+    if let is not None:
+        a, b = let.names
     kinds = _find_number_kinds(left, right) | (left.kinds | right.kinds) & k.NULL
     if kinds == k.NULL:
         return Term(k.NULL, "NULL")
@@ -68,13 +107,12 @@ def _compile_numbers(left: Term, operator: str, right: Term) -> Term:
     if operator == "%":
         # NOTE: SQLite's remainder is one of integers, whatever the operands are.
         whole = f"CASE WHEN {both} THEN {result} ELSE {render_trap('a remainder of floats')} END"
-    return Term(
-        kinds,
+    text = (
         f"CASE typeof({result}) WHEN 'integer' THEN {whole}"
         f" WHEN 'real' THEN CASE WHEN {both} THEN {overflow} ELSE {whole} END"
-        f" ELSE CASE WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {undefined} END END",
-        assumed=True,
+        f" ELSE CASE WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN {undefined} END END"
     )
+    return Term(kinds, text if let is None else let.wrap(text), assumed=True)
 
 
 def is_assumed(*terms: Term) -> bool:
@@ -95,13 +133,16 @@ def compile_minus(operand: Term) -> Term:
     value = read_as(operand, k.NUMBER, "the operator -")
     if len(value) > LARGEST_OPERAND:
         raise CannotRun("The operator - in so deep an expression.")
+    let = build_let(value) if len(value) > _LONG_OPERANDS else None
+    if let is not None:
+        value = let.names[0]
     overflow = render_trap("an integer overflow")
-    return Term(
-        operand.kinds & (k.NUMBER | k.NULL),
+    text = (
         f"CASE WHEN typeof({value}) = 'integer' AND typeof(-{value}) = 'real' THEN {overflow}"
-        f" ELSE -{value} END",
-        assumed=True,
+        f" ELSE -{value} END"
     )
+    kinds = operand.kinds & (k.NUMBER | k.NULL)
+    return Term(kinds, text if let is None else let.wrap(text), assumed=True)
 
 
 def read_as(term: Term, kind_class: int, reason: str) -> str:

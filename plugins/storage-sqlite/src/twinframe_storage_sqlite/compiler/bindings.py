@@ -5,6 +5,7 @@ Nothing here renders a value into SQL text; every value gets a placeholder.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -70,6 +71,13 @@ def _check_json(value: Value) -> None:
                 raise CannotRun("JSON has no NaN and no infinity.")
         case _:
             build_scalar(value)
+
+
+def build_path(value: Value) -> SqliteValue:
+    """The JSON path of the member that the string `value` names."""
+    if not isinstance(value, str):
+        raise CannotRun("The name of a member that is no string.")
+    return "$." + json.dumps(value, ensure_ascii=False)
 
 
 def build_prefix_end(value: Value) -> SqliteValue:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.nested import check_comparable, compile_equal_nested
 from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.term import Term, render_check, render_key
 
@@ -67,16 +68,21 @@ def _compile_equal_scalars(
 
 
 def _compile_equal_keys(left: Term, right: Term, *, wanted: bool) -> str:
-    if k.is_plain(left.kinds) and k.is_plain(right.kinds):
-        raise CannotRun("Equality of lists and maps.")
+    check_comparable(left, right)
+    if _is_nested(left) and _is_nested(right):
+        return compile_equal_nested(left.value, right.value, wanted=wanted)
     # NOTE: only two lists, or two maps, are beyond a comparison of keys.
     keys = [render_key(each, traps=False) for each in (left, right)]
-    trap = render_trap("equality of lists or maps")
+    nested = compile_equal_nested(left.value, right.value, wanted=wanted)
     tags = [_render_nested_tag(each) for each in (left, right)]
     return (
-        f"CASE WHEN {tags[0]} IN ('array','object') AND {tags[0]} = {tags[1]} THEN {trap}"
+        f"CASE WHEN {tags[0]} IN ('array','object') AND {tags[0]} = {tags[1]} THEN {nested}"
         f" ELSE {keys[0]} {'=' if wanted else '<>'} {keys[1]} END"
     )
+
+
+def _is_nested(term: Term) -> bool:
+    return not term.kinds & ~(_NESTED | k.NULL)
 
 
 def _render_nested_tag(term: Term) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.maps import find_entry
 from twinframe_storage_sqlite.compiler.term import (
     NULL_TERM,
     Lookup,
@@ -37,9 +38,31 @@ def compile_member(subject: Term, key: str) -> Term:
         return _compile_entity_member(subject, known, key)
     if not known & k.MAP:
         raise CannotRun(f"A member of a {k.render_kinds(known)}.")
+    entry = find_entry(subject, key)
+    if entry is not None:
+        return entry
     if subject.member is not None and subject.member.names == ("$metadata",) and key == "$model":
         return _compile_model(subject, subject.member.document)
     return build_nested(subject, key)
+
+
+def compile_named_member(subject: Term, path: str) -> Term:
+    """`subject[name]`, where the placeholder `path` is the JSON path of the name."""
+    known = subject.kinds & ~k.NULL
+    if known in (k.NODE, k.RELATIONSHIP):
+        document = f"{read_table(subject)}.document"
+    elif known == k.MAP and not subject.holds_entities:
+        document = subject.value
+    else:
+        raise CannotRun(f"A member, by a computed name, of a {k.render_kinds(known)}.")
+    return Term(
+        k.JSON,
+        f"({document} ->> {path})",
+        tag=f"json_type({document}, {path})",
+        json=f"({document} -> {path})",
+        finite=True,
+        assumed=subject.assumed,
+    )
 
 
 def _compile_entity_member(subject: Term, known: int, key: str) -> Term:

@@ -7,6 +7,7 @@ differently from Cypher is `CannotRun` here, or a trap in the SQL where only the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import assert_never
 
 from twinframe.cypher.algebra import (
     Binary,
@@ -22,6 +23,7 @@ from twinframe.cypher.algebra import (
     Parameter,
     Property,
     Quantifier,
+    QuantifierKind,
     Reduce,
     Slice,
     Subplan,
@@ -34,16 +36,24 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import functions
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import compile_arithmetic, compile_minus, read_as
-from twinframe_storage_sqlite.compiler.bindings import Source, build_json
-from twinframe_storage_sqlite.compiler.choices import build_choice, build_list
+from twinframe_storage_sqlite.compiler.bindings import Source, build_json, build_path
+from twinframe_storage_sqlite.compiler.choices import build_choice
 from twinframe_storage_sqlite.compiler.comparison import (
     compile_equal,
     compile_in,
     compile_order,
 )
-from twinframe_storage_sqlite.compiler.entities import compile_member
+from twinframe_storage_sqlite.compiler.comprehensions import (
+    compile_comprehension,
+    compile_quantifier,
+    compile_reduce,
+    compile_some,
+)
+from twinframe_storage_sqlite.compiler.entities import compile_member, compile_named_member
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.labels import compile_has_labels
+from twinframe_storage_sqlite.compiler.lists import build_list, compile_element, compile_slice
+from twinframe_storage_sqlite.compiler.maps import build_map
 from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.strings import compile_string_test
@@ -94,14 +104,51 @@ class ExpressionCompiler:
                 return self._compile_call(expression)
             case Case():
                 return self._compile_case(expression)
-            case ListExpression(items=items):
-                return build_list(tuple(self.compile_term(item) for item in items))
+            case ListExpression() | MapExpression() | Slice():
+                return self._compile_collection(expression)
             case Subscript():
                 return self._compile_subscript(expression)
             case Subplan():
                 return self._compile_subplan(expression, self._select)
-            case Slice() | MapExpression() | ListComprehension() | Quantifier() | Reduce():
-                raise CannotRun(f"The expression {type(expression).__name__}.")
+            case ListComprehension() | Quantifier() | Reduce():
+                return self._compile_elements(expression)
+            case _:
+                assert_never(expression)
+
+    def _compile_collection(self, expression: ListExpression | MapExpression | Slice) -> Term:
+        match expression:
+            case ListExpression(items=items):
+                return build_list(tuple(self.compile_term(item) for item in items))
+            case MapExpression(entries=entries):
+                return build_map(tuple((key, self.compile_term(each)) for key, each in entries))
+            case Slice():
+                return self._compile_slice(expression)
+
+    def _compile_elements(self, expression: ListComprehension | Quantifier | Reduce) -> Term:
+        source = self.compile_term(expression.source)
+        if source.kinds == k.NULL:
+            return NULL_TERM
+        match expression:
+            case ListComprehension():
+                return compile_comprehension(expression, source, self._select, self._open)
+            case Quantifier():
+                return compile_quantifier(expression, source, self._select, self._open)
+            case Reduce():
+                initial = self.compile_term(expression.initial)
+                return compile_reduce(expression, source, initial, self._select, self._open)
+
+    def _open(self, select: Select) -> ExpressionCompiler:
+        return ExpressionCompiler(select, self._compile_subplan)
+
+    def _compile_slice(self, expression: Slice) -> Term:
+        subject = self.compile_term(expression.subject)
+        bounds = [
+            None if each is None else self.compile_term(each)
+            for each in (expression.start, expression.end)
+        ]
+        if any(each is not None and each.kinds == k.NULL for each in (subject, *bounds)):
+            return NULL_TERM
+        return compile_slice(subject, bounds[0], bounds[1])
 
     def _compile_variable(self, name: str) -> Term:
         term = self._select.scope.get(name)
@@ -131,7 +178,7 @@ class ExpressionCompiler:
         operand = expression.operand
         match expression.operator:
             case UnaryOperator.NOT:
-                value = self._compile_truth_value(operand)
+                value = self.compile_truth_value(operand)
                 return Term(k.BOOLEAN | k.NULL, f"(NOT {value})", assumed=True)
             case UnaryOperator.MINUS:
                 return self._compile_minus(operand)
@@ -156,10 +203,10 @@ class ExpressionCompiler:
             left, right = self.compile_term(expression.left), self.compile_term(expression.right)
             return compile_arithmetic(left, operator, right)
         if expression.operator in (BinaryOperator.AND, BinaryOperator.OR):
-            operands = [self._compile_truth_value(each) for each in find_operands(expression)]
+            operands = [self.compile_truth_value(each) for each in find_operands(expression)]
             return Term(k.BOOLEAN | k.NULL, render_balanced(operands, operator), assumed=True)
         if expression.operator is BinaryOperator.XOR:
-            sides = [self._compile_truth_value(e) for e in (expression.left, expression.right)]
+            sides = [self.compile_truth_value(e) for e in (expression.left, expression.right)]
             return Term(k.BOOLEAN | k.NULL, f"({sides[0]} <> {sides[1]})", assumed=True)
         return self._compile_truth(expression)
 
@@ -169,7 +216,7 @@ class ExpressionCompiler:
         no = self.compile_test(expression, wanted=False)
         return Term(k.BOOLEAN | k.NULL, f"CASE WHEN {yes} THEN 1 WHEN {no} THEN 0 END")
 
-    def _compile_truth_value(self, expression: Expression) -> str:
+    def compile_truth_value(self, expression: Expression) -> str:
         """0, 1 or NULL of an expression that must be a boolean or null."""
         term = self.compile_term(expression)
         return f"({read_as(term, k.BOOLEAN, 'a logical operator')})"
@@ -188,11 +235,17 @@ class ExpressionCompiler:
 
     def _compile_subscript(self, expression: Subscript) -> Term:
         subject = self.compile_term(expression.subject)
-        match expression.index:
-            case Literal(value=str() as key):
-                return self._select.refine(compile_member(subject, key))
-            case _:
-                raise CannotRun("A subscript that is no literal string.")
+        if isinstance(expression.index, Literal) and isinstance(expression.index.value, str):
+            return self._select.refine(compile_member(subject, expression.index.value))
+        index = self.compile_term(expression.index)
+        if k.NULL in (subject.kinds, index.kinds):
+            return NULL_TERM
+        if index.kinds == k.STRING and index.source is not None:
+            path = self._bindings.bind(index.source, build_path)
+            return compile_named_member(subject, path)
+        if index.kinds & k.INTEGER and subject.kinds & k.LIST:
+            return compile_element(subject, index, self._select)
+        raise CannotRun("A subscript by a computed string.")
 
     def _compile_call(self, call: FunctionCall) -> Term:
         if call.name in functions.TESTS:
@@ -247,6 +300,11 @@ class ExpressionCompiler:
             case FunctionCall(name=name) if name in functions.TESTS:
                 arguments = [self.compile_term(each) for each in expression.arguments]
                 return functions.compile_test(expression, arguments, self._bindings, wanted=wanted)
+            case Quantifier(kind=QuantifierKind.ANY) if wanted:
+                source = self.compile_term(expression.source)
+                if source.kinds == k.NULL:
+                    return "0"
+                return compile_some(expression, source, self._select, self._open)
             case Literal(value=bool() as value):
                 return "1" if value is wanted else "0"
             case _:
@@ -258,7 +316,7 @@ class ExpressionCompiler:
             tests = [self.compile_test(each, wanted=wanted) for each in find_operands(expression)]
             return render_balanced(tests, "AND" if (operator.value == "AND") == wanted else "OR")
         if operator is BinaryOperator.XOR:
-            sides = [self._compile_truth_value(e) for e in (expression.left, expression.right)]
+            sides = [self.compile_truth_value(e) for e in (expression.left, expression.right)]
             return f"{sides[0]} {'<>' if wanted else '='} {sides[1]}"
         left, right = self.compile_term(expression.left), self.compile_term(expression.right)
         return self._compile_comparison(operator, left, right, wanted=wanted)

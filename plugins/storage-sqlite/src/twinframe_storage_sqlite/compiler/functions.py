@@ -1,5 +1,7 @@
 """Functions of the query languages that SQLite computes exactly. All others are `CannotRun`."""
 
+# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +16,20 @@ from twinframe_storage_sqlite.compiler.choices import build_first
 from twinframe_storage_sqlite.compiler.comparison import compile_in
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.labels import compile_is_of_model
-from twinframe_storage_sqlite.compiler.term import Term, read_table, render_check
+from twinframe_storage_sqlite.compiler.lists import (
+    compile_head,
+    compile_last,
+    compile_range,
+    compile_reversed,
+    compile_tail,
+)
+from twinframe_storage_sqlite.compiler.maps import (
+    compile_keys,
+    compile_labels_of,
+    compile_properties,
+)
+from twinframe_storage_sqlite.compiler.scalars import SCALARS
+from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, read_table, render_check
 
 TESTS = frozenset(
     {
@@ -125,8 +140,16 @@ def compile_call(name: str, arguments: Sequence[Term]) -> Term:
 def _compile_size(arguments: Sequence[Term]) -> Term:
     term = arguments[0]
     nullable = term.kinds & k.NULL
+    if term.kinds == k.NULL:
+        return NULL_TERM
     if not term.kinds & ~(k.LIST | k.NULL):
-        return Term(k.INTEGER | nullable, f"json_array_length({term.value})")
+        value = f"json_array_length({term.value})"
+        return Term(k.INTEGER | nullable, value, assumed=term.assumed)
+    if not term.kinds & ~(k.MAP | k.NULL):
+        count = f"(SELECT count(*) FROM json_each({term.value}))"
+        if nullable:
+            count = f"CASE WHEN {term.value} IS NOT NULL THEN {count} END"
+        return Term(k.INTEGER | nullable, count, assumed=term.assumed)
     if term.tag is not None and term.kinds & k.LIST:
         array = f"CASE WHEN {term.tag} = 'array' THEN json_array_length({term.value})"
         other = _compile_size([Term(k.JSON & ~k.LIST, term.value, tag=term.tag)])
@@ -163,7 +186,29 @@ def _compile_end(column: str) -> Callable[[Sequence[Term]], Term]:
     return compile_end
 
 
+def _compile_reverse(arguments: Sequence[Term]) -> Term:
+    term = arguments[0]
+    if term.kinds & k.STRING and term.tag is None:
+        raise CannotRun("reverse() of a string.")
+    return NULL_TERM if term.kinds == k.NULL else compile_reversed(term)
+
+
+def _compile_is_empty(arguments: Sequence[Term]) -> Term:
+    size = _compile_size(arguments)
+    return replace(size, kinds=k.BOOLEAN | size.kinds & k.NULL, value=f"({size.value} = 0)")
+
+
 _FUNCTIONS: Mapping[str, Callable[[Sequence[Term]], Term]] = {
+    **SCALARS,
+    "head": compile_head,
+    "isEmpty": _compile_is_empty,
+    "keys": compile_keys,
+    "labels": compile_labels_of,
+    "last": compile_last,
+    "properties": compile_properties,
+    "range": compile_range,
+    "reverse": _compile_reverse,
+    "tail": compile_tail,
     "coalesce": build_first,
     "size": _compile_size,
     "type": _compile_type,

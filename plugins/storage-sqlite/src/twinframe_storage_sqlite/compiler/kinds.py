@@ -21,6 +21,8 @@ RELATIONSHIP: Final = 256
 NUMBER: Final = INTEGER | FLOAT
 NATIVE: Final = NUMBER | STRING | NULL
 """Kinds that SQLite's own storage classes tell apart."""
+ENTITIES: Final = NODE | RELATIONSHIP
+"""Kinds that travel as row ids."""
 JSON: Final = NULL | BOOLEAN | NUMBER | STRING | LIST | MAP
 """Everything a member of a stored document can be."""
 

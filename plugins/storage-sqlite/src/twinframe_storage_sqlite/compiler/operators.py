@@ -4,6 +4,8 @@ An operator extends the SELECT of its source where SQL gives that the same meani
 into a derived table where it does not.
 """
 
+# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -34,9 +36,14 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.aggregates import compile_aggregate
 from twinframe_storage_sqlite.compiler.bindings import Source, build_count
-from twinframe_storage_sqlite.compiler.choices import render_item
+from twinframe_storage_sqlite.compiler.elements import (
+    find_element_kinds,
+    join_elements,
+    render_item,
+)
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
 from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.nested import render_list_key
 from twinframe_storage_sqlite.compiler.optional import (
     compile_alternatives,
     compile_optional,
@@ -50,7 +57,10 @@ from twinframe_storage_sqlite.compiler.select import (
     Statement,
     build_column,
 )
-from twinframe_storage_sqlite.compiler.term import Term, render_json, render_key
+from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, render_json, render_key
+
+_LONG = 1_000
+"""Characters of SQL."""
 
 
 class PlanCompiler:
@@ -127,15 +137,16 @@ class PlanCompiler:
     def _compile_unwind(self, operator: Unwind, outer: Select | None) -> Select:
         select = self._compile_open(operator.source, outer)
         term = self.build_expressions(select).compile_term(operator.expression)
-        if term.kinds & ~(k.LIST | k.NULL):
-            raise CannotRun("The operator Unwind over a value that may be no list.")
-        alias = self._statement.alias("e")
-        if not term.kinds & k.LIST:
+        if term.kinds == k.NULL:
             select.add_condition("0")
-            select.scope[operator.variable] = Term(k.NULL, "NULL")
+            select.scope[operator.variable] = NULL_TERM
             return select
-        select.join(f"json_each({term.value}) AS {alias}")
-        select.scope[operator.variable] = _build_element(term, alias, select)
+        text, kinds = term.value, term.elements
+        if term.kinds & ~(k.LIST | k.NULL):
+            text, kinds = _render_as_list(term), k.JSON
+        is_driven = select.is_driven
+        select.scope[operator.variable], _ = join_elements(text, kinds, select)
+        select.is_driven = is_driven
         return select
 
     # --- scope ----------------------------------------------------------------------------------
@@ -144,6 +155,9 @@ class PlanCompiler:
         select = self.compile(operator.source, outer)
         expressions = self.build_expressions(select)
         select.scope = {name: expressions.compile_term(e) for name, e in operator.items}
+        # PERF: what stands on a long text would repeat it.
+        if not select.order_by and any(_is_long(term) for term in select.scope.values()):
+            return select.build_fenced()
         return select
 
     def _compile_aggregate(self, operator: Aggregate, outer: Select | None) -> Select:
@@ -164,9 +178,10 @@ class PlanCompiler:
         select.group_by = [_render_group_key(term) for term in keys]
         select.order_by = []
         select.scope = scope
-        # NOTE: without keys only an aggregate in the columns makes SQL see one group; it may go.
+        # NOTE: an aggregate must stay in its SELECT: it may neither go, where nothing else makes
+        # SQL see one group, nor come into a subquery.
         # PERF: what a group needs of a node is read once a group, not once a row.
-        if not keys or any(term.kinds & (k.NODE | k.RELATIONSHIP) for term in keys):
+        if len(scope) > len(keys) or not keys or any(term.kinds & k.ENTITIES for term in keys):
             return select.build_wrapped()
         return select
 
@@ -258,38 +273,40 @@ class PlanCompiler:
     def _build_collected(self, subplan: Subplan, select: Select) -> Term:
         value = subplan.value or Literal(None)
         term = self.build_expressions(select).compile_term(value)
-        order = f" ORDER BY {', '.join(select.order_by)}" if select.order_by else ""
+        elements = find_element_kinds([term], "A pattern comprehension")
         select.order_by = []
-        if term.kinds & (k.NODE | k.RELATIONSHIP):
-            if term.kinds & k.NULL:
-                raise CannotRun("A list of nodes or relationships that may be null.")
-            items = f"json_group_array({term.value}{order})"
-            return Term(k.LIST, f"({select.render([items])})", elements=term.kinds)
-        if term.kinds & k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
-            raise CannotRun("A list of lists of nodes or relationships.")
-        items = f"json_group_array(json({render_item(term)}){order})"
-        return Term(k.LIST, f"({select.render([items])})", elements=term.kinds)
+        # NOTE: a derived table: an aggregate over values of the outer row alone would be one of
+        # the outer statement.
+        native = bool(elements & k.ENTITIES) or (not elements & ~k.NATIVE and term.finite)
+        cell = term.value if native else render_item(term)
+        rows = select.render([f"{cell} AS v"])
+        item = "p.v" if native else "json(p.v)"
+        text = f"(SELECT json_group_array({item}) FROM ({rows}) AS p)"
+        return Term(k.LIST, text, elements=elements, assumed=term.assumed)
 
 
-def _build_element(items: Term, alias: str, select: Select) -> Term:
-    value = f"{alias}.value"
-    kinds = items.elements
-    if kinds & (k.NODE | k.RELATIONSHIP):
-        return Term(kinds, value, owner=select)
-    if k.is_plain(kinds):
-        return Term(kinds, value)
-    text = (
-        f"CASE {alias}.type WHEN 'array' THEN {value} WHEN 'object' THEN {value}"
-        f" WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE json_quote({value}) END"
+def _is_long(term: Term) -> bool:
+    return len(term.value) > _LONG and not term.holds_entities
+
+
+def _render_as_list(term: Term) -> str:
+    """SPEC: openCypher 9 knows lists only; another value is the one row of itself."""
+    if term.kinds & k.ENTITIES or term.holds_entities:
+        raise CannotRun("The operator Unwind over a node or relationship.")
+    single = f"json_array(json({render_item(term)}))"
+    if term.tag is None:
+        return f"CASE WHEN {term.value} IS NOT NULL THEN {single} END"
+    return (
+        f"CASE WHEN {term.tag} = 'array' THEN {term.value}"
+        f" WHEN {term.value} IS NOT NULL THEN {single} END"
     )
-    return Term(kinds, value, tag=f"{alias}.type", json=text)
 
 
 def _render_group_key(term: Term) -> str:
     if term.lookup is not None:
         return term.lookup.column
-    if term.kinds & k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
-        return term.value  # row ids: the text is the list
+    if term.kinds & k.LIST and not term.kinds & ~(k.LIST | k.NULL):
+        return render_list_key(term)
     return render_key(term, comparable=False)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -115,11 +116,27 @@ def _build_column(term: Term) -> Column:
         )
     if known == k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
         return _build_entity_list(term)
+    if term.holds_entities:
+        return _build_map(term)
     if known == k.BOOLEAN:
         return Column((term.value,), _decode_boolean)
     if not known & ~k.NATIVE:
         return Column((term.value,), _decode_native)
     return Column((render_json(term),), _decode_json)
+
+
+def _build_map(term: Term) -> Column:
+    """A map literal that holds nodes or relationships: the columns of its entries, in order."""
+    entries = [(key, _build_column(each)) for key, each in term.entries or ()]
+
+    def decode(cells: Sequence[Any], labels: LabelSets) -> Value:
+        rest = iter(cells)
+        return {
+            key: column.decode(tuple(islice(rest, len(column.sql))), labels)
+            for key, column in entries
+        }
+
+    return Column(tuple(cell for _, column in entries for cell in column.sql), decode)
 
 
 def _build_entity_list(term: Term) -> Column:
@@ -128,9 +145,10 @@ def _build_entity_list(term: Term) -> Column:
     else:
         cells = ", ".join(each.format("t") for each in _RELATIONSHIP_COLUMNS)
         table, decode = "relationship", _decode_relationships
+    join = "LEFT JOIN" if term.elements & k.NULL else "CROSS JOIN"
     text = (
         f"(SELECT json_group_array(json_array({cells}) ORDER BY e.key)"
-        f" FROM json_each({term.value}) AS e CROSS JOIN {table} AS t ON t.id = e.value)"
+        f" FROM json_each({term.value}) AS e {join} {table} AS t ON t.id = e.value)"
     )
     if term.kinds & k.NULL:
         text = f"CASE WHEN {term.value} IS NOT NULL THEN {text} END"
@@ -167,10 +185,13 @@ def _decode_nodes(cells: Sequence[Any], labels: LabelSets) -> Value:
     if cells[0] is None:
         return None
     found = orjson.loads(cells[0])
-    return [Node(dt_id, document, labels[model]) for dt_id, model, document in found]
+    return [
+        None if dt_id is None else Node(dt_id, document, labels[model])
+        for dt_id, model, document in found
+    ]
 
 
 def _decode_relationships(cells: Sequence[Any], labels: LabelSets) -> Value:
     if cells[0] is None:
         return None
-    return [Relationship(*found) for found in orjson.loads(cells[0])]
+    return [None if found[0] is None else Relationship(*found) for found in orjson.loads(cells[0])]

@@ -198,6 +198,16 @@ class Select:
             outer.scope[name] = build_column(self.refine(self.scope[name]), f"{alias}.c{i}", outer)
         return outer
 
+    def build_fenced(self) -> Select:
+        """As `build_wrapped`, with every column computed once, however often it is used.
+
+        SEC: SQLite would put the columns' expressions into those above; in a chain of clauses that
+        each use a column twice the statement would double with each. It does not with an OFFSET.
+        """
+        page = self.page or Page()
+        self.page = Page(page.skip or "0", page.limit)
+        return self.build_wrapped()
+
     def build_shared(self, names: Sequence[str]) -> tuple[Select, Select]:
         """Two new open SELECTs over the rows of this one, which are computed once.
 
@@ -254,5 +264,6 @@ def build_column(term: Term, column: str, owner: Select) -> Term:
         member=None,
         lookup=None,
         items=None,
+        entries=None,
         source=None,
     )

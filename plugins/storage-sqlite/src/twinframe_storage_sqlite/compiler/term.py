@@ -50,8 +50,9 @@ class Term:
     `value` is native: a boolean is 0 or 1, a list or map JSON text, an entity its row id, a null
     NULL. Where that leaves the kind open (`kinds` not plain), `tag` is its JSON type name and
     `json` its JSON text. `elements` are the kinds of a list's elements: entities travel as row ids.
-    `finite` says that a float is no infinity; `assumed` that a trap in `value` vouches for `kinds`,
-    so that a value never read would be one of a kind never checked.
+    `items` are those of a list written out, `entries` those of a map. `finite` says that a float is
+    no infinity; `assumed` that a trap in `value` vouches for `kinds`, so that a value never read
+    would be one of a kind never checked.
     """
 
     kinds: int
@@ -63,9 +64,20 @@ class Term:
     lookup: Lookup | None = None
     source: Source | None = None
     items: tuple[Term, ...] | None = None
+    entries: tuple[tuple[str, Term], ...] | None = None
     elements: int = k.JSON
     finite: bool = False
     assumed: bool = False
+
+    @property
+    def holds_entities(self) -> bool:
+        """Whether it is a map of nodes or relationships: it has a `json`, its `value` is a trap."""
+        return any(
+            term.kinds & k.ENTITIES
+            or term.holds_entities
+            or (term.kinds & k.LIST and term.elements & k.ENTITIES)
+            for _, term in self.entries or ()
+        )
 
 
 NULL_TERM = Term(k.NULL, "NULL")
@@ -201,9 +213,12 @@ def _render_list_json(term: Term) -> str:
     if not term.elements & (k.NODE | k.RELATIONSHIP):
         return term.value
     table = "twin" if term.elements & k.NODE else "relationship"
+    join, document = "CROSS JOIN", "json(t.document)"
+    if term.elements & k.NULL:
+        join, document = "LEFT JOIN", "json(coalesce(json(t.document), 'null'))"
     documents = (
-        "(SELECT json_group_array(json(t.document) ORDER BY e.key)"
-        f" FROM json_each({term.value}) AS e CROSS JOIN {table} AS t ON t.id = e.value)"
+        f"(SELECT json_group_array({document} ORDER BY e.key)"
+        f" FROM json_each({term.value}) AS e {join} {table} AS t ON t.id = e.value)"
     )
     if term.kinds & k.NULL:
         return f"CASE WHEN {term.value} IS NOT NULL THEN {documents} END"

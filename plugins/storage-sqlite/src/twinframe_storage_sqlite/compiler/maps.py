@@ -1,0 +1,107 @@
+"""Maps as values: literals, their members, and what is asked of nodes and relationships as maps."""
+
+# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.elements import build_let, render_element, render_item
+from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.paths import render_text
+from twinframe_storage_sqlite.compiler.term import (
+    NULL_TERM,
+    Term,
+    read_table,
+    render_json,
+)
+
+_MOST_ENTRIES = 100
+_OWN = "substr(e.key, 1, 1) <> '$'"
+
+
+def build_map(entries: tuple[tuple[str, Term], ...]) -> Term:
+    """A map literal: its entries stay known for members and results."""
+    if len(entries) > _MOST_ENTRIES or len({key for key, _ in entries}) < len(entries):
+        raise CannotRun("A map of so many entries, or of two of one name.")
+    if any("\0" in key for key, _ in entries):
+        raise CannotRun("A map with a NUL character in a key.")
+    known = Term(k.MAP, "NULL", entries=entries)
+    if known.holds_entities:
+        # NOTE: documents are what the wire shows; as values they are nodes still.
+        json = _render_object(
+            (key, f"coalesce({render_json(term)}, 'null')") for key, term in entries
+        )
+        return replace(known, value=render_trap("a map of nodes or relationships"), json=json)
+    value = _render_object((key, render_item(term)) for key, term in entries)
+    assumed = any(term.assumed for _, term in entries)
+    return replace(known, value=value, assumed=assumed)
+
+
+def _render_object(entries: object) -> str:
+    parts = [f"{render_text(key)},json({text})" for key, text in entries]  # type: ignore[attr-defined]
+    return f"json_object({','.join(parts)})"
+
+
+def find_entry(subject: Term, key: str) -> Term | None:
+    """The entry `key` of a map literal, if reading the others can make no error."""
+    if subject.entries is None or subject.assumed:
+        return None
+    return dict(subject.entries).get(key, NULL_TERM)
+
+
+def compile_keys(arguments: Sequence[Term]) -> Term:
+    """`keys(...)` of a map, node or relationship."""
+    return _compile_members(
+        arguments[0], "keys()", "json_group_array(e.key ORDER BY e.id)", k.LIST, k.STRING
+    )
+
+
+def compile_properties(arguments: Sequence[Term]) -> Term:
+    """`properties(...)` of a map, node or relationship."""
+    term = arguments[0]
+    if not term.kinds & ~(k.MAP | k.NULL):
+        return term
+    group = f"json_group_object(e.key, json({render_element('e')}) ORDER BY e.id)"
+    return _compile_members(term, "properties()", group, k.MAP, k.JSON)
+
+
+def _compile_members(term: Term, name: str, group: str, kind: int, elements: int) -> Term:
+    known = term.kinds & ~k.NULL
+    if not known:
+        return NULL_TERM
+    if known == k.MAP:
+        let = build_let(term.value)
+        text, where = let.names[0], ""
+    elif known in (k.NODE, k.RELATIONSHIP):
+        let = build_let(f"{read_table(term)}.document")
+        text, where = let.names[0], f" WHERE {_OWN}"
+    else:
+        raise CannotRun(f"{name} of a {k.render_kinds(known)}.")
+    value = f"(SELECT {group} FROM json_each({text}) AS e{where})"
+    if term.kinds & k.NULL:
+        value = f"CASE WHEN {text} IS NOT NULL THEN {value} END"
+    nullable = term.kinds & k.NULL
+    return Term(kind | nullable, let.wrap(value), elements=elements)
+
+
+def compile_labels_of(arguments: Sequence[Term]) -> Term:
+    """`labels(node)` in alphabetical order: `Twin`, and the id and name of every ancestor."""
+    term = arguments[0]
+    if term.kinds & ~k.NULL != k.NODE:
+        raise CannotRun("labels() of a value that may be no node.")
+    model = f"{read_table(term)}.model"
+    above = (
+        "FROM interface_closure AS c JOIN interface AS i ON i.id = c.ancestor"
+        f" WHERE c.descendant = {model}"
+    )
+    value = (
+        "(SELECT json_group_array(o.l ORDER BY o.l) FROM (SELECT 'Twin' AS l"
+        f" UNION SELECT i.dtmi {above} UNION SELECT i.name {above}) AS o)"
+    )
+    if term.kinds & k.NULL:
+        value = f"CASE WHEN {model} IS NOT NULL THEN {value} END"
+    return Term(k.LIST | term.kinds & k.NULL, value, elements=k.STRING)
