@@ -18,6 +18,7 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.settings import ServerSettings, Settings, TlsSettings
+from twinframe.web.routes import ROUTES
 
 LOOPBACK = ("127.", "localhost:", "[::1]:", "unix:")
 _LONGEST_SOCKET_PATH = 107  # what the kernel takes, less the closing zero
@@ -31,6 +32,7 @@ def find_problems(installation: Installation, *, everything: bool = False) -> It
     settings = installation.settings
     checks: list[Callable[[], object]] = [
         lambda: check_built(settings),
+        lambda: check_base_path(settings.server.base_path),
         lambda: check_tls(settings.server.tls),
         lambda: check_store(installation),
         installation.build_permission_provider,
@@ -53,6 +55,17 @@ def list_warnings(settings: Settings) -> list[str]:
         "for credentials: whoever reaches it may read and change everything."
     )
     return [warning]
+
+
+def check_base_path(base_path: str) -> None:
+    """Refuse one that begins like an operation and would hide it. Raises `SettingsError`."""
+    taken = {route.path.split("/")[1] for route in ROUTES}
+    first = base_path.partition("/")[2].partition("/")[0]
+    if first.casefold() in taken:
+        raise SettingsError(
+            f"Server__BasePath={base_path} would hide the operations at /{first}. Choose one that "
+            f"begins with none of {', '.join(sorted(taken))}."
+        )
 
 
 def check_tls(tls: TlsSettings) -> None:

@@ -228,3 +228,16 @@ def test_whatever_a_plugins_store_raises_names_the_plugin(monkeypatch: pytest.Mo
     (problem,) = find_problems(build_installation(MEMORY))
     assert problem.startswith("twinframe 0.")
     assert problem.endswith("(twinframe.storage: memory) cannot open its store: ValueError('boom')")
+
+
+@pytest.mark.parametrize("base", ["/digitaltwins", "/Models/v1", "/health", "/swagger"])
+def test_a_base_path_that_would_hide_operations_is_refused(base: str) -> None:
+    settings = MEMORY.model_copy(update={"server": ServerSettings(workers=1, base_path=base)})
+    (problem,) = find_problems(build_installation(settings))
+    assert problem.startswith(f"Server__BasePath={base} would hide the operations at ")
+
+
+@pytest.mark.parametrize("base", ["", "/api", "/twins/models"])
+def test_a_base_path_of_its_own_is_taken(base: str) -> None:
+    settings = MEMORY.model_copy(update={"server": ServerSettings(workers=1, base_path=base)})
+    assert list(find_problems(build_installation(settings))) == []
