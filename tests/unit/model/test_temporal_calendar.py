@@ -29,6 +29,17 @@ def test_a_day_has_the_names_that_python_gives_it(known: date) -> None:
     assert calendar.find_quarter_day(days) == (known - first).days + 1
 
 
+@pytest.mark.parametrize("year", [-400, 0, 4, 100, 400, 1900, 1970, 2000, 2004, 2100, 2400])
+def test_a_leap_day_stands_between_february_and_march(year: int) -> None:
+    march = calendar.build_day(year, 3, 1)
+    last = 29 if calendar.is_leap(year) else 28
+    assert calendar.is_leap(year) is (year % 4 == 0 and year not in {100, 1900, 2100})
+    assert calendar.split_day(march - 1) == (year, 2, last)
+    assert calendar.split_day(march) == (year, 3, 1)
+    assert calendar.build_day(year, 2, last) == march - 1
+    assert calendar.build_day(year + 1, 1, 1) - calendar.build_day(year, 1, 1) == 337 + last
+
+
 @given(all_days)
 def test_every_way_to_name_a_day_leads_back_to_it(days: int) -> None:
     year, month, day = calendar.split_day(days)

@@ -187,9 +187,8 @@ def _check_coarser(
 def _assign_month(given: Mapping[str, int], base: Date | None) -> int:
     year, month, day = (0, 1, 1) if base is None else base.split()
     year, month = given.get("year", year), given.get("month", month)
-    if "day" not in given and 1 <= month <= 12:
-        day = min(day, calendar.count_month_days(year, month))
-    return calendar.build_day(year, month, given.get("day", day))
+    day = given.get("day", min(day, calendar.count_month_days(year, month)))
+    return calendar.build_day(year, month, day)
 
 
 def _assign_week(given: Mapping[str, int], base: Date | None) -> int:
@@ -208,9 +207,8 @@ def _assign_quarter(given: Mapping[str, int], base: Date | None) -> int:
         year, month, _ = base.split()
         quarter, day = (month + 2) // 3, calendar.find_quarter_day(base.days)
     year, quarter = given.get("year", year), given.get("quarter", quarter)
-    if "dayOfQuarter" not in given and 1 <= quarter <= 4:
-        day = min(day, calendar.count_quarter_days(year, quarter))
-    return calendar.build_quarter_day(year, quarter, given.get("dayOfQuarter", day))
+    day = given.get("dayOfQuarter", min(day, calendar.count_quarter_days(year, quarter)))
+    return calendar.build_quarter_day(year, quarter, day)
 
 
 def _add_subseconds(given: Mapping[str, int]) -> int:
