@@ -119,9 +119,7 @@ def test_every_function_the_language_knows_can_be_called() -> None:
     missing = {
         one.name
         for one in KNOWN
-        if one.aggregate is None
-        and one.name not in FUNCTIONS
-        and one.name not in SPECIAL
+        if one.aggregate is None and one.name not in FUNCTIONS and one.name not in SPECIAL
     }
     assert missing == set()
 
