@@ -352,10 +352,15 @@ class Direction(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """Bounds of a variable-length relationship, both inclusive; `maximum` None is unbounded."""
+    """Bounds of a variable-length relationship, both inclusive; `maximum` None is unbounded.
+
+    `limit`, where `maximum` does not keep below it: a walk that goes on beyond so many is the error
+    `LimitExceeded`. It is a setting and no part of the query, hence of no equality.
+    """
 
     minimum: int
     maximum: int | None
+    limit: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

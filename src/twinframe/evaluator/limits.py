@@ -81,8 +81,9 @@ class Budget:
         self._held += count
         if self._max_rows is not None and self._held > self._max_rows:
             raise LimitExceeded(
-                f"The query holds more than {self._max_rows} rows in memory at once. "
-                "Narrow the pattern, or add a LIMIT before sorting, collecting or grouping."
+                f"The query holds more than {self._max_rows} rows in memory at once "
+                "(Query__MaxRows). Narrow the pattern, or add a LIMIT before sorting, collecting "
+                "or grouping."
             )
 
     def release(self, count: int) -> None:
@@ -93,7 +94,8 @@ class Budget:
         """`LimitExceeded` for a list of more elements than rows may be held."""
         if self._max_rows is not None and count > self._max_rows:
             raise LimitExceeded(
-                f"A list of {count} elements is longer than a query may hold ({self._max_rows})."
+                f"A list of {count} elements is longer than a query may hold: "
+                f"{self._max_rows} (Query__MaxRows)."
             )
         if count > _LARGE:
             self._check_clock()
@@ -136,6 +138,6 @@ class Budget:
             self._check_reader()
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise QueryTimeout(
-                "The query ran longer than it may and was stopped. "
+                "The query ran longer than it may (Query__Timeout) and was stopped. "
                 "Start the pattern at a $dtId or a label, or ask for less."
             )

@@ -71,7 +71,7 @@ class MemorySession(GraphSession):
         """`QueryTimeout` when the snapshot's time is over or it was interrupted."""
         is_late = self._deadline is not None and time.monotonic() >= self._deadline
         if self._interrupted or is_late:
-            raise QueryTimeout("The query passed its deadline and was stopped.")
+            raise QueryTimeout("The query ran longer than it may (Query__Timeout) and was stopped.")
 
     # --- the graph itself -------------------------------------------------------------------
 

@@ -111,7 +111,7 @@ class StatementRunner:
     def check_deadline(self) -> None:
         """`QueryTimeout` when the deadline has passed: short statements never meet the handler."""
         if self._depth and self._is_over():
-            raise QueryTimeout("The query passed its deadline and was stopped.")
+            raise QueryTimeout("The query ran longer than it may (Query__Timeout) and was stopped.")
 
     def read_steps(self) -> int:
         """Steps of SQLite's machine since the snapshot began, to the last 5,000 of a statement."""

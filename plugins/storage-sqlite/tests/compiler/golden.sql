@@ -63,7 +63,7 @@ LIMIT :page_limit OFFSET :page_skip
 WITH RECURSIVE w2(c0,node,depth,used) AS (SELECT n1.id, n1.id, 0, ','
 FROM twin AS n1
 WHERE n1.dt_id = :p0
-UNION ALL SELECT w.c0, r3.target, w.depth + 1, w.used || r3.id || ','
+UNION ALL SELECT w.c0, r3.target, CASE WHEN w.depth < 32 THEN w.depth + 1 ELSE json_extract('{}', 'twinframe limit: A variable-length pattern goes on beyond 32 relationships, the most that are followed (Query__MaxHops). Give it an upper bound, as in [*1..32].') END, w.used || r3.id || ','
 FROM w2 AS w CROSS JOIN relationship AS r3 ON r3.source = w.node
 WHERE (r3.name IN (:c1) AND instr(w.used, ',' || r3.id || ',') = 0)) SELECT CAST(('{"n":' || json_quote(q4.c0)) || '}' AS BLOB)
 FROM (SELECT count(*) AS c0

@@ -123,7 +123,8 @@ class Cursor:
         """Raises the error of the nesting limit."""
         raise self.error(
             "NestedTooDeeply",
-            f"nested too deeply: at most {self.options.max_depth} levels are allowed",
+            f"nested too deeply: at most {self.options.max_depth} levels are allowed "
+            "(Query__MaxDepth)",
         )
 
     def refuse_height(self) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from twinframe.cypher import ast
@@ -224,6 +225,8 @@ class PatternParser(ExpressionParser):
                 f"at most {self.options.max_hops} relationships may be crossed (Query__MaxHops)",
                 self.span_from(span.start),
             )
+        if length.maximum is None or length.maximum > self.options.max_hops:
+            return replace(length, limit=self.options.max_hops)
         return length
 
     def _parse_bound(self) -> int | None:

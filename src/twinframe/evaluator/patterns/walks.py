@@ -89,7 +89,7 @@ class Walker:
         if most is not None and hops > most:
             raise LimitExceeded(
                 f"A variable-length pattern goes on beyond {most} relationships, the most that are "
-                f"followed. Give it an upper bound, as in [*1..{most}]."
+                f"followed (Query__MaxHops). Give it an upper bound, as in [*1..{most}]."
             )
 
     # --- shortest -----------------------------------------------------------------------------

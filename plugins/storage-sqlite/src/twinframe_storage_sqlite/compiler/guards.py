@@ -1,14 +1,17 @@
 """Traps in compiled SQL: where a value turns up at run time that SQL would treat differently.
 
-A trap ends the statement and reaches the caller as `CannotRun`; it never yields a value.
+A trap ends the statement and reaches the caller as `CannotRun`, or as `LimitExceeded` where the
+query went beyond a limit; it never yields a value.
 """
 
 from __future__ import annotations
 
+from twinframe.errors import LimitExceeded
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler.paths import render_text
 
 _MARK = "twinframe cannot run: "
+_LIMIT_MARK = "twinframe limit: "
 _LIMITS = (
     "Expression tree is too large",
     "tables in a join",
@@ -28,11 +31,18 @@ def render_trap(reason: str) -> str:
     return f"json_extract('{{}}', {render_text(_MARK + reason)})"
 
 
-def find_trap(error: BaseException) -> CannotRun | None:
-    """The `CannotRun` that `error` (or its cause) carries, or None if it is another failure."""
+def render_limit(message: str) -> str:
+    """An SQL expression that fails with `LimitExceeded` when it is reached."""
+    return f"json_extract('{{}}', {render_text(_LIMIT_MARK + message)})"
+
+
+def find_trap(error: BaseException) -> CannotRun | LimitExceeded | None:
+    """The error of a trap that `error` (or its cause) carries, or None if it is another failure."""
     seen: BaseException | None = error
     while seen is not None:
         text = str(seen)
+        if _LIMIT_MARK in text:
+            return LimitExceeded(text.partition(_LIMIT_MARK)[2].rstrip("'"))
         if _MARK in text:
             return CannotRun(text.partition(_MARK)[2].rstrip("'"))
         if any(limit in text for limit in _LIMITS):

@@ -15,6 +15,7 @@ from twinframe_storage_sqlite.compiler.bindings import Source
 from twinframe_storage_sqlite.compiler.comparison import compile_equal
 from twinframe_storage_sqlite.compiler.entities import compile_member
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
+from twinframe_storage_sqlite.compiler.guards import render_limit
 from twinframe_storage_sqlite.compiler.select import Select, build_column, render_column
 from twinframe_storage_sqlite.compiler.term import Term
 
@@ -142,7 +143,7 @@ def _compile_step(
     if tracks:
         step.add_condition(f"instr(w.used, ',' || {alias}.id || ',') = 0")
     columns = [f"w.c{i}" for i in range(len(walk.kept))]
-    columns += [f"{alias}.{far}", "w.depth + 1"]
+    columns += [f"{alias}.{far}", _render_depth(walk.length)]
     columns.append(f"w.used || {alias}.id || ','" if tracks else "w.used")
     if needs_list:
         order = (
@@ -150,6 +151,17 @@ def _compile_step(
         )
         columns.append(" || ".join(order))
     return step.render(columns)
+
+
+def _render_depth(length: Length) -> str:
+    """The depth after a step. NOTE: as a column, it is computed for steps that are made only."""
+    if length.limit is None:
+        return "w.depth + 1"
+    beyond = render_limit(
+        f"A variable-length pattern goes on beyond {length.limit} relationships, the most that are "
+        f"followed (Query__MaxHops). Give it an upper bound, as in [*1..{length.limit}]."
+    )
+    return f"CASE WHEN w.depth < {length.limit} THEN w.depth + 1 ELSE {beyond} END"
 
 
 def _restrict_step(
