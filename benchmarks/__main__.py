@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import dtdl, footprint, http, ontology, queries
+from benchmarks import dtdl, engines, footprint, http, ontology, queries
 from benchmarks.graph import Shape, fill
 from benchmarks.report import Report
 from twinframe_storage_sqlite.settings import SqliteSettings
@@ -48,6 +48,7 @@ def main() -> None:
     data = _build_data(asked.data, asked.twins)
     if "queries" in parts:
         queries.measure(report, data, asked.twins, quick=asked.quick)
+        engines.measure(report, asked.data, asked.twins, quick=asked.quick)
     if "http" in parts:
         work = asked.data / "written"
         shutil.rmtree(work, ignore_errors=True)

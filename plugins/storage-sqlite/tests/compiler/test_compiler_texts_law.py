@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -99,10 +100,10 @@ class TextWriter:
     # --- expressions ----------------------------------------------------------------------------
 
     def _write_test(self, depth: int) -> str:
-        one = lambda: self._write_test(depth - 1)  # noqa: E731
-        scalar = lambda: self._write_scalar(depth)  # noqa: E731
+        scalar = partial(self._write_scalar, depth)
         if depth and self._flip(0.25):
-            return f"({one()} {self._chance.choice(('AND', 'OR', 'XOR'))} {one()})"
+            sides = self._write_test(depth - 1), self._write_test(depth - 1)
+            return f"({sides[0]} {self._chance.choice(('AND', 'OR', 'XOR'))} {sides[1]})"
         if depth and self._flip(0.35):
             kind = self._chance.choice(("any", "all", "none", "single"))
             source, name = self._write_list(depth - 1), self._name("e")

@@ -33,12 +33,15 @@ class LabelledScan:
 
     PERF: by the index on the model, a page costs 0.4 us for every twin of the label, the rest of
     the graph nothing; in order of row id, 0.1 us for every twin passed until the page is full. They
-    cost the same where the label has `sqrt(limit * twins / 4)` twins, which `count` looks up.
+    cost the same where the label has `sqrt(limit * twins / 4)` twins, which `count` looks up. With
+    conditions besides (`filtered`) no one knows how many twins fill a page: the index, unless the
+    label is of more than a quarter of all twins, costs at most what passing all of them does.
     """
 
     index: str
     walk: str
     count: str
+    filtered: bool
 
     def choose(self, runner: StatementRunner, bindings: Mapping[str, SqliteValue]) -> str:
         """The faster of the two for a page of so many rows."""
@@ -46,7 +49,7 @@ class LabelledScan:
         if not isinstance(limit, int) or limit < 0:
             return self.walk
         twins: int = runner.read_one(_LARGEST_ROW) or 0
-        enough = isqrt(limit * twins // 4)
+        enough = max(twins // 4, 1) if self.filtered else isqrt(limit * twins // 4)
         found: int = runner.read_one(self.count, {**bindings, "page_limit": enough})
         return self.walk if found >= enough else self.index
 
@@ -67,7 +70,8 @@ def build_labelled_scan(
         f" WHERE {' AND '.join(labels)} LIMIT :page_limit)"
     )
     table = f"twin AS {alias}"
-    if len(select.conditions) == len(labels) + 1 and select.sources[0] == table:
+    filtered = len(select.conditions) > len(labels) + 1
+    if not filtered and select.sources[0] == table:
         # NOTE: with statistics SQLite takes the average label for this one, and walks.
         select.sources[0] = f"{table} INDEXED BY twin_model"
     index = select.render(cells)
@@ -76,7 +80,7 @@ def build_labelled_scan(
     select.conditions = [
         f"+{each}" if each.startswith(start) else each for each in select.conditions
     ]
-    return LabelledScan(index, select.render(cells), count)
+    return LabelledScan(index, select.render(cells), count, filtered)
 
 
 def find_scanned_kind(root: Operator) -> int | None:
