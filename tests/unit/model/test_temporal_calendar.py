@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.model.temporal_strategies import FIRST, LAST
 from twinframe.errors import QueryInvalid
 from twinframe.model.temporal import calendar
+from twinframe.model.temporal.instants import NANOSECONDS_OF_DAY, build_local_time
 
 EPOCH = date(1970, 1, 1)
 known_dates = st.dates()
@@ -102,6 +103,13 @@ def test_a_day_that_is_none_is_refused(build: object, part: str) -> None:
     assert callable(build)
     with pytest.raises(QueryInvalid, match=part):
         build()
+
+
+def test_a_time_of_day_ends_a_nanosecond_before_midnight() -> None:
+    last = build_local_time(23, 59, 59, 999_999_999)
+    assert last.nanoseconds == NANOSECONDS_OF_DAY - 1
+    with pytest.raises(QueryInvalid, match="nanosecond must be 0 to 999999999"):
+        build_local_time(23, 59, 59, 1_000_000_000)
 
 
 def test_the_calendar_repeats_after_its_cycle() -> None:

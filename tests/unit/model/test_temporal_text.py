@@ -150,6 +150,8 @@ def test_a_datetime_is_read_in_every_form(text: str, canonical: str) -> None:
         ("PT0S", "PT0S"),
         ("P0D", "PT0S"),
         ("PT0,1S", "PT0.1S"),
+        ("PT-1M-1.5S", "PT-1M-1.5S"),
+        ("PT1.000000001S", "PT1.000000001S"),
     ],
 )
 def test_a_duration_is_read_in_every_form(text: str, canonical: str) -> None:
@@ -174,7 +176,8 @@ def test_a_duration_is_read_in_every_form(text: str, canonical: str) -> None:
         (parse_local_time, "21:40Z"),
         (parse_local_time, "21:40:32.1234567891"),
         (parse_time, "21:40[Europe/Oslo]"),
-        (parse_time, "21:40+19:00"),
+        (parse_time, "21:40+18:00:01"),
+        (parse_time, "21:40-19"),
         (parse_time, "21:40+01:60"),
         (parse_time, "21:40+:::"),
         (parse_local_date_time, "2015-07-21T"),

@@ -61,6 +61,14 @@ def test_before_the_year_one_clocks_showed_local_mean_time(name: str, moment: in
     assert find_offset(name, moment) == find_offset(name, -(10**11))
 
 
+@pytest.mark.parametrize(
+    ("text", "seconds_east"),
+    [("Z", 0), ("+18", 64_800), ("-18:00", -64_800), ("+00:00:01", 1), ("-0130", -5400)],
+)
+def test_an_offset_is_read_in_every_form(text: str, seconds_east: int) -> None:
+    assert parse_offset(text) == seconds_east
+
+
 def test_an_hour_that_comes_twice_is_the_earlier_one_unless_said_otherwise() -> None:
     twice = 1_509_244_200  # 2017-10-29T02:30 on the clocks
     assert resolve_local("Europe/Berlin", twice) == (7200, twice)
