@@ -102,6 +102,9 @@ async def _run(
                 None if token else text, None if token else parameters, token, wanted
             )
             rows += page.rows
+            for warning in page.warnings:
+                place = f"line {warning.line}, column {warning.column}"
+                click.echo(f"warning: {place}: {warning.message}", err=True)
             token = page.continuation_token
             if token is None:
                 break

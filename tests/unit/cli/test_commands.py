@@ -124,6 +124,12 @@ def test_query_reads_all_pages_up_to_its_limit(monkeypatch: pytest.MonkeyPatch) 
     assert some == everything[:10]
 
 
+def test_a_query_warns_of_unknown_names_beside_its_rows() -> None:
+    result = run("query", "MATCH (n:Nothing) RETURN n", "--json")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("warning: line 1, column 10: No stored model knows the label")
+
+
 def test_a_wrong_query_is_told_with_its_place() -> None:
     result = run("query", "MATCH (n RETURN n")
     assert result.exit_code == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from twinframe.errors import (
     QueryTimeout,
 )
 from twinframe.graph import Graph
+from twinframe.graph.spool import SpoolWriter
 from twinframe.model.values import Value
 from twinframe.settings import Settings
 from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
@@ -288,3 +290,23 @@ def test_an_error_of_a_later_row_comes_where_the_rows_end(sensors: Any) -> None:
         sensors.do(run(None, None, last.continuation_token))
     with pytest.raises(QueryInvalid, match="zero"):  # then it comes with the page that ends there
         sensors.do(run(text, None, None, 3))
+
+
+def test_a_full_disk_loses_the_next_pages_and_not_the_first(
+    sensors: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def write(_self: SpoolWriter, _rows: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(SpoolWriter, "write", write)
+    run = sensors.graph.queries.run
+    page = sensors.do(run(ORDERED, None, None, 5))
+    assert len(page.rows) == 5
+    assert "No space left" in caplog.text
+    with pytest.raises(InvalidContinuationToken, match="Run the query again"):
+        sensors.do(run(None, None, page.continuation_token))
+
+
+def test_the_bytes_of_one_result_fit_into_those_of_all() -> None:
+    with pytest.raises(ValueError, match="ResultsBytes"):
+        Settings.model_validate({"Query": {"MaxResultBytes": 2, "ResultsBytes": 1}})

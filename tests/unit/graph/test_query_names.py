@@ -11,8 +11,10 @@ from twinframe.settings import Settings
 from twinframe.testing.factories import SENSOR, build_interface
 
 KNOWN = [
-    "MATCH (r:Room {name: 'x'})-[w:watchedBy {since: 'y'}]->(s:Sensor) WHERE s.serial = w.since "
-    "RETURN r.thermostat.setPoint, r.area, r.address.city, r.tags.anything, r.tags['x']",
+    (
+        "MATCH (r:Room {name: 'x'})-[w:watchedBy {since: 'y'}]->(s:Sensor) WHERE s.serial = w.since "
+        "RETURN r.thermostat.setPoint, r.area, r.address.city, r.tags.anything, r.tags['x']"
+    ),
     "MATCH (r:`dtmi:com:example:Room;1`) RETURN r.$dtId, r.$metadata.$model, r.$etag, r['name']",
     "MATCH (t:Twin:Space&!Floor|Room) RETURN t.thermostat.$metadata",
     "MATCH (m:Model)-[:_extends|_hasComponent]->(n:Model) RETURN m.displayName, n.anything",
@@ -21,8 +23,10 @@ KNOWN = [
     "MATCH (t:Room) WITH {odd: t.name} AS t, count(*) AS n RETURN t.odd",
     "MATCH p = (a:Room)-[:hasPart*1..3]->(b) RETURN [x IN nodes(p) | x.whatever], length(p)",
     "UNWIND [{odd: 1}] AS t RETURN t.odd",
-    "SELECT T.name, T.thermostat.setPoint FROM DIGITALTWINS T JOIN S RELATED T.hasPart R "
-    "WHERE IS_OF_MODEL(T, 'dtmi:com:example:Room;1') AND R.$relationshipId = 'a'",
+    (
+        "SELECT T.name, T.thermostat.setPoint FROM DIGITALTWINS T JOIN S RELATED T.hasPart R "
+        "WHERE IS_OF_MODEL(T, 'dtmi:com:example:Room;1') AND R.$relationshipId = 'a'"
+    ),
     "SELECT * FROM RELATIONSHIPS R WHERE R.$relationshipName = 'hasPart' AND R.since = 'x'",
 ]
 UNKNOWN = [
