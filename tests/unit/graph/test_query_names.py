@@ -13,7 +13,8 @@ from twinframe.testing.factories import SENSOR, build_interface
 KNOWN = [
     (
         "MATCH (r:Room {name: 'x'})-[w:watchedBy {since: 'y'}]->(s:Sensor) "
-        "WHERE s.serial = w.since RETURN r.thermostat.setPoint, r.area, r.address.city, r.tags.anything, r.tags['x']"
+        "WHERE s.serial = w.since RETURN r.thermostat.setPoint, r.area, r.address.city, "
+        "r.tags.anything, r.tags['x']"
     ),
     "MATCH (r:`dtmi:com:example:Room;1`) RETURN r.$dtId, r.$metadata.$model, r.$etag, r['name']",
     "MATCH (t:Twin:Space&!Floor|Room) RETURN t.thermostat.$metadata",
