@@ -10,9 +10,11 @@ from twinframe.cypher.algebra import LabelAnd, LabelExpression, LabelName, Label
 HoldsLabels: TypeAlias = Callable[[frozenset[str]], bool]
 
 
-def compile_labels(labels: LabelExpression) -> HoldsLabels:
-    """A test of a node's labels, which already hold those of all its supertypes."""
+def compile_labels(labels: LabelExpression | None) -> HoldsLabels:
+    """A test of a node's labels, which already hold those of all its supertypes; None holds."""
     match labels:
+        case None:
+            return lambda _held: True
         case LabelName(name=name):
             return lambda held: name in held
         case LabelNot(operand=operand):

@@ -5,22 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar, assert_never, cast
+from typing import TypeVar, cast
 
 import orjson
 
 from twinframe.cypher.algebra import (
     Direction,
-    LabelAnd,
     LabelExpression,
-    LabelName,
-    LabelNot,
-    LabelOr,
 )
 from twinframe.errors import QueryTimeout
+from twinframe.evaluator.labels import compile_labels, find_label_names
 from twinframe.evaluator.reader import Hop
 from twinframe.model.ids import MODEL_LABEL, build_labels
-from twinframe.model.values import JsonValue, Node, Relationship
+from twinframe.model.values import Node, Relationship
 from twinframe.storage.base import (
     GraphSession,
     GraphTransaction,
@@ -32,6 +29,7 @@ from twinframe.storage.base import (
     StoredDocument,
     TwinRecord,
 )
+from twinframe.storage.entities import build_model_node, build_relationship, build_twin_node
 from twinframe.storage.memory_state import GraphState, RelationshipKey
 
 T = TypeVar("T")
@@ -156,22 +154,21 @@ class MemorySession(GraphSession):
 
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
         """Twins by model, so that labels are decided once a model; then models, when asked for."""
-        state = self.state
+        state, holds = self.state, compile_labels(labels)
         for model_id, twin_ids in state.twins_of.items():
             own = build_labels(state.ancestors[model_id])
-            if labels is None or has_labels(labels, own):
-                yield from self._in_time(_build_node(state.twins[x], own) for x in twin_ids)
-        if labels is not None and _names_models(labels):
-            own = frozenset({MODEL_LABEL})
-            if has_labels(labels, own):
-                yield from self._in_time(_build_model_node(m, own) for m in state.models.values())
+            if holds(own):
+                yield from self._in_time(build_twin_node(state.twins[x], own) for x in twin_ids)
+        own = frozenset({MODEL_LABEL})
+        if MODEL_LABEL in find_label_names(labels) and holds(own):
+            yield from self._in_time(build_model_node(m, own) for m in state.models.values())
 
     def read_nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
         """The twins of these ids."""
         state = self.state
         found = (state.twins[twin_id] for twin_id in ids if twin_id in state.twins)
         return {
-            twin.twin_id: _build_node(twin, build_labels(state.ancestors[twin.model_id]))
+            twin.twin_id: build_twin_node(twin, build_labels(state.ancestors[twin.model_id]))
             for twin in self._in_time(found)
         }
 
@@ -180,7 +177,7 @@ class MemorySession(GraphSession):
         wanted = frozenset(types)
         for record in self._in_time(self.state.relationships.values()):
             if not wanted or record.name in wanted:
-                yield _build_relationship(record)
+                yield build_relationship(record)
 
     def read_hops(
         self, origins: Iterable[str], direction: Direction, types: Sequence[str]
@@ -191,7 +188,7 @@ class MemorySession(GraphSession):
             for key, reached in _hop_keys(state, origin, direction):
                 record = state.relationships[key]
                 if not wanted or record.name in wanted:
-                    yield Hop(origin, _build_relationship(record), reached)
+                    yield Hop(origin, build_relationship(record), reached)
 
     def read_descendants(self, model_id: str) -> frozenset[str]:
         """Every interface ever seen that has it among its ancestors."""
@@ -253,33 +250,6 @@ class MemoryTransaction(MemorySession, GraphTransaction):
         self._own = self._own.delete_models(model_ids)
 
 
-def has_labels(wanted: LabelExpression, labels: frozenset[str]) -> bool:
-    """Whether a node with these labels satisfies the expression."""
-    match wanted:
-        case LabelName(name=name):
-            return name in labels
-        case LabelNot(operand=operand):
-            return not has_labels(operand, labels)
-        case LabelAnd(left=left, right=right):
-            return has_labels(left, labels) and has_labels(right, labels)
-        case LabelOr(left=left, right=right):
-            return has_labels(left, labels) or has_labels(right, labels)
-        case _:
-            assert_never(wanted)
-
-
-def _names_models(labels: LabelExpression) -> bool:
-    match labels:
-        case LabelName(name=name):
-            return name == MODEL_LABEL
-        case LabelNot(operand=operand):
-            return _names_models(operand)
-        case LabelAnd(left=left, right=right) | LabelOr(left=left, right=right):
-            return _names_models(left) or _names_models(right)
-        case _:
-            assert_never(labels)
-
-
 def _hop_keys(
     state: GraphState, origin: str, direction: Direction
 ) -> Iterator[tuple[RelationshipKey, str]]:
@@ -290,32 +260,6 @@ def _hop_keys(
         for key in state.incoming.get(origin, ()):
             if direction is Direction.INCOMING or key[0] != origin:
                 yield key, key[0]
-
-
-def _build_node(twin: TwinRecord, labels: frozenset[str]) -> Node:
-    return Node(twin.twin_id, orjson.loads(twin.body), labels)
-
-
-def _build_model_node(model: ModelRecord, labels: frozenset[str]) -> Node:
-    document: dict[str, JsonValue] = {
-        "id": model.model_id,
-        "displayName": orjson.loads(model.display_name),
-        "description": orjson.loads(model.description),
-        "decommissioned": model.decommissioned,
-        "uploadTime": model.upload_time,
-        "model": orjson.loads(model.document),
-    }
-    return Node(model.model_id, document, labels)
-
-
-def _build_relationship(record: RelationshipRecord) -> Relationship:
-    return Relationship(
-        source=record.source_id,
-        id=record.relationship_id,
-        target=record.target_id,
-        type=record.name,
-        document=orjson.loads(record.body),
-    )
 
 
 def _parse_key(key: str) -> RelationshipKey:

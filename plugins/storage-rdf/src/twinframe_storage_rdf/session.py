@@ -15,7 +15,7 @@ from twinframe.errors import QueryTimeout
 from twinframe.evaluator.labels import compile_labels, find_label_names
 from twinframe.evaluator.reader import Hop
 from twinframe.model.ids import MODEL_LABEL, build_labels
-from twinframe.model.values import JsonValue, Node, Relationship
+from twinframe.model.values import Node, Relationship
 from twinframe.storage.base import (
     GraphSession,
     IncomingRelationship,
@@ -24,8 +24,8 @@ from twinframe.storage.base import (
     ModelRecord,
     RelationshipRecord,
     StoredDocument,
-    TwinRecord,
 )
+from twinframe.storage.entities import build_model_node, build_relationship, build_twin_node
 from twinframe_storage_rdf.hierarchy import read_ancestors, read_known_models, read_lineage
 from twinframe_storage_rdf.records import (
     read_document,
@@ -166,18 +166,20 @@ class RdfSession(GraphSession):
 
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
         """Twins model by model, so that labels are decided once a model; models when asked for."""
-        holds = None if labels is None else compile_labels(labels)
+        holds = compile_labels(labels)
         found: list[Node] = []
         with self._view() as triples:
             for model in read_known_models(triples):
                 own = build_labels(read_ancestors(triples, model))
-                if holds is None or holds(own):
+                if holds(own):
                     twins = triples.read_subjects(TF.model, model)
-                    found += self._in_time(_build_node(read_twin(triples, t), own) for t in twins)
-            if holds is not None and MODEL_LABEL in find_label_names(labels):
+                    found += self._in_time(
+                        build_twin_node(read_twin(triples, t), own) for t in twins
+                    )
+            if MODEL_LABEL in find_label_names(labels):
                 own = frozenset({MODEL_LABEL})
                 models = self._read_models(triples) if holds(own) else []
-                found += self._in_time(_build_model_node(model, own) for model in models)
+                found += self._in_time(build_model_node(model, own) for model in models)
         return iter(found)
 
     def read_nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
@@ -189,7 +191,7 @@ class RdfSession(GraphSession):
                 if triples.has(iri, TF.id):
                     twin = read_twin(triples, iri)
                     ancestors = read_ancestors(triples, build_model_iri(twin.model_id))
-                    found[twin_id] = _build_node(twin, build_labels(ancestors))
+                    found[twin_id] = build_twin_node(twin, build_labels(ancestors))
         return found
 
     def scan_relationships(self, types: Sequence[str]) -> Iterator[Relationship]:
@@ -197,7 +199,7 @@ class RdfSession(GraphSession):
         with self._view() as triples:
             all_ = triples.read_subjects(RDF.type, TF.Relationship)
             records = [read_relationship(triples, iri) for iri in self._in_time(all_)]
-        return iter(_build_relationship(r) for r in records if not types or r.name in types)
+        return iter(build_relationship(r) for r in records if not types or r.name in types)
 
     def read_hops(
         self, origins: Iterable[str], direction: Direction, types: Sequence[str]
@@ -208,7 +210,7 @@ class RdfSession(GraphSession):
             for origin in self._in_time(origins):
                 for record, reached in self._read_crossings(triples, origin, direction):
                     if not types or record.name in types:
-                        found.append(Hop(origin, _build_relationship(record), reached))
+                        found.append(Hop(origin, build_relationship(record), reached))
         return iter(found)
 
     def read_descendants(self, model_id: str) -> frozenset[str]:
@@ -263,29 +265,3 @@ def read_referrers(triples: Triples, model_id: str) -> tuple[str, ...]:
     records = [model for other in found if (model := read_model(triples, other)) is not None]
     records.sort(key=lambda model: model.position)
     return tuple(model.model_id for model in records)
-
-
-def _build_node(twin: TwinRecord, labels: frozenset[str]) -> Node:
-    return Node(twin.twin_id, orjson.loads(twin.body), labels)
-
-
-def _build_model_node(model: ModelRecord, labels: frozenset[str]) -> Node:
-    document: dict[str, JsonValue] = {
-        "id": model.model_id,
-        "displayName": orjson.loads(model.display_name),
-        "description": orjson.loads(model.description),
-        "decommissioned": model.decommissioned,
-        "uploadTime": model.upload_time,
-        "model": orjson.loads(model.document),
-    }
-    return Node(model.model_id, document, labels)
-
-
-def _build_relationship(record: RelationshipRecord) -> Relationship:
-    return Relationship(
-        source=record.source_id,
-        id=record.relationship_id,
-        target=record.target_id,
-        type=record.name,
-        document=orjson.loads(record.body),
-    )

@@ -10,15 +10,11 @@ import apsw
 import orjson
 
 from twinframe.cypher.algebra import Direction, LabelExpression
+from twinframe.evaluator.labels import compile_labels, find_label_names
 from twinframe.evaluator.reader import GraphReader, Hop
 from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.values import Node, Relationship
-from twinframe_storage_sqlite.labels import (
-    LabelSets,
-    has_labels,
-    names_models,
-    read_label_sets,
-)
+from twinframe_storage_sqlite.labels import LabelSets, read_label_sets
 from twinframe_storage_sqlite.statements import Row, SqlValue, StatementRunner
 
 _HOPS_AT_ONCE: Final = 500
@@ -86,13 +82,13 @@ class GraphScans(StatementRunner, GraphReader):
         if labels is None:
             yield from self._build_nodes(self.iterate(_ALL_TWINS))
             return
-        sets = self.read_label_sets()
-        wanted = [model for model, own in sets.items() if has_labels(labels, own)]
+        holds, sets = compile_labels(labels), self.read_label_sets()
+        wanted = [model for model, own in sets.items() if holds(own)]
         if wanted:
             models = orjson.dumps(wanted).decode()
             yield from self._build_nodes(self.iterate(_TWINS_OF_MODELS, (models,)))
         own = frozenset({MODEL_LABEL})
-        if names_models(labels) and has_labels(labels, own):
+        if MODEL_LABEL in find_label_names(labels) and holds(own):
             for dtmi, document in self.iterate(_MODELS):
                 yield Node(dtmi, orjson.loads(document), own)
 
