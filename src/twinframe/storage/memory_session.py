@@ -59,7 +59,8 @@ class MemorySession(GraphSession):
             yield
         finally:
             self._pinned, self._deadline = before
-            self._interrupted = False
+            if self._pinned is None:
+                self._interrupted = False
 
     def interrupt(self) -> None:
         """Stop what runs, at its next item."""

@@ -23,7 +23,7 @@ from tests.unit.graph.conftest import build_sqlite, find_engine
 from twinframe.errors import NotFound, RelationshipsNotDeleted
 from twinframe.graph import Graph
 from twinframe.settings import Settings
-from twinframe.storage.base import GraphStore
+from twinframe.storage.base import GraphStore, GraphTransaction, TwinRecord
 from twinframe.storage.runner import StoreRunner
 from twinframe.testing.factories import (
     ROOM,
@@ -200,3 +200,45 @@ def test_any_other_result_is_that_of_its_first_page(
             assert [orjson.loads(row)["s"] for row in rows] == [
                 orjson.loads(row)["s"] for row in states[0]
             ]
+
+
+def fill(transaction: GraphTransaction) -> None:
+    for number in range(3000):
+        body = {"$dtId": f"n{number:04}", "serial": str(number % 97)}
+        document = orjson.dumps({**body, "$metadata": {"$model": SENSOR}})
+        transaction.put_twin(TwinRecord(f"n{number:04}", SENSOR, "e", document))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (t) WHERE t.serial <> 'x' RETURN t.serial AS s",
+        "MATCH (t:Sensor) RETURN t.serial AS s ORDER BY s",
+        "MATCH (t:Sensor) RETURN t.`$dtId` AS key, count(*) AS n",
+    ],
+)
+def test_all_pages_together_cost_what_the_rows_cost(seed: Path, text: str) -> None:
+    async def read(size: int) -> tuple[int, float]:
+        """Rows, and the work for them: the charge without that of a page and of what is given."""
+        async with open_workers(seed) as (graph, _):
+            page = await graph.queries.run(text, None, None, size)
+            rows, work = 0, 0.0
+            while True:
+                rows += len(page.rows)
+                sent = len(page.rows) / 100 + sum(map(len, page.rows)) / 65536
+                work += page.charge - 1 - sent
+                if page.continuation_token is None:
+                    return rows, work
+                page = await graph.queries.run(None, None, page.continuation_token)
+
+    store = build_sqlite(seed, durability="relaxed")
+    store.open()
+    (outcome,) = store.write([fill])
+    store.close()
+    assert outcome.error is None
+    rows, at_once = asyncio.run(read(10_000))
+    assert rows == 3000 + TWINS
+    rows, in_pages = asyncio.run(read(30))
+    assert rows == 3000 + TWINS
+    # A hundred pages, each passing over those before it, would be fifty times the work.
+    assert in_pages < 2 * at_once + 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 
@@ -189,6 +190,26 @@ class WorkContract(StoreContract):
             with pytest.raises(QueryTimeout), session.snapshot(time.monotonic() - 1):
                 list(session.scan_nodes(None))
             assert len(list(session.scan_nodes(None))) == 2000
+
+    def test_an_interrupted_snapshot_ends_what_runs_or_nothing(self, store: GraphStore) -> None:
+        put(store, *(build_twin_record(f"t{n}") for n in range(2000)))
+        with reading(store) as session:
+            with contextlib.suppress(QueryTimeout), session.snapshot():
+                session.interrupt()
+                assert len(list(session.scan_nodes(None))) == 2000
+            with session.snapshot():
+                assert len(list(session.scan_nodes(None))) == 2000
+
+    def test_steps_begin_anew_with_each_snapshot(self, store: GraphStore) -> None:
+        put(store, *(build_twin_record(f"t{n}") for n in range(2000)))
+        with reading(store) as session:
+            counted = []
+            for _ in range(2):
+                with session.snapshot():
+                    assert session.read_steps() == 0
+                    list(session.scan_nodes(None))
+                    counted.append(session.read_steps())
+            assert min(counted) * 2 >= max(counted)
 
     def test_of_racing_conditional_works_exactly_one_wins(
         self, store: GraphStore, other: GraphStore
