@@ -9,6 +9,7 @@ from twinframe.cli.check import check
 from twinframe.cli.console import Commands
 from twinframe.cli.demo import demo
 from twinframe.cli.dtdl import dtdl
+from twinframe.cli.index import index
 from twinframe.cli.plugins import plugins
 from twinframe.cli.query import explain, query
 from twinframe.cli.serve import serve
@@ -22,5 +23,5 @@ def main() -> None:
     """A digital-twin graph service."""
 
 
-for command in (serve, demo, check, plugins, settings, query, explain, verify, dtdl):
+for command in (serve, demo, check, plugins, settings, query, explain, index, verify, dtdl):
     main.add_command(command)

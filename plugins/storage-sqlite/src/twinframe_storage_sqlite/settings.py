@@ -9,6 +9,9 @@ from pydantic import Field
 from twinframe.settings import Bytes, Seconds, Section
 
 
+PropertyName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,511}$")]
+
+
 class SqliteSettings(Section):
     """Where the files of the graphs lie, what an acknowledged write promises, what it may cost."""
 
@@ -44,4 +47,9 @@ class SqliteSettings(Section):
     max_document_bytes: Bytes = Field(
         default=256 * 1024 * 1024,
         description="Largest single value a read may build; more is an error.",
+    )
+    indexes: tuple[PropertyName, ...] = Field(
+        default=(),
+        description="Properties to index, made when the store is opened; `twinframe index` does "
+        "it without a restart.",
     )

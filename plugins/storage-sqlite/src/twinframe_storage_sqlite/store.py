@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import apsw
 
-from twinframe.errors import StorageDamaged, StorageError, TwinframeError
-from twinframe.storage.base import GraphStore, Outcome, Placement, StoreTraits, Work
+from twinframe.errors import StorageBusy, StorageDamaged, StorageError, TwinframeError
+from twinframe.storage.base import (
+    GraphStore,
+    GraphTransaction,
+    Outcome,
+    Placement,
+    StoreTraits,
+    Work,
+)
+from twinframe.storage.indexes import PropertyIndexes
+from twinframe_storage_sqlite import indexes
 from twinframe_storage_sqlite.commit import commit_works
 from twinframe_storage_sqlite.connection import open_reader, open_writer, verify_library
 from twinframe_storage_sqlite.errors import EngineError, build_error
@@ -22,7 +32,7 @@ from twinframe_storage_sqlite.turn import TurnLock
 from twinframe_storage_sqlite.verify import verify_graph
 
 
-class SqliteGraphStore(GraphStore):
+class SqliteGraphStore(GraphStore, PropertyIndexes):
     """The graph named `graph` in `<directory>/<graph>.db`, shared by any number of processes."""
 
     traits = StoreTraits(point_reads=Placement.INLINE, largest_batch=128)
@@ -57,6 +67,7 @@ class SqliteGraphStore(GraphStore):
             raise
         self._turn = turn
         self._janitor = WalJanitor(self.files.wal, self.settings.wal_limit_bytes)
+        self._create_declared(connection)
 
     def close(self) -> None:
         """Close the writing connection and the locks; the last process's close empties the WAL."""
@@ -90,6 +101,42 @@ class SqliteGraphStore(GraphStore):
             return verify_graph(session.connection)
         finally:
             session.close()
+
+    # --- indexes on properties ------------------------------------------------------------------
+
+    def list_indexes(self) -> Sequence[str]:
+        """The indexed properties."""
+        session = self.session()
+        try:
+            return indexes.list_indexes(session.connection)
+        finally:
+            session.close()
+
+    def create_index(self, name: str) -> bool:
+        """Make the index in one transaction; writers of all processes wait for it."""
+        return bool(self._change(lambda connection: indexes.create_index(connection, name)))
+
+    def drop_index(self, name: str) -> None:
+        """Drop the index."""
+        self._change(lambda connection: indexes.drop_index(connection, name))
+
+    def _change(self, change: Callable[[apsw.Connection], object]) -> object:
+        def work(transaction: GraphTransaction) -> object:
+            assert isinstance(transaction, SqliteTransaction)  # noqa: S101  # our own
+            return change(transaction.connection)
+
+        (outcome,) = self.write([work])
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.result
+
+    def _create_declared(self, connection: apsw.Connection) -> None:
+        """What the settings declare and the file lacks. Another process may be busy making it."""
+        there = indexes.list_indexes(connection)
+        for name in self.settings.indexes:
+            if name not in there:
+                with suppress(StorageBusy):
+                    self.create_index(name)
 
     # --- writing ------------------------------------------------------------------------------
 

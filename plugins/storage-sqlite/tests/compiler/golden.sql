@@ -6,7 +6,7 @@ ORDER BY n1.id
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t:Room) WHERE t.temperature > $x RETURN t ORDER BY t.temperature LIMIT $n
-SELECT CAST(('{"t":' || json(n1.document)) || '}' AS BLOB)
+SELECT CAST(('{"t":' || json(n1.document)) || '}' AS BLOB), NULL
 FROM twin AS n1
 WHERE (n1.model IN (SELECT c.descendant
 FROM interface AS i CROSS JOIN interface_closure AS c ON c.ancestor = i.id
@@ -31,13 +31,13 @@ ORDER BY r1.id
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (a)-->()-->()-->(d) WHERE a.$dtId = $id AND d.temperature > 10 RETURN d.name AS n
-SELECT CAST(('{"n":' || coalesce((n5.document -> '$.name'), 'null')) || '}' AS BLOB)
+SELECT CAST(('{"n":' || coalesce((n5.document -> '$.name'), 'null')) || '}' AS BLOB), NULL
 FROM relationship AS r1 JOIN relationship AS r2 JOIN relationship AS r3 JOIN twin AS n4 ON n4.id = r1.source JOIN twin AS n5 ON n5.id = r3.target
 WHERE (r2.source = r1.target AND r2.id <> r1.id AND r3.source = r2.target AND r3.id <> r1.id AND r3.id <> r2.id AND n4.dt_id = :p0 AND ((n5.document ->> '$.temperature') > :c1 AND json_type(n5.document, '$.temperature') IN ('integer','real')))
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (a)-[r]-(b) WHERE a.$dtId IN $ids RETURN b.$dtId AS b
-SELECT CAST(('{"b":' || json_quote(n3.dt_id)) || '}' AS BLOB)
+SELECT CAST(('{"b":' || json_quote(n3.dt_id)) || '}' AS BLOB), NULL
 FROM twin AS n1 JOIN relationship AS r2 JOIN twin AS n3 ON n3.id = CASE WHEN r2.source = n1.id THEN r2.target ELSE r2.source END
 WHERE ((r2.source = n1.id OR r2.target = n1.id) AND n1.dt_id IN (SELECT e.value
 FROM json_each(:p0) AS e
@@ -52,7 +52,7 @@ UNION ALL SELECT w.c0, r3.target, w.depth + 1, w.used || r3.id || ',', w.path ||
 FROM w2 AS w CROSS JOIN relationship AS r3 ON r3.source = w.node
 WHERE (w.depth < :c1 AND r3.name IN (:c2) AND instr(w.used, ',' || r3.id || ',') = 0)) SELECT CAST(('{"b":' || json(n4.document) || ',"r":' || (SELECT json_group_array(json(t.document)
 ORDER BY e.key)
-FROM json_each(('[' || substr(w2.path, 2) || ']')) AS e CROSS JOIN relationship AS t ON t.id = e.value)) || '}' AS BLOB)
+FROM json_each(('[' || substr(w2.path, 2) || ']')) AS e CROSS JOIN relationship AS t ON t.id = e.value)) || '}' AS BLOB), NULL
 FROM w2 CROSS JOIN twin AS n4
 WHERE (w2.depth >= :c3 AND n4.model IN (SELECT c.descendant
 FROM interface AS i CROSS JOIN interface_closure AS c ON c.ancestor = i.id
@@ -65,21 +65,21 @@ FROM twin AS n1
 WHERE n1.dt_id = :p0
 UNION ALL SELECT w.c0, r3.target, CASE WHEN w.depth < 32 THEN w.depth + 1 ELSE json_extract('{}', 'twinframe limit: A variable-length pattern goes on beyond 32 relationships, the most that are followed (Query__MaxHops). Give it an upper bound, as in [*1..32].') END, w.used || r3.id || ','
 FROM w2 AS w CROSS JOIN relationship AS r3 ON r3.source = w.node
-WHERE (r3.name IN (:c1) AND instr(w.used, ',' || r3.id || ',') = 0)) SELECT CAST(('{"n":' || json_quote(q4.c0)) || '}' AS BLOB)
+WHERE (r3.name IN (:c1) AND instr(w.used, ',' || r3.id || ',') = 0)) SELECT CAST(('{"n":' || json_quote(q4.c0)) || '}' AS BLOB), NULL
 FROM (SELECT count(*) AS c0
 FROM w2
 WHERE w2.depth >= :c2) AS q4
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t) RETURN t.floor AS f, count(*) AS n, avg(t.temperature) AS a
-SELECT CAST(('{"f":' || coalesce(q2.c0, 'null') || ',"n":' || json_quote(q2.c1) || ',"a":' || coalesce(CASE q2.c2 WHEN 9e999 THEN '"Infinity"' WHEN -9e999 THEN '"-Infinity"' ELSE json_quote(q2.c2) END, 'null')) || '}' AS BLOB)
+SELECT CAST(('{"f":' || coalesce(q2.c0, 'null') || ',"n":' || json_quote(q2.c1) || ',"a":' || coalesce(CASE q2.c2 WHEN 9e999 THEN '"Infinity"' WHEN -9e999 THEN '"-Infinity"' ELSE json_quote(q2.c2) END, 'null')) || '}' AS BLOB), NULL
 FROM (SELECT (n1.document -> '$.floor') AS c0, count(*) AS c1, avg((CASE WHEN json_type(n1.document, '$.temperature') IN ('integer','real') THEN (n1.document ->> '$.temperature') WHEN (n1.document ->> '$.temperature') IS NOT NULL THEN json_extract('{}', 'twinframe cannot run: avg() over another type') END)) AS c2
 FROM twin AS n1
 GROUP BY CASE json_type(n1.document, '$.floor') WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') WHEN 'object' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') ELSE (n1.document ->> '$.floor') END) AS q2
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t:Sensor) RETURN t.$metadata.$model AS m, count(*) AS n
-SELECT CAST(('{"m":' || coalesce(json_quote(q2.c0), 'null') || ',"n":' || json_quote(q2.c1)) || '}' AS BLOB)
+SELECT CAST(('{"m":' || coalesce(json_quote(q2.c0), 'null') || ',"n":' || json_quote(q2.c1)) || '}' AS BLOB), NULL
 FROM (SELECT (SELECT i.dtmi
 FROM interface AS i
 WHERE i.id = n1.model) AS c0, count(*) AS c1
@@ -91,7 +91,7 @@ GROUP BY n1.model) AS q2
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (a)-->(b) WITH b, count(*) AS n WHERE n > 1 RETURN b, n ORDER BY n DESC
-SELECT CAST(('{"b":' || json(n3.document) || ',"n":' || json_quote(q2.c1)) || '}' AS BLOB)
+SELECT CAST(('{"b":' || json(n3.document) || ',"n":' || json_quote(q2.c1)) || '}' AS BLOB), NULL
 FROM (SELECT r1.target AS c0, count(*) AS c1
 FROM relationship AS r1
 GROUP BY r1.target) AS q2 CROSS JOIN twin AS n3 ON n3.id = q2.c0
@@ -109,7 +109,7 @@ ORDER BY r1.id
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (a) OPTIONAL MATCH (a)-[r]->(b:Room) RETURN a.name AS a, b.name AS b
-SELECT CAST(('{"a":' || coalesce((n1.document -> '$.name'), 'null') || ',"b":' || coalesce((n4.document -> '$.name'), 'null')) || '}' AS BLOB)
+SELECT CAST(('{"a":' || coalesce((n1.document -> '$.name'), 'null') || ',"b":' || coalesce((n4.document -> '$.name'), 'null')) || '}' AS BLOB), NULL
 FROM twin AS n1 LEFT JOIN relationship AS r2 ON r2.source = n1.id AND EXISTS (SELECT 1
 FROM twin AS n3
 WHERE (n3.id = r2.target AND n3.model IN (SELECT c.descendant
@@ -118,7 +118,7 @@ WHERE i.name = :c0))) LEFT JOIN twin AS n4 ON n4.id = r2.target
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t) WHERE digitaltwins.is_of_model(t, 'dtmi:ex:Room;1') RETURN count(*) AS n
-SELECT CAST(('{"n":' || json_quote(q2.c0)) || '}' AS BLOB)
+SELECT CAST(('{"n":' || json_quote(q2.c0)) || '}' AS BLOB), NULL
 FROM (SELECT count(*) AS c0
 FROM twin AS n1
 WHERE n1.model IN (SELECT c.descendant
@@ -127,7 +127,7 @@ WHERE (i.dtmi = :c0 OR i.dtmi >= :c1 AND i.dtmi < :c2 AND (CAST(substr(i.dtmi, l
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t) WHERE EXISTS { (t)-[:has]->(:Room) } RETURN DISTINCT t.name AS n
-SELECT CAST(('{"n":' || coalesce((n1.document -> '$.name'), 'null')) || '}' AS BLOB)
+SELECT CAST(('{"n":' || coalesce((n1.document -> '$.name'), 'null')) || '}' AS BLOB), NULL
 FROM twin AS n1
 WHERE (EXISTS (SELECT 1
 FROM relationship AS r2 JOIN twin AS n3
@@ -138,7 +138,7 @@ GROUP BY CASE json_type(n1.document, '$.name') WHEN 'true' THEN x'01' WHEN 'fals
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t:Room) RETURN t.name AS n UNION MATCH (t:Sensor) RETURN t.name AS n
-SELECT CAST(('{"n":' || coalesce(q3.c0, 'null')) || '}' AS BLOB)
+SELECT CAST(('{"n":' || coalesce(q3.c0, 'null')) || '}' AS BLOB), NULL
 FROM (SELECT json((n1.document -> '$.name')) AS c0
 FROM twin AS n1
 WHERE n1.model IN (SELECT c.descendant

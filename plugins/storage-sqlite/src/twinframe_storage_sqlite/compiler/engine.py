@@ -5,7 +5,7 @@ It keeps no cache and no connection; plans are cached above, statements by the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -22,6 +22,7 @@ from twinframe_storage_sqlite.compiler.operators import PlanCompiler
 from twinframe_storage_sqlite.compiler.output import Column, build_columns, render_body
 from twinframe_storage_sqlite.compiler.paging import build_labelled_scan, find_scanned_kind
 from twinframe_storage_sqlite.compiler.select import Page, Select, Statement
+from twinframe_storage_sqlite.indexes import list_used
 from twinframe_storage_sqlite.scans import GraphScans
 
 _PARAMETER_KINDS: Mapping[type, int] = {
@@ -83,6 +84,14 @@ class SqliteQuery(CompiledQuery):
         # PERF: no frame of Python's own between SQLite and the row; a page is fetched at once.
         fetch = _run if limit is None else _run_all
         return map(_build_row, fetch(session, text, bindings))
+
+    def list_indexes(self, session: GraphSession, parameters: Mapping[str, Value]) -> Sequence[str]:
+        """The indexes that SQLite would use for a page of 1,000 rows of the present graph."""
+        scans, bindings = _read_scans(session), self._bindings.build(parameters)
+        self._bind_page(bindings, 0, 1000)
+        bindings["page_after"] = 0
+        text = self.text if self._scan is None else self._scan.choose(scans, bindings)
+        return list_used(scans.connection, text, bindings)
 
     def _bind_page(self, bindings: dict[str, SqliteValue], skip: int, limit: int | None) -> None:
         """The page asked for within the query's own SKIP and LIMIT."""

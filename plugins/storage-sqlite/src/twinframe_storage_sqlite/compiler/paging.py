@@ -74,7 +74,12 @@ def build_labelled_scan(
     if not filtered and select.sources[0] == table:
         # NOTE: with statistics SQLite takes the average label for this one, and walks.
         select.sources[0] = f"{table} INDEXED BY twin_model"
+    if filtered:
+        # NOTE: behind the `+` no order of row ids tempts SQLite to walk; an index on a property
+        # that a condition is about may serve better still.
+        select.order_by = [f"+{each}" for each in select.order_by]
     index = select.render(cells)
+    select.order_by = [key]
     select.sources[0] = select.sources[0].removesuffix(" INDEXED BY twin_model")
     # NOTE: SQLite uses no index for a column behind a `+`.
     select.conditions = [

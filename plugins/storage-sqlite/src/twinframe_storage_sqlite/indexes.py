@@ -1,0 +1,98 @@
+"""Indexes on properties: expression indexes over the documents of twins. It compiles no query.
+
+The expression is the text that the compiler renders for a property, or SQLite would not use it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import apsw
+
+from twinframe.errors import InvalidArgument
+from twinframe_storage_sqlite.compiler.paths import render_path
+from twinframe_storage_sqlite.statements import SqlValue
+
+_PREFIX: Final = "twin_property_"
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,511}", re.ASCII)
+# NOTE: names of SQL do not tell letter case apart, as those of properties do: the name carries its
+# capitals in digits behind it.
+_LIST: Final = (
+    "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'twin' "
+    "AND name GLOB 'twin_property_*'"
+)
+_MANY: Final = "SELECT 1 FROM twin LIMIT 1 OFFSET 9999"
+_USED: Final = re.compile(r" USING (?:COVERING )?INDEX (\S+)")
+_OF_STATEMENT: Final = re.compile(r"->> '\$\.([A-Za-z][A-Za-z0-9_]*)'\)$", re.ASCII)
+
+
+def list_indexes(connection: apsw.Connection) -> list[str]:
+    """The indexed properties, in alphabetical order."""
+    return sorted(_read_names(connection).values())
+
+
+def create_index(connection: apsw.Connection, name: str) -> bool:
+    """Make the index of the property `name`; False when it is there already."""
+    check_name(name)
+    if name in _read_names(connection).values():
+        return False
+    connection.execute(
+        f"CREATE INDEX {_build_name(name)} ON twin (document ->> {render_path((name,))})"
+    ).fetchall()
+    if connection.execute(_MANY).get is not None:
+        # PERF: told of the index, label with range, order and limit takes it: 0.05 ms for 8 ms on
+        # 100,000 twins. Not on few, whose statistics would mislead when many came.
+        connection.execute("PRAGMA analysis_limit = 1000").fetchall()
+        for index in (_build_name(name), "twin_model"):
+            connection.execute(f"ANALYZE {index}").fetchall()
+    return True
+
+
+def drop_index(connection: apsw.Connection, name: str) -> None:
+    """Drop the index of the property `name`; `InvalidArgument` when there is none."""
+    names = {each: index for index, each in _read_names(connection).items()}
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise InvalidArgument(f"The property {name!r} has no index.{hint}")
+    connection.execute(f"DROP INDEX {names[name]}").fetchall()
+
+
+def check_name(name: str) -> None:
+    """`InvalidArgument` unless `name` can be the name of a property."""
+    # SEC: the name becomes SQL text.
+    if not _NAME.fullmatch(name):
+        raise InvalidArgument(
+            f"{name!r} is no name of a property: letters, digits and _, a letter first. "
+            "Members of components and maps cannot be indexed."
+        )
+
+
+def list_used(connection: apsw.Connection, sql: str, bindings: Mapping[str, SqlValue]) -> list[str]:
+    """The indexes that a statement would use, in alphabetical order.
+
+    One on a property goes by the property's name, one of the store's own by its own.
+    """
+    names = _read_names(connection)
+    # NOTE: an explanation kept would be the one of an old schema.
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings, can_cache=False).fetchall()
+    found = {match[1] for row in plan if (match := _USED.search(str(row[3])))}
+    return sorted(names.get(index, index) for index in found)
+
+
+def _build_name(name: str) -> str:
+    capitals = sum(1 << i for i, letter in enumerate(name) if letter.isupper())
+    return f"{_PREFIX}{name}_{capitals:x}"
+
+
+def _read_names(connection: apsw.Connection) -> dict[str, str]:
+    """Name of each index -> the property."""
+    found = {}
+    for index, statement in connection.execute(_LIST).fetchall():
+        match = _OF_STATEMENT.search(str(statement))
+        if match is not None:
+            found[str(index)] = match[1]
+    return found
