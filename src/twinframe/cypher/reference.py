@@ -136,6 +136,15 @@ from the machine. Without a zone, the clock is read in UTC.
 - In results, and as text, they are strings of ISO 8601 without zero seconds: `2015-07-21T21:40Z`.
 
 The properties of twins are JSON, so that a stored time is a string: `date(t.installed).year`.
+
+With `Query__TemporalProperties` on, what the twin's model declares as `date`, `dateTime`, `time` or
+`duration` is read as a value of that type: `t.installed.year`, `t.installed < date()`. So are the
+parts of components, objects, maps and arrays, the declared properties of relationships, and what
+`properties(t)` gives; dates and times without an offset are in UTC. A text that is no such value
+stays a string. Results give all of them as the text that is stored. The setting is off because a
+query that compares such a property with a string, `t.installed > '2024'`, is never true with it. It
+means nothing for the SQL-like language, which compares text. What reads such a member runs in the
+evaluator, not in the store.
 """
 
 _VENDOR = """## The SQL-like language

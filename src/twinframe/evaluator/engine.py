@@ -13,6 +13,7 @@ from twinframe.cypher.algebra import Query
 from twinframe.errors import LimitExceeded
 from twinframe.evaluator.analysis import find_mentioned
 from twinframe.evaluator.limits import Limits
+from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.evaluator.operators import Leaf, compile_plan
 from twinframe.evaluator.reader import GraphReader
 from twinframe.evaluator.run import Row, Run, Stream
@@ -26,6 +27,7 @@ class EvaluatorPlan:
     columns: tuple[str, ...]
     _stream: Stream
     _slots: tuple[int, ...]
+    _typing: MemberTyping | None = None
 
     def run(
         self, reader: GraphReader, parameters: Mapping[str, Value], limits: Limits
@@ -34,7 +36,7 @@ class EvaluatorPlan:
 
         Raises `QueryInvalid` for what values bring to light, `QueryTimeout` and `LimitExceeded`.
         """
-        run = Run(reader, parameters, limits)
+        run = Run(reader, parameters, limits, self._typing)
         slots = self._slots
         try:
             for row in self._stream(run, ()):
@@ -46,17 +48,21 @@ class EvaluatorPlan:
             ) from error
 
 
-def compile_query(query: Query, leaves: Sequence[Leaf] = ()) -> EvaluatorPlan:
+def compile_query(
+    query: Query, leaves: Sequence[Leaf] = (), typing: MemberTyping | None = None
+) -> EvaluatorPlan:
     """Compile a query; `leaves` are parts of it whose rows another engine brings.
 
+    With a `typing`, members of twins and relationships have the types of their models.
     An expression nested more deeply than Python can follow is `LimitExceeded`.
     """
     try:
-        plan = compile_plan(query.root, find_mentioned(query.root, query.columns), leaves)
+        mentioned = find_mentioned(query.root, query.columns)
+        plan = compile_plan(query.root, mentioned, leaves, typing)
     except RecursionError as error:
         raise LimitExceeded("An expression of the query is nested too deeply.") from error
     slots = tuple(plan.scope.find_slot(name) for name in query.columns)
-    return EvaluatorPlan(query.columns, plan.stream, slots)
+    return EvaluatorPlan(query.columns, plan.stream, slots, typing)
 
 
 def run(

@@ -98,7 +98,9 @@ def _compile_variable(name: str, scope: Scope) -> Evaluate:
 
 
 def _compile_property(expression: Property, scope: Scope) -> Evaluate:
-    key = expression.key
+    key, typing = expression.key, scope.plans.typing
+    if typing is not None and key in typing.names:
+        return _compile_typed_property(compile_expression(expression.subject, scope), key)
     if isinstance(expression.subject, Variable):
         return _compile_variable_property(scope.find_slot(expression.subject.name), key)
     subject = compile_expression(expression.subject, scope)
@@ -116,10 +118,32 @@ def _compile_variable_property(slot: int, key: str) -> Evaluate:
     return evaluate
 
 
+def _compile_typed_property(subject: Evaluate, key: str) -> Evaluate:
+    def evaluate(row: Row, run: Run) -> Value:
+        owner = subject(row, run)
+        if isinstance(owner, Node | Relationship):
+            return run.read_own_member(owner, key)
+        return read_member(owner, key)
+
+    return evaluate
+
+
 def _compile_subscript(expression: Subscript, scope: Scope) -> Evaluate:
     subject = compile_expression(expression.subject, scope)
     index = compile_expression(expression.index, scope)
+    if scope.plans.typing is not None:
+        return _compile_typed_subscript(subject, index)
     return lambda row, run: read_subscript(subject(row, run), index(row, run))
+
+
+def _compile_typed_subscript(subject: Evaluate, index: Evaluate) -> Evaluate:
+    def evaluate(row: Row, run: Run) -> Value:
+        owner, key = subject(row, run), index(row, run)
+        if isinstance(owner, Node | Relationship) and isinstance(key, str):
+            return run.read_own_member(owner, key)
+        return read_subscript(owner, key)
+
+    return evaluate
 
 
 def _compile_slice(expression: Slice, scope: Scope) -> Evaluate:

@@ -35,6 +35,7 @@ from twinframe.cypher.algebra import (
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.expressions import compile_expression
 from twinframe.evaluator.grouping import compile_groups
+from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.evaluator.patterns.matching import compile_filter, compile_pattern
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.evaluator.scope import CompiledPlan, Plans, Scope
@@ -59,11 +60,17 @@ Leaves: TypeAlias = Mapping[int, Leaf]
 
 
 def compile_plan(
-    root: Operator, mentioned: frozenset[str], leaves: Sequence[Leaf] = ()
+    root: Operator,
+    mentioned: frozenset[str],
+    leaves: Sequence[Leaf] = (),
+    typing: MemberTyping | None = None,
 ) -> CompiledPlan:
-    """The whole plan as one stream. `mentioned`: the variables it looks at (`find_mentioned`)."""
+    """The whole plan as one stream. `mentioned`: the variables it looks at (`find_mentioned`).
+
+    `typing` says which members are more than JSON.
+    """
     by_identity = {id(leaf.operator): leaf for leaf in leaves}
-    plans = Plans(lambda plan, outer: _compile(plan, outer, by_identity), mentioned)
+    plans = Plans(lambda plan, outer: _compile(plan, outer, by_identity), mentioned, typing)
     return _compile(root, Scope((), plans), by_identity)
 
 

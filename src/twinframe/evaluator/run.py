@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.limits import Budget, Limits
+from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.evaluator.reader import GraphReader
 from twinframe.model.clock import read_clock
-from twinframe.model.values import Node, Value
+from twinframe.model.values import Node, Relationship, Value
 
 Row = tuple[Value, ...]
 """One row: the values of the scope's variables, in scope order."""
@@ -17,14 +18,19 @@ Row = tuple[Value, ...]
 class Run:
     """What operators and expressions need while they work. One run, one thread."""
 
-    __slots__ = ("_instant", "budget", "parameters", "reader")
+    __slots__ = ("_instant", "budget", "parameters", "reader", "typing")
 
     def __init__(
-        self, reader: GraphReader, parameters: Mapping[str, Value], limits: Limits
+        self,
+        reader: GraphReader,
+        parameters: Mapping[str, Value],
+        limits: Limits,
+        typing: MemberTyping | None = None,
     ) -> None:
         self.reader = reader
         self.parameters = parameters
         self.budget = Budget(limits, reader.check_deadline)
+        self.typing = typing
         self._instant: int | None = None
 
     def read_parameter(self, name: str) -> Value:
@@ -48,6 +54,12 @@ class Run:
     def read_node(self, node_id: str) -> Node | None:
         """One node by its id, or None. PERF: not batched; for functions of single values."""
         return self.reader.read_nodes((node_id,)).get(node_id)
+
+    def read_own_member(self, owner: Node | Relationship, key: str) -> Value:
+        """`owner.key`, typed by the owner's model where this run has a typing."""
+        if self.typing is None:
+            return owner.document.get(key)  # type: ignore[return-value]  # JSON values are values
+        return self.typing.read_member(self.reader, owner, key)
 
 
 Evaluate = Callable[[Row, Run], Value]

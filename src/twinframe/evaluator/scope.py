@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from twinframe.cypher.algebra import Operator
+from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.evaluator.run import Stream
 
 
@@ -15,11 +16,13 @@ class Plans:
 
     `compile_subplan` compiles a correlated plan for outer rows of a given scope: expressions hold
     plans, and this is how they reach the operators without importing them. `mentioned` are the
-    variables that the query looks at besides binding them.
+    variables that the query looks at besides binding them; `typing` says which members are more
+    than JSON, None when all are read as they are stored.
     """
 
     compile_subplan: Callable[[Operator, Scope], CompiledPlan]
     mentioned: frozenset[str]
+    typing: MemberTyping | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,16 +72,30 @@ class ModelView:
             models[model_id] = loaded
         return models[model_id]
 
+    def find_interface(self, model_id: str) -> Interface | None:
+        """The parsed interface alone, or None when none is stored under this id."""
+        interfaces = self._generation.interfaces
+        if model_id not in interfaces:
+            record = self._session.read_model(model_id)
+            if record is None:
+                return None
+            self._load_interfaces(record)
+        return interfaces[model_id]
+
     def _load(self, model_id: str) -> LoadedModel | None:
         record = self._session.read_model(model_id)
         if record is None:
             return None
+        self._load_interfaces(record)
         interfaces = self._generation.interfaces
-        if model_id not in interfaces:
-            interfaces.update({**self._parse(record), **interfaces})
         interface = interfaces[model_id]
         validator = compile_validator(interface, interfaces.__getitem__)
         return LoadedModel(interface, validator, record.decommissioned)
+
+    def _load_interfaces(self, record: ModelRecord) -> None:
+        interfaces = self._generation.interfaces
+        if record.model_id not in interfaces:
+            interfaces.update({**self._parse(record), **interfaces})
 
     def _parse(self, record: ModelRecord) -> Mapping[str, Interface]:
         """The model's interface and all that it rests on."""

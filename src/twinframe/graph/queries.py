@@ -16,7 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
-from twinframe.cypher.language import ParsedQuery, parse_query
+from twinframe.cypher.language import Language, ParsedQuery, parse_query
 from twinframe.cypher.options import FrontEndOptions
 from twinframe.errors import (
     InvalidArgument,
@@ -25,11 +25,13 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.evaluator.limits import Limits, Meter
+from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.graph.context import GraphContext
 from twinframe.graph.explain import ExplainExecution
 from twinframe.graph.paging import PageSizes
 from twinframe.graph.query_names import NameCache, NameCheck, QueryWarning
 from twinframe.graph.spool import ResultSpool, SpoolLimits, SpoolWriter
+from twinframe.graph.temporal_members import TypingCache
 from twinframe.graph.tokens import Continuation, TokenSigner
 from twinframe.model.values import JsonValue, Value
 from twinframe.planner.execution import Execution
@@ -89,10 +91,11 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How a query runs, and what is to be said about its names."""
+    """How a query runs, what is to be said about its names, and how members are read for it."""
 
     execution: Execution
     warnings: tuple[QueryWarning, ...] = ()
+    typing: MemberTyping | None = None
 
 
 _Publish: TypeAlias = Callable[[_Answer], None]
@@ -127,6 +130,7 @@ class Queries:
         self._sizes = PageSizes(settings.page_size, settings.max_page_size)
         self._plans: PlanCache[_Plan] = PlanCache(settings.plan_cache)
         self._names = NameCheck(NameCache(), settings.strict)
+        self._typings = TypingCache(context.models) if settings.temporal_properties else None
         self._spool = ResultSpool(
             scratch,
             SpoolLimits(
@@ -221,7 +225,9 @@ class Queries:
 
     def _give_up(self, request: _Request, key: PlanKey, plan: _Plan) -> _Plan:
         # NOTE: kept, so that a client whose pages cannot go on gets all of them from the start.
-        plan = replace(plan, execution=self._build_execution(self._parse(request), request, None))
+        parsed = self._parse(request)
+        execution = self._build_execution(parsed, request, None, plan.typing)
+        plan = replace(plan, execution=execution)
         self._plans.keep(key, plan)
         return plan
 
@@ -285,15 +291,22 @@ class Queries:
         parsed = self._parse(request)
         text = request.position.text
         warnings = self._names.check(session, version, text, parsed.language, parsed.query.root)
-        return _Plan(self._build_execution(parsed, request, engine), warnings)
+        typing = None
+        if self._typings is not None and parsed.language is Language.CYPHER:
+            typing = self._typings.open(session, version)
+        return _Plan(self._build_execution(parsed, request, engine, typing), warnings, typing)
 
     def _parse(self, request: _Request) -> ParsedQuery:
         return parse_query(request.position.text, parameters=request.values, options=self._options)
 
     def _build_execution(
-        self, parsed: ParsedQuery, request: _Request, engine: QueryEngine | None
+        self,
+        parsed: ParsedQuery,
+        request: _Request,
+        engine: QueryEngine | None,
+        typing: MemberTyping | None,
     ) -> Execution:
-        execution = split(optimize(parsed.query), engine, request.values)
+        execution = split(optimize(parsed.query), engine, request.values, typing)
         return ExplainExecution(execution) if parsed.explain else execution
 
 

@@ -4,7 +4,8 @@
 - A path is one array, nodes and relationships alternating: `[node, relationship, node, ...]`.
 - A float that JSON has no number for is a string: `"NaN"`, `"Infinity"`, `"-Infinity"`. It is not
   null, which would be another answer.
-- A temporal value is a string of ISO 8601: `"2015-07-21T21:40:32.142+02:00[Europe/Stockholm]"`.
+- A temporal value is a string of ISO 8601: `"2015-07-21T21:40:32.142+02:00[Europe/Stockholm]"`;
+  one that was read out of a document is the string that stands there.
 - Integers stay integers over the whole 64-bit range.
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 import orjson
 
 from twinframe.errors import LimitExceeded
+from twinframe.model.temporal.instants import LocalDateTime, LocalTime
 from twinframe.model.temporal.rendering import render_temporal
 from twinframe.model.values import Node, Path, Relationship, Temporal, Value
 
@@ -56,7 +58,7 @@ def build_json(value: Value) -> Any:
         case Path():
             return _build_path(value)
         case _ if isinstance(value, Temporal):
-            return render_temporal(value)
+            return _render_stored(value) or render_temporal(value)
         case _:
             raise TypeError(f"Not a value of the query languages: {kind.__name__}.")
 
@@ -70,6 +72,11 @@ def render_text(value: str | float | Temporal) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if math.isfinite(value) else _name_non_finite(value)
+
+
+def _render_stored(value: Temporal) -> str | None:
+    """What the document has that the value was read from; None for computed ones."""
+    return None if isinstance(value, LocalTime | LocalDateTime) else value.text
 
 
 def _build_path(path: Path) -> list[Any]:

@@ -26,6 +26,7 @@ from twinframe.evaluator.analysis import (
     walk_sources,
 )
 from twinframe.evaluator.engine import compile_query
+from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.evaluator.operators import Leaf
 from twinframe.evaluator.run import Row, Run
 from twinframe.model.values import Value
@@ -35,20 +36,33 @@ from twinframe.planner.execution import (
     PushedPart,
     WholeExecution,
 )
+from twinframe.planner.typed_members import TextEngine
 from twinframe.storage.base import CannotRun, GraphSession, QueryEngine
 
 
-def split(query: Query, engine: QueryEngine | None, parameters: Mapping[str, Value]) -> Execution:
-    """How the query will be run. Of `parameters` only names and types decide."""
+def split(
+    query: Query,
+    engine: QueryEngine | None,
+    parameters: Mapping[str, Value],
+    typing: MemberTyping | None = None,
+) -> Execution:
+    """How the query will be run. Of `parameters` only names and types decide.
+
+    With a `typing`, the engine is given nothing that reads a member which may be more than JSON.
+    """
     if engine is None:
-        return EvaluatedExecution(query, compile_query(query))
+        return EvaluatedExecution(query, compile_query(query, typing=typing))
+    if typing is not None:
+        engine = TextEngine(engine, typing.names)
     try:
         return WholeExecution(query, engine.name, engine.compile(query, parameters))
     except CannotRun as declined:
         cutter = _Cutter(query, engine, parameters)
         parts = tuple(cutter.cut(query.root, needs_all=False))
         leaves = [_build_leaf(part) for part in parts]
-        return EvaluatedExecution(query, compile_query(query, leaves), parts, declined.message)
+        return EvaluatedExecution(
+            query, compile_query(query, leaves, typing), parts, declined.message
+        )
 
 
 @dataclass(frozen=True, slots=True)

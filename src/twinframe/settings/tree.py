@@ -282,6 +282,10 @@ class QuerySettings(Section):
         default=False,
         description="Refuse queries that name unknown labels, relationships or properties.",
     )
+    temporal_properties: bool = Field(
+        default=False,
+        description="Cypher reads properties of schema date, dateTime, time, duration as such.",
+    )
 
     @model_validator(mode="after")
     def _check_pages(self) -> Self:

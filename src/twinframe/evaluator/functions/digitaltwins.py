@@ -11,6 +11,7 @@ import functools
 from twinframe.dtdl.dtmi import parse_version, parse_versionless
 from twinframe.evaluator.failures import build_argument_type_error
 from twinframe.evaluator.functions.declare import Function, strict, total
+from twinframe.evaluator.member_typing import read_model_id
 from twinframe.model.comparison import equals, is_number
 from twinframe.model.values import Node, Value
 
@@ -33,13 +34,6 @@ def is_of_model(subject: Value, model_id: Value, exact: Value = False) -> Value:
     return any(
         own_name == name and version >= lowest for own_name, version in map(_parse, subject.labels)
     )
-
-
-def read_model_id(node: Node) -> str | None:
-    """The id of a twin's own model, from `$metadata.$model`; None where there is none."""
-    metadata = node.document.get("$metadata")
-    model_id = metadata.get("$model") if isinstance(metadata, dict) else None
-    return model_id if isinstance(model_id, str) else None
 
 
 @functools.lru_cache(maxsize=4096)

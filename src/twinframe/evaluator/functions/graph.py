@@ -26,14 +26,14 @@ def list_keys(value: Value) -> Value:
             raise _refuse("keys", value, "a Node, Relationship or Map")
 
 
-def build_properties(value: Value) -> Value:
+def build_properties(run: Run, value: Value) -> Value:
     """A map itself, or the own properties of a node or relationship as a map."""
     match value:
         case dict():
             return value
         case Node() | Relationship():
-            own = value.document.items()
-            return {key: member for key, member in own if not key.startswith("$")}  # type: ignore[misc]  # JSON values are values
+            own = (key for key in value.document if not key.startswith("$"))
+            return {key: run.read_own_member(value, key) for key in own}
         case _:
             raise _refuse("properties", value, "a Node, Relationship or Map")
 
@@ -101,7 +101,7 @@ def _refuse(function: str, value: Value, expected: str) -> QueryInvalid:
 
 FUNCTIONS: dict[str, Function] = {
     "keys": strict(list_keys),
-    "properties": strict(build_properties),
+    "properties": strict_with_run(build_properties),
     "labels": strict(list_labels),
     "type": strict(read_type),
     "id": strict(build_element_id),

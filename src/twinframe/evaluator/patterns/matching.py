@@ -438,9 +438,8 @@ def _build_filter(
     values: Mapping[str, Value] = {key: value(row, run) for key, value in wanted}
 
     def accepts(relationship: Relationship) -> bool:
-        document = relationship.document
         return all(
-            equals(document.get(key), value) is True  # type: ignore[arg-type]  # JSON values are values
+            equals(run.read_own_member(relationship, key), value) is True
             for key, value in values.items()
         )
 

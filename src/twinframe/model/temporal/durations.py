@@ -6,7 +6,7 @@ no fixed number of days, nor a day of seconds; only fractions go down, by averag
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -28,12 +28,14 @@ class Duration:
     """`months`, `days` and `seconds` in 64 bits each, `nanoseconds` 0 to 999,999,999.
 
     Minus a tenth of a second is -1 second and 900,000,000 nanoseconds. Build by `build_duration`.
+    `text` is as with instants.
     """
 
     months: int
     days: int
     seconds: int
     nanoseconds: int
+    text: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def clock(self) -> int:

@@ -1,12 +1,15 @@
 """Dates, times and their combinations as values. They read no text and add no durations.
 
+The `text` of a value is what a document has for it, when it was read out of one: the wire gives it
+back unchanged. It is no part of the value, and what is computed has none.
+
 SPEC: openCypher 9 (CIP2015-08-06 «Date and time»). Equality is that of the components: one instant
 in two zones is two values, and order tells them apart, from west to east and then by zone name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from twinframe.model.temporal.calendar import build_day, check_day, split_day
@@ -23,6 +26,7 @@ class Date:
     """A day of the calendar: `days` since 1970-01-01."""
 
     days: int
+    text: str | None = field(default=None, compare=False, repr=False)
 
     def split(self) -> tuple[int, int, int]:
         """Year, month and day."""
@@ -51,6 +55,7 @@ class Time:
 
     local: LocalTime
     offset: int
+    text: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def instant(self) -> int:
@@ -81,6 +86,7 @@ class DateTime:
     local: LocalDateTime
     offset: int
     zone: str | None = None
+    text: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def instant(self) -> int:
