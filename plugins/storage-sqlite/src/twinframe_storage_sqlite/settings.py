@@ -8,7 +8,6 @@ from pydantic import Field
 
 from twinframe.settings import Bytes, Seconds, Section
 
-
 PropertyName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,511}$")]
 
 

@@ -272,6 +272,36 @@ OTHERS = (
     "MATCH (t) WHERE t.s < 'g' AND t.s <> '' RETURN t.s + t.s AS v",
 )
 
+PATHS = (
+    "MATCH p = (a)-->(b) RETURN p",
+    "MATCH p = (a)-->(b)<--(c) RETURN length(p) AS n, nodes(p) AS m, relationships(p) AS r",
+    "MATCH p = (a) RETURN p, length(p) AS n, p IS NULL AS z",
+    "OPTIONAL MATCH p = (a:Nope)-->(b) RETURN p, nodes(p) AS n, length(p) AS l",
+    "MATCH p = (a)-[r]-(b) WHERE length(p) = 1 AND a.x = 1 RETURN p, a",
+    "MATCH p = (a)--(b) WITH p, count(*) AS n RETURN p, n",
+    "MATCH p = (a)-->(b), q = (c)-->(d) WHERE p = q RETURN count(*) AS n",
+    "MATCH p = (a)-->(b) MATCH q = (a)--(c) WHERE NOT p = q RETURN count(*) AS n",
+    "MATCH (a) OPTIONAL MATCH p = (a)-->()-->(c) RETURN a, [n IN nodes(p) | n.s] AS s",
+    "MATCH p = (a)-->(b) RETURN {x: p, y: a, z: [a, b]} AS m",
+    "MATCH p = (a)-->(b) RETURN p AS v UNION MATCH p = (a)<--(b) RETURN p AS v",
+    "MATCH p = (a)-->(b) RETURN all(n IN nodes(p) WHERE n.s > '') AS v",
+    "MATCH p = (a)-->(b) RETURN any(r IN relationships(p) WHERE r.w = 1) AS v",
+    "MATCH p = shortestPath((a)-[*..5]->(b)) WHERE a <> b RETURN a, b, length(p) AS n",
+    "MATCH p = shortestPath((a {$dtId:'a'})-[*..5]-(b {$dtId:'d'})) RETURN length(p) AS n",
+    "MATCH p = shortestPath((a)<-[:has*]-(b)) WHERE a <> b RETURN a.s AS a, length(p) AS n",
+    "MATCH p = shortestPath((a)-[:has|feeds*0..]-(b)) RETURN a, b, length(p) AS n",
+    (
+        "MATCH (a), (b) WHERE a.$dtId < b.$dtId MATCH p = shortestPath((a)-[*..3]-(b))"
+        " WHERE length(p) > 1 RETURN a, b, length(p) AS n"
+    ),
+    "MATCH p = shortestPath((a)-[*..5]->(b)) WHERE a <> b WITH p, a RETURN max(length(p)) AS n, a",
+    "MATCH p = shortestPath((a)-[*..2]->(b)) WHERE a <> b RETURN count(p) AS n, a",
+    (
+        "MATCH (a) WHERE EXISTS { MATCH p = shortestPath((a)-[*..3]->(b:Room))"
+        " WHERE a <> b AND length(p) > 1 } RETURN a"
+    ),
+)
+
 Law = Callable[..., Any]
 
 
@@ -292,6 +322,7 @@ Law = Callable[..., Any]
         (OPTIONALS, 0.0),
         (SUBPLANS, 0.0),
         (OTHERS, 0.15),
+        (PATHS, 0.0),
     ],
     ids=[
         "comparisons",
@@ -308,6 +339,7 @@ Law = Callable[..., Any]
         "optionals",
         "subplans",
         "others",
+        "paths",
     ],
 )
 def test_sql_and_evaluator_answer_alike(

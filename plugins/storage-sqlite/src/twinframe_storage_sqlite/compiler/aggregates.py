@@ -13,7 +13,7 @@ from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.nested import render_list_key
 from twinframe_storage_sqlite.compiler.term import Term, render_json, render_key
 
-_ENTITIES = k.NODE | k.RELATIONSHIP
+_ENTITIES = k.ENTITIES
 
 
 def compile_aggregate(
@@ -95,7 +95,11 @@ def _compile_collect(term: Term, distinct: bool, order_by: Sequence[str]) -> Ter
         return Term(k.LIST, "json_group_array(1) FILTER (WHERE 0)")
     if term.kinds & k.FLOAT and not term.finite:
         raise CannotRun("collect() of computed floats.")
-    if (term.kinds & k.LIST and term.elements & _ENTITIES) or term.holds_entities:
+    if (
+        (term.kinds & k.LIST and term.elements & _ENTITIES)
+        or term.holds_entities
+        or (term.kinds & k.PATH)
+    ):
         raise CannotRun("collect() of lists of nodes or relationships.")
     kept = f" FILTER (WHERE {term.value} IS NOT NULL)" if term.kinds & k.NULL else ""
     if distinct:

@@ -41,12 +41,12 @@ def _is_list(term: Term) -> bool:
 
 def _compile_mixed(left: Term, right: Term) -> Term:
     """`left + right` where only the values tell whether it adds or concatenates."""
-    if (left.kinds | right.kinds) & (k.ENTITIES | k.MAP) and None in (left.tag, right.tag):
+    sides = (left, right)
+    if any(each.tag is None and each.kinds & (k.ENTITIES | k.MAP) for each in sides):
         raise CannotRun("The operator + over values that are no strings or numbers.")
     a, b = left.value, right.value
     if len(a) + len(b) > LARGEST_OPERAND:
         raise CannotRun("The operator + in so deep an expression.")
-    sides = (left, right)
     adds = " AND ".join(_render_is(each, k.NUMBER) for each in sides)
     joins = " OR ".join(_render_is(each, k.STRING) for each in sides)
     arrays = " AND ".join(f"{each.tag} <> 'array'" for each in sides if each.tag is not None)

@@ -11,7 +11,7 @@ from twinframe_storage_sqlite.compiler.arithmetic import LARGEST_OPERAND
 from twinframe_storage_sqlite.compiler.elements import render_item
 from twinframe_storage_sqlite.compiler.term import Term, build_json_term
 
-_ENTITIES = k.NODE | k.RELATIONSHIP
+_ENTITIES = k.ENTITIES
 
 
 def build_choice(branches: Sequence[tuple[str, Term]], default: Term) -> Term:

@@ -13,7 +13,7 @@ from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.nested import check_comparable, compile_equal_nested
 from twinframe_storage_sqlite.compiler.paths import render_balanced
-from twinframe_storage_sqlite.compiler.term import Term, render_check, render_key
+from twinframe_storage_sqlite.compiler.term import Term, check_path, render_check, render_key
 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _NESTED = k.LIST | k.MAP
@@ -31,6 +31,8 @@ def render_all(*conditions: str | None) -> str:
 
 def compile_equal(left: Term, right: Term, *, wanted: bool) -> str:
     """`left = right`."""
+    for term in (left, right):
+        check_path(term)
     shared = _find_shared(left, right)
     if not shared and (left.assumed or right.assumed):
         raise CannotRun("A comparison that the types of computed values decide.")
@@ -95,7 +97,7 @@ def _render_nested_tag(term: Term) -> str:
 def compile_order(left: Term, operator: str, right: Term, *, wanted: bool) -> str:
     """`left < right` and its like; values of different types are incomparable (null)."""
     shared = tuple(each for each in _find_shared(left, right) if each & ~k.MAP)
-    if any(each & (k.NODE | k.RELATIONSHIP) for each in shared):
+    if any(each & k.ENTITIES for each in shared):
         raise CannotRun(f"The operator {operator} over nodes or relationships.")
     if not shared and (left.assumed or right.assumed):
         raise CannotRun("A comparison that the types of computed values decide.")
@@ -128,6 +130,8 @@ def _render_class(term: Term) -> str:
 
 def compile_in(item: Term, members: Term, *, wanted: bool) -> str:
     """`item IN members`."""
+    if item.kinds & k.PATH:
+        raise CannotRun("The operator IN for a path.")
     if members.kinds == k.NULL and item.assumed:
         raise CannotRun("The operator IN over null.")
     if members.kinds == k.NULL:

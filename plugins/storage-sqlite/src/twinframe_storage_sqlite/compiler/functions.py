@@ -29,7 +29,13 @@ from twinframe_storage_sqlite.compiler.maps import (
     compile_properties,
 )
 from twinframe_storage_sqlite.compiler.scalars import SCALARS
-from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, read_table, render_check
+from twinframe_storage_sqlite.compiler.term import (
+    NULL_TERM,
+    Term,
+    check_path,
+    read_table,
+    render_check,
+)
 
 TESTS = frozenset(
     {
@@ -186,6 +192,33 @@ def _compile_end(column: str) -> Callable[[Sequence[Term]], Term]:
     return compile_end
 
 
+def _compile_length(arguments: Sequence[Term]) -> Term:
+    term = arguments[0]
+    if term.kinds & ~k.NULL != k.PATH:
+        raise CannotRun("length() of a value that may be no path.")
+    value = f"(json_array_length({term.value}) / 2)" if term.elements else term.value
+    return Term(k.INTEGER | term.kinds & k.NULL, value)
+
+
+def _build_parts(name: str, first: int, kind: int) -> Callable[[Sequence[Term]], Term]:
+    """`nodes(path)` and `relationships(path)`: every other part, from the `first`."""
+
+    def compile_parts(arguments: Sequence[Term]) -> Term:
+        term = arguments[0]
+        if term.kinds & ~k.NULL != k.PATH:
+            raise CannotRun(f"{name}() of a value that may be no path.")
+        check_path(term)
+        parts = (
+            "(SELECT json_group_array(e.value ORDER BY e.key)"
+            f" FROM json_each({term.value}) AS e WHERE e.key % 2 = {first})"
+        )
+        if term.kinds & k.NULL:
+            parts = f"CASE WHEN {term.value} IS NOT NULL THEN {parts} END"
+        return Term(k.LIST | term.kinds & k.NULL, parts, elements=kind)
+
+    return compile_parts
+
+
 def _compile_reverse(arguments: Sequence[Term]) -> Term:
     term = arguments[0]
     if term.kinds & k.STRING and term.tag is None:
@@ -205,8 +238,11 @@ _FUNCTIONS: Mapping[str, Callable[[Sequence[Term]], Term]] = {
     "keys": compile_keys,
     "labels": compile_labels_of,
     "last": compile_last,
+    "length": _compile_length,
+    "nodes": _build_parts("nodes", 0, k.NODE),
     "properties": compile_properties,
     "range": compile_range,
+    "relationships": _build_parts("relationships", 1, k.RELATIONSHIP),
     "reverse": _compile_reverse,
     "tail": compile_tail,
     "coalesce": build_first,

@@ -17,16 +17,17 @@ LIST: Final = 32
 MAP: Final = 64
 NODE: Final = 128
 RELATIONSHIP: Final = 256
+PATH: Final = 512
 
 NUMBER: Final = INTEGER | FLOAT
 NATIVE: Final = NUMBER | STRING | NULL
 """Kinds that SQLite's own storage classes tell apart."""
-ENTITIES: Final = NODE | RELATIONSHIP
-"""Kinds that travel as row ids."""
+ENTITIES: Final = NODE | RELATIONSHIP | PATH
+"""Kinds that travel as row ids, a path as a list of them."""
 JSON: Final = NULL | BOOLEAN | NUMBER | STRING | LIST | MAP
 """Everything a member of a stored document can be."""
 
-CLASSES: Final = (NUMBER, STRING, BOOLEAN, LIST, MAP, NODE, RELATIONSHIP)
+CLASSES: Final = (NUMBER, STRING, BOOLEAN, LIST, MAP, NODE, RELATIONSHIP, PATH)
 """Sets of kinds within which values can be equal."""
 
 _NAMES: Final = {
@@ -39,6 +40,7 @@ _NAMES: Final = {
     MAP: "map",
     NODE: "node",
     RELATIONSHIP: "relationship",
+    PATH: "path",
 }
 
 

@@ -57,7 +57,13 @@ from twinframe_storage_sqlite.compiler.select import (
     Statement,
     build_column,
 )
-from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, render_json, render_key
+from twinframe_storage_sqlite.compiler.term import (
+    NULL_TERM,
+    Term,
+    check_path,
+    render_json,
+    render_key,
+)
 
 _LONG = 1_000
 """Characters of SQL."""
@@ -305,6 +311,8 @@ def _render_as_list(term: Term) -> str:
 def _render_group_key(term: Term) -> str:
     if term.lookup is not None:
         return term.lookup.column
+    if term.holds_entities:
+        raise CannotRun("Grouping by a map of nodes or relationships.")
     if term.kinds & k.LIST and not term.kinds & ~(k.LIST | k.NULL):
         return render_list_key(term)
     return render_key(term, comparable=False)
@@ -313,10 +321,11 @@ def _render_group_key(term: Term) -> str:
 def _merge(left: Term, right: Term) -> Term:
     """A term that stands for either: what it is called and worth is up to the derived table."""
     kinds = left.kinds | right.kinds
-    entities = k.NODE | k.RELATIONSHIP
+    entities = k.ENTITIES
     elements = 0
     for term in (left, right):
-        elements |= term.elements if term.kinds & k.LIST else 0
+        elements |= term.elements if term.kinds & (k.LIST | k.PATH) else 0
+        check_path(term)
     if kinds & entities and not k.is_plain(kinds):
         raise CannotRun("The operator Union of a node or relationship with another type.")
     if kinds & k.LIST and elements & entities and elements & ~entities:

@@ -25,8 +25,8 @@ def render_order(term: Term, *, descending: bool) -> list[str]:
             _render_native(source, term, descending),
             _render_native(f"{table}.relationship_id", term, descending),
         ]
-    if known in (k.LIST, k.MAP):
-        raise CannotRun("An order of lists or maps.")
+    if known in (k.LIST, k.MAP, k.PATH):
+        raise CannotRun("An order of lists, maps or paths.")
     if not known & ~k.NUMBER or known in (k.STRING, k.BOOLEAN):
         return [_render_native(term.value, term, descending)]
     word = " DESC" if descending else ""

@@ -12,12 +12,12 @@ from typing import Any
 import orjson
 
 from twinframe.cypher.algebra import Query, ResultShape
-from twinframe.model.values import Node, Relationship, Value
+from twinframe.model.values import Node, Path, Relationship, Value
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.paths import render_balanced, render_text
 from twinframe_storage_sqlite.compiler.select import Select
-from twinframe_storage_sqlite.compiler.term import Term, read_table, render_json
+from twinframe_storage_sqlite.compiler.term import Term, check_path, read_table, render_json
 
 LabelSets = dict[int, frozenset[str]]
 Decode = Callable[[Sequence[Any], LabelSets], Value]
@@ -114,6 +114,8 @@ def _build_column(term: Term) -> Column:
         return Column(
             tuple(each.format(alias) for each in _RELATIONSHIP_COLUMNS), _decode_relationship
         )
+    if known == k.PATH:
+        return _build_path(term)
     if known == k.LIST and term.elements & (k.NODE | k.RELATIONSHIP):
         return _build_entity_list(term)
     if term.holds_entities:
@@ -137,6 +139,30 @@ def _build_map(term: Term) -> Column:
         }
 
     return Column(tuple(cell for _, column in entries for cell in column.sql), decode)
+
+
+def _build_path(term: Term) -> Column:
+    check_path(term)
+    relationship = ", ".join(each.format("t") for each in _RELATIONSHIP_COLUMNS)
+    cell = (
+        "CASE e.key % 2 WHEN 0 THEN (SELECT json_array(t.dt_id, t.model, json(t.document))"
+        " FROM twin AS t WHERE t.id = e.value)"
+        f" ELSE (SELECT json_array({relationship}) FROM relationship AS t WHERE t.id = e.value) END"
+    )
+    text = (
+        f"(SELECT json_group_array(json({cell}) ORDER BY e.key) FROM json_each({term.value}) AS e)"
+    )
+    if term.kinds & k.NULL:
+        text = f"CASE WHEN {term.value} IS NOT NULL THEN {text} END"
+    return Column((text,), _decode_path)
+
+
+def _decode_path(cells: Sequence[Any], labels: LabelSets) -> Value:
+    if cells[0] is None:
+        return None
+    parts = orjson.loads(cells[0])
+    nodes = (Node(dt_id, document, labels[model]) for dt_id, model, document in parts[::2])
+    return Path(tuple(nodes), tuple(Relationship(*found) for found in parts[1::2]))
 
 
 def _build_entity_list(term: Term) -> Column:

@@ -31,6 +31,11 @@ from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler, fi
 from twinframe_storage_sqlite.compiler.labels import compile_labels
 from twinframe_storage_sqlite.compiler.names import find_names
 from twinframe_storage_sqlite.compiler.select import Select
+from twinframe_storage_sqlite.compiler.shortest import (
+    Shortest,
+    compile_shortest,
+    find_shortest,
+)
 from twinframe_storage_sqlite.compiler.term import Term, read_table
 from twinframe_storage_sqlite.compiler.walks import Crossed, Walk, compile_walk
 
@@ -70,12 +75,15 @@ class PatternCompiler:
         self._pending = [_Condition(each, find_names(each)) for each in build_conjuncts(predicate)]
         self._own = {node.variable for node in pattern.nodes}
         self._own |= {relationship.variable for relationship in pattern.relationships}
+        self._own |= {path.variable for path in pattern.paths if path.variable is not None}
         self._crossed: list[Crossed] = []
         self._settled: set[str] = set()
 
     def compile(self) -> Select:
         """Join everything; the SELECT that yields the extended rows."""
-        self._check_paths()
+        shortest = find_shortest(self._pattern, self.select.statement.names)
+        if shortest is not None:
+            return self._search(shortest)
         fixed = [each for each in self._pattern.relationships if each.length is None]
         walks = [each for each in self._pattern.relationships if each.length is not None]
         while fixed:
@@ -87,13 +95,35 @@ class PatternCompiler:
         self._apply_conditions()
         while walks:
             walks.remove(self._walk(walks))
+        self._bind_paths()
         self._apply_conditions(everything=True)
         return self.select
 
-    def _check_paths(self) -> None:
+    def _search(self, shortest: Shortest) -> Select:
+        """Both ends under their conditions, then the way between them."""
+        for name in self._nodes:
+            term = self._settle_node(name)
+            if term.kinds & ~(k.NODE | k.NULL):
+                raise CannotRun(f"A pattern on the variable {name}, which may be no node.")
+        self._apply_conditions()
+        self.select = compile_shortest(self.select, shortest, self._find_kept(()))
+        self._apply_conditions(everything=True)
+        return self.select
+
+    def _bind_paths(self) -> None:
+        """A path of single relationships is the list of its parts."""
         for path in self._pattern.paths:
-            if path.variable is None or path.variable in self.select.statement.names:
-                raise CannotRun("A named or shortest path.")
+            if path.variable is None or path.variable not in self.select.statement.names:
+                continue
+            found = [self.select.scope.get(name) for name in path.elements]
+            terms = [term for term in found if term is not None]
+            if len(terms) < len(found) or any(
+                term.kinds & ~(k.NODE | k.RELATIONSHIP) for term in terms
+            ):
+                raise CannotRun("A named path of variable length.")
+            ids = ", ".join(term.value for term in terms)
+            elements = k.NODE | k.RELATIONSHIP
+            self.select.scope[path.variable] = Term(k.PATH, f"json_array({ids})", elements=elements)
 
     # --- nodes ----------------------------------------------------------------------------------
 
@@ -256,6 +286,7 @@ class PatternCompiler:
 
     def _find_kept(self, walks: Sequence[RelationshipPattern]) -> tuple[str, ...]:
         needed = set(self.select.statement.names)
+        needed |= {name for path in self._pattern.paths for name in path.elements}
         for condition in self._pending:
             needed |= condition.names
         for each in walks:

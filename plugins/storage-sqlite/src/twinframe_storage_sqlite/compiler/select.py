@@ -244,6 +244,8 @@ def _split_order(key: str) -> tuple[str, str, str]:
 
 def render_column(term: Term) -> str:
     """How a term travels in a column of a derived table."""
+    if term.holds_entities:
+        raise CannotRun("A map of nodes or relationships that is used further.")
     return term.value if k.is_plain(term.kinds) else render_json(term)
 
 

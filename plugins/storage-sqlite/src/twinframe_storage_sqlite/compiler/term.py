@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Source
 from twinframe_storage_sqlite.compiler.guards import render_trap
@@ -50,6 +51,7 @@ class Term:
     `value` is native: a boolean is 0 or 1, a list or map JSON text, an entity its row id, a null
     NULL. Where that leaves the kind open (`kinds` not plain), `tag` is its JSON type name and
     `json` its JSON text. `elements` are the kinds of a list's elements: entities travel as row ids.
+    A path is a list of row ids, nodes and relationships in turn; without `elements` its length.
     `items` are those of a list written out, `entries` those of a map. `finite` says that a float is
     no infinity; `assumed` that a trap in `value` vouches for `kinds`, so that a value never read
     would be one of a kind never checked.
@@ -170,6 +172,7 @@ def render_key(term: Term, *, traps: bool = True, comparable: bool = True) -> st
     a trap, or unless `traps` a blob that stands for all of its type. Keys of other terms may be
     compared with it if `comparable`.
     """
+    check_path(term)
     if term.tag is None and not term.kinds & (k.LIST | k.MAP | k.BOOLEAN):
         # NOTE: the `+` takes away a column's affinity, which would turn '1' and 1 into one.
         return f"+{term.value}" if comparable else term.value
@@ -187,11 +190,20 @@ def render_key(term: Term, *, traps: bool = True, comparable: bool = True) -> st
     )
 
 
+def check_path(term: Term) -> None:
+    """`CannotRun` for a path of which only the length is known."""
+    if term.kinds & k.PATH and not term.elements:
+        raise CannotRun("More of a shortest path than its length.")
+
+
 def render_json(term: Term) -> str:
     """SQL of the JSON text of the value; NULL or 'null' for null."""
+    check_path(term)
     if term.json is not None:
         return term.json
     known = term.kinds & ~k.NULL
+    if known == k.PATH:
+        return _render_path_json(term)
     if known == k.BOOLEAN:
         return f"CASE {term.value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
     if known in (k.LIST, k.MAP):
@@ -207,6 +219,16 @@ def render_json(term: Term) -> str:
             f" ELSE json_quote({term.value}) END"
         )
     return f"json_quote({term.value})"
+
+
+def _render_path_json(term: Term) -> str:
+    document = (
+        "CASE e.key % 2 WHEN 0 THEN (SELECT json(t.document) FROM twin AS t WHERE t.id = e.value)"
+        " ELSE (SELECT json(t.document) FROM relationship AS t WHERE t.id = e.value) END"
+    )
+    group = f"json_group_array(json({document}) ORDER BY e.key)"
+    text = f"(SELECT {group} FROM json_each({term.value}) AS e)"
+    return f"CASE WHEN {term.value} IS NOT NULL THEN {text} END" if term.kinds & k.NULL else text
 
 
 def _render_list_json(term: Term) -> str:

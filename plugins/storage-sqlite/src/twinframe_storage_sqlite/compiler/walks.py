@@ -143,7 +143,7 @@ def _compile_step(
     if tracks:
         step.add_condition(f"instr(w.used, ',' || {alias}.id || ',') = 0")
     columns = [f"w.c{i}" for i in range(len(walk.kept))]
-    columns += [f"{alias}.{far}", _render_depth(walk.length)]
+    columns += [f"{alias}.{far}", render_depth(walk.length)]
     columns.append(f"w.used || {alias}.id || ','" if tracks else "w.used")
     if needs_list:
         order = (
@@ -153,8 +153,11 @@ def _compile_step(
     return step.render(columns)
 
 
-def _render_depth(length: Length) -> str:
-    """The depth after a step. NOTE: as a column, it is computed for steps that are made only."""
+def render_depth(length: Length) -> str:
+    """The depth after a step from a row `w`.
+
+    NOTE: as a column, it is computed for steps that are made only.
+    """
     if length.limit is None:
         return "w.depth + 1"
     beyond = render_limit(

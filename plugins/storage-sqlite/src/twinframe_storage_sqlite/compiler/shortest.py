@@ -1,0 +1,118 @@
+"""Compiles a shortest path between two bound nodes to a breadth-first search: its length alone.
+
+The path itself stays with the evaluator. The rows of the SELECT so far seed the recursion; each row
+of it is one whole level, whose nodes and those seen before travel as JSON lists of row ids.
+"""
+
+# ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from twinframe.cypher.algebra import Direction, GraphPattern, PathKind, RelationshipPattern
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.bindings import Source
+from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.select import Select, build_column, render_column
+from twinframe_storage_sqlite.compiler.term import Term
+from twinframe_storage_sqlite.compiler.walks import render_depth
+
+_OUTGOING = ("source", "target")
+_INCOMING = ("target", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Shortest:
+    """A shortest path: the pattern of its relationships and, if something reads it, its name."""
+
+    pattern: RelationshipPattern
+    variable: str | None
+
+
+def find_shortest(pattern: GraphPattern, names: frozenset[str]) -> Shortest | None:
+    """The shortest path that a pattern asks for; `CannotRun` for more than its length."""
+    kinds = {path.kind for path in pattern.paths}
+    if kinds <= {PathKind.ALL}:
+        return None
+    if kinds != {PathKind.SHORTEST} or len(pattern.paths) > 1 or len(pattern.relationships) > 1:
+        raise CannotRun("All shortest paths, or a shortest path beside other relationships.")
+    (relationship,) = pattern.relationships
+    length = relationship.length
+    if length is None or length.minimum > 1 or relationship.properties:
+        raise CannotRun("A shortest path of one relationship, or under further conditions.")
+    if relationship.variable in names:
+        raise CannotRun("The relationships of a shortest path.")
+    variable = pattern.paths[0].variable
+    return Shortest(relationship, variable if variable in names else None)
+
+
+def compile_shortest(seed: Select, shortest: Shortest, kept: tuple[str, ...]) -> Select:
+    """A SELECT over the rows of `seed` whose ends are connected, with the path bound."""
+    statement, pattern = seed.statement, shortest.pattern
+    table = statement.alias("w")
+    columns = [f"c{i}" for i in range(len(kept))] + ["goal", "depth", "level", "seen"]
+    start, goal = seed.scope[pattern.left], seed.scope[pattern.right]
+    values = [render_column(seed.scope[name]) for name in kept]
+    values += [goal.value, "0", f"json_array({start.value})", "'[]'"]
+    after = Select(statement)
+    after.ctes, seed.ctes = seed.ctes, []
+    seed.order_by = []
+    arms = [seed.render(values), _compile_level(seed, pattern, table, len(kept))]
+    after.ctes.append(f"{table}({','.join(columns)}) AS ({' UNION ALL '.join(arms)})")
+    after.join(table)
+    after.is_driven = True
+    for i, name in enumerate(kept):
+        after.scope[name] = build_column(seed.refine(seed.scope[name]), f"{table}.c{i}", after)
+    found = _render_found(table)
+    if pattern.length is not None and pattern.length.minimum > 0:
+        # NOTE: from a node to itself the way is a circle, which no search over nodes finds.
+        trap = render_trap("a shortest path from a node to itself")
+        found = f"CASE WHEN NOT {found} THEN 0 WHEN {table}.depth > 0 THEN 1 ELSE {trap} END"
+    after.add_condition(found)
+    if shortest.variable is not None:
+        after.scope[shortest.variable] = Term(k.PATH, f"{table}.depth", elements=0)
+    return after
+
+
+def _render_found(table: str) -> str:
+    return f"EXISTS (SELECT 1 FROM json_each({table}.level) AS e WHERE e.value = {table}.goal)"
+
+
+def _compile_level(seed: Select, pattern: RelationshipPattern, table: str, kept: int) -> str:
+    """The recursive arm: from a level to the nodes one relationship further, none seen before."""
+    bindings = seed.statement.bindings
+    types = ""
+    if pattern.types:
+        names = [bindings.bind(Source(None, name)) for name in pattern.types]
+        types = f" AND r.name IN ({','.join(names)})"
+    ways = {
+        Direction.OUTGOING: (_OUTGOING,),
+        Direction.INCOMING: (_INCOMING,),
+        Direction.BOTH: (_OUTGOING, _INCOMING),
+    }[pattern.direction]
+    reached = " UNION ".join(
+        f"SELECT r.{far} FROM json_each(w.level) AS e"
+        f" CROSS JOIN relationship AS r ON r.{near} = e.value{types}"
+        for near, far in ways
+    )
+    seen = "SELECT e.value FROM json_each(w.{0}) AS e"
+    level = (
+        f"(SELECT json_group_array(x.node) FROM (SELECT * FROM ({reached}) EXCEPT"
+        f" {seen.format('seen')} EXCEPT {seen.format('level')}) AS x)"
+    ).replace(f"SELECT r.{ways[0][1]} FROM", f"SELECT r.{ways[0][1]} AS node FROM", 1)
+    joined = "CASE w.seen WHEN '[]' THEN w.level ELSE substr(w.seen, 1, length(w.seen) - 1) || ','"
+    assert pattern.length is not None  # noqa: S101  # by `find_shortest`
+    columns = [f"w.c{i}" for i in range(kept)]
+    columns += [
+        "w.goal",
+        render_depth(pattern.length),
+        level,
+        f"{joined} || substr(w.level, 2) END",
+    ]
+    conditions = ["w.level <> '[]'", f"NOT {_render_found('w')}"]
+    if pattern.length.maximum is not None:
+        most = bindings.bind(Source(None, pattern.length.maximum))
+        conditions.append(f"w.depth < {most}")
+    return f"SELECT {', '.join(columns)} FROM {table} AS w WHERE {' AND '.join(conditions)}"
