@@ -35,6 +35,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench ARGS=...")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--twins", type=int, default=100_000, help="size of the graph")
+    parser.add_argument(
+        "--growth", action="store_true", help="only: point, 1 hop and 3 hops at 10,000 to 1,000,000"
+    )
     parser.add_argument("--only", choices=NAMES, action="append", help="only this part")
     parser.add_argument(
         "--data",
@@ -45,6 +48,11 @@ def main() -> None:
     asked = parser.parse_args()
     asked.data.mkdir(parents=True, exist_ok=True)
     report, parts = Report(), asked.only or NAMES
+    if asked.growth:
+        sizes = (10_000, 100_000, 1_000_000)
+        queries.measure_growth(report, {each: _build_data(asked.data, each) for each in sizes})
+        report.render()
+        return
     data = _build_data(asked.data, asked.twins)
     if "queries" in parts:
         queries.measure(report, data, asked.twins, quick=asked.quick)

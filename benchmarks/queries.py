@@ -25,6 +25,7 @@ from twinframe.app.installation import load_installation
 from twinframe.cypher.language import parse_query
 from twinframe.evaluator.limits import Limits
 from twinframe.graph import Graph
+from twinframe.planner.execution import Execution
 from twinframe.planner.optimize import optimize
 from twinframe.planner.split import split
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
@@ -238,6 +239,51 @@ async def _compare(report: Report, bench: _Bench, *, quick: bool) -> None:
     _add(report, f"  statement alone, {question.name}", own, floor)
 
 
+_GROWING = ("point by $dtId", "1 hop", "3 hops with a filter")
+
+
+def measure_growth(report: Report, graphs: Mapping[int, Path]) -> None:
+    """What must not depend on the size of the graph, at each size; aim: less than twice.
+
+    The floor is the smallest graph's figure. Statements alone, as processor time.
+    """
+    smallest: dict[str, float] = {}
+    for twins, data in sorted(graphs.items()):
+        store = SqliteGraphStore(SqliteSettings(directory=str(data)), "default")
+        store.open()
+        session = store.session()
+        for question in QUESTIONS:
+            if question.name not in _GROWING:
+                continue
+            times = _measure_ours(question, session, Shape(twins), 2.0)
+            own = statistics.median(times) * 1000
+            floor = smallest.setdefault(question.name, own)
+            name = f"growth: {question.name}, {twins:,} twins"
+            report.add(Figure(name, own, "ms", floor, own / floor, "< 2 ×", own < 2 * floor))
+        session.close()
+        store.close()
+
+
+def _measure_ours(
+    question: Question, session: SqliteSession, shape: Shape, seconds: float
+) -> list[float]:
+    dice, times = random.Random(3), list[float]()
+    execution = _build_execution(question, question.draw(dice, shape))
+    end = time.perf_counter() + seconds
+    while len(times) < 100 or time.perf_counter() < end:
+        bindings = question.draw(dice, shape)
+        start = time.thread_time()
+        with session.snapshot(time.monotonic() + 60):
+            list(execution.run_json(session, bindings, Limits(), limit=1000))
+        times.append(time.thread_time() - start)
+    return times
+
+
+def _build_execution(question: Question, bindings: Bindings) -> Execution:
+    parsed = parse_query(question.cypher, parameters=bindings.keys()).query
+    return split(optimize(parsed), SqliteQueryEngine(), bindings)
+
+
 def _add(report: Report, name: str, own: float, floor: float) -> None:
     aim = "≤ 1.3 × by hand + 0.1 ms"
     report.add(Figure(name, own, "ms", floor, own / floor, aim, own <= 1.3 * floor + 0.1))
@@ -247,8 +293,7 @@ def _measure_statement(bench: _Bench, seconds: float) -> tuple[float, float]:
     """Milliseconds of processor time of the compiled query alone, and of the SQL by hand."""
     question, dice = bench.question, random.Random(2)
     bindings = question.draw(dice, bench.shape)
-    parsed = parse_query(question.cypher, parameters=bindings.keys()).query
-    execution = split(optimize(parsed), SqliteQueryEngine(), bindings)
+    execution = _build_execution(question, bindings)
     ours: list[float] = []
     hand: list[float] = []
     end = time.perf_counter() + seconds
