@@ -1,6 +1,7 @@
 """The engines that scenarios run on: stores with or without an engine of their own.
 
-It plans and runs as the service does, without its cache; it judges no result.
+It plans and runs as the service does with `Query__TemporalProperties` on, without its cache; it
+judges no result.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from tests.tck.graph import TckGraph
 from twinframe.cypher.language import parse_query
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.limits import Limits
+from twinframe.evaluator.member_typing import MemberTyping
+from twinframe.graph.model_cache import ModelCache
+from twinframe.graph.temporal_members import TypingCache
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
 from twinframe.planner.execution import EvaluatedExecution, Execution, WholeExecution
@@ -63,6 +67,7 @@ class Engine:
         self._session = store.session()
         self._engine = engine
         self._optimized = optimized
+        self._typings = TypingCache(ModelCache())
         self._max_rows, self._max_hops = settings.max_rows, settings.max_hops
 
     def close(self) -> None:
@@ -75,16 +80,21 @@ class Engine:
             query = parse_query(text, parameters=parameters.keys()).query
         except QueryInvalid as error:
             return Answer(error=error, phase="compile time")
+        typing = self._open_typing()
         try:
             execution = split(
-                optimize(query) if self._optimized else query, self._engine, parameters
+                optimize(query) if self._optimized else query, self._engine, parameters, typing
             )
             try:
                 return self._take(execution, parameters)
             except CannotRun:
-                return self._take(split(query, None, parameters), parameters)
+                return self._take(split(query, None, parameters, typing), parameters)
         except QueryInvalid as error:
             return Answer(error=error, phase="runtime")
+
+    def _open_typing(self) -> MemberTyping | None:
+        with self._session.snapshot():
+            return self._typings.open(self._session, self._session.read_schema_version())
 
     def _take(self, execution: Execution, parameters: Mapping[str, Value]) -> Answer:
         limits = Limits(self._max_rows, time.monotonic() + _SECONDS, self._max_hops)

@@ -1,19 +1,25 @@
 """Builds the graph of a scenario through the storage seam, and removes it again. It judges nothing.
 
 A node becomes a twin and its properties JSON members beside the system members; see
-`label_models` for its labels.
+`label_models` for its labels. Dates, times and durations become text, as JSON has them; where
+DTDL has a schema for one, the twin's interface declares the property so. Local times stay text.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count, pairwise, product
 from typing import TypeAlias
 
 import orjson
 
-from tests.tck.label_models import build_model_id, build_models, build_node_labels
+from tests.tck.label_models import (
+    build_model_id,
+    build_models,
+    build_node_labels,
+    find_schemas,
+)
 from tests.tck.setup_parser import Create, Delete, Reading, Restart, parse_setup
 from twinframe.cypher import ast
 from twinframe.cypher.algebra import Direction, LabelAnd, LabelExpression, LabelName
@@ -25,6 +31,7 @@ from twinframe.model.values import JsonValue, Node, Path, Relationship, Value
 from twinframe.storage.base import (
     GraphStore,
     GraphTransaction,
+    ModelRecord,
     RelationshipRecord,
     TwinRecord,
     Work,
@@ -49,22 +56,29 @@ class TckGraph:
         self._store = store
         self._numbers = count(1)
         self._model_ids: set[str] = set()
+        self._declaring: set[str] = set()
         self._twins: dict[str, None] = {}
         self._relationships: dict[tuple[str, str], None] = {}
         self._pending: list[Callable[[GraphTransaction], None]] = []
 
     def clear(self) -> None:
-        """Delete all twins and relationships; interfaces stay, as nothing shows them."""
+        """Delete all twins and relationships, and the interfaces that declare properties.
+
+        Interfaces that are labels alone stay, as nothing shows them.
+        """
         twins, relationships = list(self._twins), list(self._relationships)
         self._twins, self._relationships, self._pending = {}, {}, []
+        declaring, self._declaring = sorted(self._declaring), set()
+        self._model_ids.difference_update(declaring)
 
         def delete(transaction: GraphTransaction) -> None:
             for key in relationships:
                 transaction.delete_relationship(*key)
             for twin_id in twins:
                 transaction.delete_twin(twin_id)
+            transaction.delete_models(declaring)
 
-        if twins:
+        if twins or declaring:
             self._write(delete)
 
     def execute(self, text: str, parameters: Mapping[str, Value]) -> None:
@@ -145,24 +159,31 @@ class TckGraph:
         if isinstance(found, Node):
             return found
         labels = _build_label_set(element.labels)
-        model_id, twin_id = build_model_id(labels), f"n{next(self._numbers)}"
+        properties = evaluate(element)
+        schemas = find_schemas(properties)
+        model_id, twin_id = build_model_id(labels, schemas), f"n{next(self._numbers)}"
         document: dict[str, JsonValue] = {
             "$dtId": twin_id,
             "$etag": _ETAG,
-            **_build_members(evaluate(element)),
+            **_build_members(properties),
             "$metadata": {"$model": model_id},
         }
-        missing = [one for one in build_models(labels) if one.model_id not in self._model_ids]
-        self._model_ids.update(one.model_id for one in missing)
-        if missing:
-            self._pending.append(lambda transaction: transaction.put_models(missing))
+        self._put_models(build_models(labels, schemas))
+        if schemas:
+            self._declaring.add(model_id)
         record = TwinRecord(twin_id, model_id, _ETAG, orjson.dumps(document))
         self._pending.append(lambda transaction: transaction.put_twin(record))
         self._twins[twin_id] = None
-        created = Node(twin_id, document, build_node_labels(labels))
+        created = Node(twin_id, document, build_node_labels(labels, schemas))
         if element.variable is not None:
             row[element.variable] = created
         return created
+
+    def _put_models(self, records: Iterable[ModelRecord]) -> None:
+        missing = [one for one in records if one.model_id not in self._model_ids]
+        self._model_ids.update(one.model_id for one in missing)
+        if missing:
+            self._pending.append(lambda transaction: transaction.put_models(missing))
 
     def _create_relationship(
         self,

@@ -201,6 +201,30 @@ def test_a_value_that_no_twin_can_hold_fails_the_scenario(engine: Engine, tmp_pa
     assert "which no twin can hold" in outcome.reason
 
 
+def test_temporal_values_of_a_set_up_are_read_as_such_where_dtdl_has_a_schema(
+    engine: Engine, tmp_path: Path
+) -> None:
+    setup = """CREATE (:A {d: date('2015-07-21'), t: time('12:31Z'), l: localtime('12:31'),
+      i: datetime('2015-07-21T12:31Z'), p: duration('PT90M'), s: '2015-07-21'})"""
+    query = """MATCH (n:A {d: date('2015-07-21')})
+      RETURN n.d.year AS d, n.t.offset AS t, n.l = '12:31' AS l, n.i.month AS i,
+        n.p.minutes AS p, n.s = '2015-07-21' AS s, n.d AS text"""
+    row = "2015 | 'Z' | true | 7 | 90 | true | '2015-07-21'"
+    scenario = read_one(tmp_path, query, table("d | t | l | i | p | s | text", row), setup)
+    outcome = judge(scenario, engine, tmp_path)
+    assert outcome.verdict is Verdict.PASSED, outcome.reason
+
+
+def test_what_one_set_up_declares_is_undeclared_in_the_next(engine: Engine, tmp_path: Path) -> None:
+    for setup, kind in (("date('2015-07-21')", "false"), ("'2015-07-21'", "true")):
+        query = "MATCH (n:A) RETURN is_string(n.d) AS x"
+        scenario = read_one(tmp_path, query, table("x", kind), f"CREATE (:A {{d: {setup}}})")
+        outcome = judge(scenario, engine, tmp_path)
+        assert outcome.verdict is Verdict.PASSED, outcome.reason
+        whole = outcome.answer is not None and outcome.answer.whole
+        assert whole is (engine.name == "sqlite" and kind == "true")
+
+
 def test_a_listed_failure_that_passes_counts_as_a_failure(engine: Engine, tmp_path: Path) -> None:
     good = read_one(tmp_path, "RETURN 1 AS n", table("n", "1"))
     known = KnownFailures(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from twinframe.errors import LimitExceeded
 from twinframe.model.rendering import render_json, render_row, render_text
+from twinframe.model.temporal.parsing import parse_date_time
 from twinframe.model.values import Node, Path, Relationship, parameter_signature
 
 NODE = Node("a", {"$dtId": "a", "x": 1})
@@ -63,6 +65,15 @@ def test_a_value_nested_too_deeply_is_refused() -> None:
 )
 def test_text_of_a_scalar_is_the_shortest_that_reads_back(value: Any, text: str) -> None:
     assert render_text(value) == text
+
+
+def test_a_stored_time_is_written_as_it_stands_there_and_is_the_same_value() -> None:
+    stored = replace(parse_date_time("2015-07-21T21:40:00.000Z"), text="2015-07-21T21:40:00.000Z")
+    computed = parse_date_time("2015-07-21T21:40Z")
+    assert render_json([stored, computed]) == b'["2015-07-21T21:40:00.000Z","2015-07-21T21:40Z"]'
+    assert stored == computed
+    assert hash(stored) == hash(computed)
+    assert render_text(stored) == render_text(computed) == "2015-07-21T21:40Z"
 
 
 def test_a_signature_tells_types_and_not_values() -> None:
