@@ -311,6 +311,11 @@ class CompiledQuery(ABC):
     ) -> Iterator[tuple[Value, ...]]:
         """Rows as values in the order of the query's columns, for the evaluator."""
 
+    def list_indexes(self, session: GraphSession, parameters: Mapping[str, Value]) -> Sequence[str]:
+        """The indexes that a run would use in the present graph, for EXPLAIN; () if unknown."""
+        del session, parameters
+        return ()
+
 
 class QueryEngine(ABC):
     """The part of query execution that a store does itself."""

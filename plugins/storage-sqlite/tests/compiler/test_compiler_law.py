@@ -272,6 +272,17 @@ OTHERS = (
     "MATCH (t) WHERE t.s < 'g' AND t.s <> '' RETURN t.s + t.s AS v",
 )
 
+CALLS = (
+    "CALL { MATCH (t:Room) RETURN count(*) AS n } RETURN n",
+    "MATCH (a) CALL { MATCH (t:Sensor) RETURN t, t.s AS s } RETURN a.$dtId AS a, t, s",
+    "MATCH (a) CALL { MATCH (t) RETURN t ORDER BY t.$dtId DESC LIMIT 2 } RETURN a, t.s AS s",
+    "CALL { RETURN 1 AS x UNION RETURN 'b' AS x } WITH x MATCH (t {x: x}) RETURN t, x",
+    "CALL { MATCH (a)-[*1..2]->(b) RETURN a, b } MATCH (b)-->(c) RETURN a, b, c",
+    "UNWIND [1, 2] AS i CALL { MATCH (t) RETURN max(t.s) AS m } RETURN i, m",
+    "MATCH (a) CALL { MATCH (t:Nope) RETURN t } RETURN count(*) AS n, count(a) AS m",
+    "CALL { MATCH (t) RETURN t.x AS x } RETURN x IS NULL AS z, count(*) AS n",
+    "CALL { MATCH (t) RETURN collect(t) AS ts } UNWIND ts AS t RETURN t.s AS s",
+)
 PATHS = (
     "MATCH p = (a)-->(b) RETURN p",
     "MATCH p = (a)-->(b)<--(c) RETURN length(p) AS n, nodes(p) AS m, relationships(p) AS r",
@@ -323,6 +334,7 @@ Law = Callable[..., Any]
         (SUBPLANS, 0.0),
         (OTHERS, 0.15),
         (PATHS, 0.0),
+        (CALLS, 0.0),
     ],
     ids=[
         "comparisons",
@@ -340,6 +352,7 @@ Law = Callable[..., Any]
         "subplans",
         "others",
         "paths",
+        "calls",
     ],
 )
 def test_sql_and_evaluator_answer_alike(

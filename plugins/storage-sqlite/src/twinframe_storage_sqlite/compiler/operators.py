@@ -8,7 +8,7 @@ into a derived table where it does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from twinframe.cypher.algebra import (
@@ -56,6 +56,7 @@ from twinframe_storage_sqlite.compiler.select import (
     Select,
     Statement,
     build_column,
+    render_column,
 )
 from twinframe_storage_sqlite.compiler.term import (
     NULL_TERM,
@@ -103,7 +104,7 @@ class PlanCompiler:
             case Union():
                 return self._compile_union(operator, outer)
             case Apply():
-                raise CannotRun("The operator Apply.")
+                return self._compile_apply(operator, outer)
             case _:
                 assert_never(operator)
 
@@ -153,6 +154,25 @@ class PlanCompiler:
         is_driven = select.is_driven
         select.scope[operator.variable], _ = join_elements(text, kinds, select)
         select.is_driven = is_driven
+        return select
+
+    def _compile_apply(self, operator: Apply, outer: Select | None) -> Select:
+        """A subquery that reads nothing of its row is the same table for each."""
+        if any(each.variables for each in _find_arguments(operator.plan)):
+            raise CannotRun("A subquery that reads variables of the query around it.")
+        select = self._compile_open(operator.source, outer)
+        select.order_by = []
+        inner = self.compile(operator.plan, Select(self._statement))
+        names = [name for name in inner.scope if name in self._statement.names]
+        terms = [inner.scope[name] for name in names]
+        columns = [f"{render_column(term)} AS c{i}" for i, term in enumerate(terms)]
+        select.ctes += inner.ctes
+        inner.ctes = []
+        alias = self._statement.alias("q")
+        select.join(f"({inner.render(columns or ['1'])}) AS {alias}")
+        select.is_driven = True
+        for i, (name, term) in enumerate(zip(names, terms, strict=True)):
+            select.scope[name] = build_column(inner.refine(term), f"{alias}.c{i}", select)
         return select
 
     # --- scope ----------------------------------------------------------------------------------
@@ -289,6 +309,20 @@ class PlanCompiler:
         item = "p.v" if native else "json(p.v)"
         text = f"(SELECT json_group_array({item}) FROM ({rows}) AS p)"
         return Term(k.LIST, text, elements=elements, assumed=term.assumed)
+
+
+def _find_arguments(operator: Operator) -> Iterator[Argument]:
+    """The places where a plan reads the row around it, outside of its own subplans."""
+    match operator:
+        case Argument():
+            yield operator
+        case Union(left=left, right=right):
+            yield from _find_arguments(left)
+            yield from _find_arguments(right)
+        case Unit():
+            pass
+        case _:
+            yield from _find_arguments(operator.source)
 
 
 def _is_long(term: Term) -> bool:
