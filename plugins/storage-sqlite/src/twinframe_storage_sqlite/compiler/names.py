@@ -7,13 +7,16 @@ from dataclasses import fields
 from functools import lru_cache
 
 from twinframe.cypher.algebra import (
+    Aggregate,
     Argument,
     Expression,
     GraphPattern,
     Operator,
     PathPattern,
+    Project,
     Query,
     Span,
+    Unwind,
     Variable,
 )
 
@@ -53,11 +56,25 @@ def _count(part: Operator | Expression | GraphPattern, counted: Counter[str]) ->
             case PathPattern():
                 pass
             case _:
+                bound.update(_list_introduced(each))
                 kind: type = type(each)
                 pending += (getattr(each, name) for name in _read_fields(kind))
     for name, times in bound.items():
         if times > 1:
             counted[name] += 1
+
+
+def _list_introduced(operator: object) -> tuple[str, ...]:
+    """The variables that an operator gives a value: a pattern that has one of them reads it."""
+    match operator:
+        case Project(items=items):
+            return tuple(name for name, _ in items)
+        case Aggregate(keys=keys, aggregates=aggregates):
+            return tuple(name for name, _ in (*keys, *aggregates))
+        case Unwind(variable=variable):
+            return (variable,)
+        case _:
+            return ()
 
 
 def _count_pattern(pattern: GraphPattern, bound: Counter[str]) -> None:
