@@ -196,7 +196,8 @@ class StorageSettings(Section):
     graph: str = Field(default="default", description="Name of the graph this service serves.")
     query_threads: Annotated[int, Field(ge=1, le=16)] = Field(
         default=2,
-        description="Threads a worker for reads that may scan; spare ones help while they are held up.",
+        description="Threads a worker for reads that may scan; spare ones help when all are "
+        "held up.",
     )
     query_queue: Count = Field(
         default=256, description="Queries that may wait in a worker; more is 503."
