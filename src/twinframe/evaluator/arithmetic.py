@@ -170,7 +170,7 @@ def _add_temporal(left: Value, right: Value, operator: str = "+") -> Value:
     match left, right:
         case Duration(), Duration():
             return add_durations(left, right)
-        case (Date() | LocalTime() | Time() | LocalDateTime() | DateTime()), Duration():
+        case ((Date() | LocalTime() | Time() | LocalDateTime() | DateTime()), Duration()):
             return add_duration(left, right)
         case Duration(), (Date() | LocalTime() | Time() | LocalDateTime() | DateTime()):
             return add_duration(right, left)

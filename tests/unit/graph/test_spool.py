@@ -52,7 +52,9 @@ def read_all(results: ResultSpool, name: str, size: int) -> list[bytes]:
 
 
 @given(
-    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=5), max_size=30),
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=5), max_size=30
+    ),
     st.integers(1, 9),
 )
 @settings(deadline=None)

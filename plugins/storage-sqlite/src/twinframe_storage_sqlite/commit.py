@@ -13,7 +13,7 @@ from twinframe_storage_sqlite.transaction import SqliteTransaction
 Outcomes = list[Outcome[object]]
 
 
-class _TransactionLost(Exception):  # noqa: N818  (never leaves this module)
+class _TransactionLost(Exception):
     """SQLite rolled the whole transaction back under a failing work (disk full, I/O error)."""
 
 
