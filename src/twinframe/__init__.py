@@ -1,4 +1,4 @@
-"""twinframe: a digital-twin graph service. This is what plugin authors import; not the service itself."""
+"""twinframe, a digital-twin graph service: what plugin authors import, not the service itself."""
 
 from __future__ import annotations
 
