@@ -66,7 +66,9 @@ def explain(text: str, params: Sequence[str], config: Path | None, *, as_json: b
         return
     click.echo(document["plan"])
     for part in document["pushed"]:
+        indexes = ", ".join(part["indexes"]) or "none"
         click.echo(f"\n{part['engine']} runs:\n{part['plan']}\n\n{part['statement']}")
+        click.echo(f"\nindexes: {indexes}")
     if not document["pushed"]:
         click.echo("\nThe store runs no part of it; the evaluator runs all.")
 

@@ -25,7 +25,7 @@ class ExplainExecution(Execution):
     """Stands for `execution` and yields a description of it.
 
     The row has `plan`, the optimized algebra as text, and `pushed`, a list with one map for each
-    part that the store runs: its `engine`, its `plan` and the `statement`.
+    part that the store runs: its `engine`, its `plan`, the `statement` and the `indexes` it uses.
     """
 
     resumable = False
@@ -55,12 +55,13 @@ class ExplainExecution(Execution):
         self, session: GraphSession, parameters: Mapping[str, Value], limits: Limits
     ) -> Iterator[Row]:
         """The one row as values."""
-        del session, parameters, limits
+        del limits
         pushed: list[Value] = [
             {
                 "engine": part.engine,
                 "plan": "\n".join(render_operator(part.operator)),
                 "statement": part.compiled.text,
+                "indexes": list(part.compiled.list_indexes(session, parameters)),
             }
             for part in self.parts
         ]

@@ -155,8 +155,11 @@ def test_explain_prints_the_plan_and_what_the_store_runs() -> None:
     assert "Aggregate" in result.stdout
     assert "sqlite runs:" in result.stdout
     assert "SELECT" in result.stdout
-    document = json.loads(run("explain", "RETURN 1 AS x", "--json").stdout)
+    text = "MATCH (t:Twin {`$dtId`: 'x'}) RETURN t.name AS name"
+    assert "indexes: sqlite_autoindex_twin_1" in run("explain", text).stdout
+    document = json.loads(run("explain", text, "--json").stdout)
     assert set(document) == {"plan", "pushed"}
+    assert document["pushed"][0]["indexes"] == ["sqlite_autoindex_twin_1"]
 
 
 def test_verify_says_that_the_graph_is_sound() -> None:

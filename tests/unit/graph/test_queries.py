@@ -245,6 +245,7 @@ def test_explain_answers_the_plan_and_runs_nothing(sensors: Any) -> None:
     plan = orjson.loads(row)
     assert "count(*)" in plan["plan"]
     assert all(part["engine"] and part["statement"] for part in plan["pushed"])
+    assert all(isinstance(part["indexes"], list) for part in plan["pushed"])
 
 
 def test_a_result_of_one_page_is_not_kept(sensors: Any) -> None:
