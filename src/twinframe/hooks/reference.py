@@ -11,6 +11,8 @@ from twinframe.hooks.seams import SEAMS
 from twinframe.hooks.sections import build_section_path, read_section_class
 from twinframe.settings.render import PluginReference, render_reference
 
+_WIDTH = 100  # columns of a line, the formatter's
+
 
 def render_hooks_page() -> str:
     """The page `docs/reference/hooks.md`."""
@@ -52,7 +54,7 @@ def _render_hook(name: str) -> list[str]:
         f"## {name}",
         "",
         "```python",
-        f"def {name}{signature}: ...",
+        *_render_signature(name, signature),
         "```",
         "",
         meaning,
@@ -72,3 +74,12 @@ start, never for a request. What cannot be used stops the start and names the di
 that is missing, doubled or fails to import, an unknown or unmarked hook, an answer of another class
 than the seam's.
 """
+
+
+def _render_signature(name: str, signature: str) -> list[str]:
+    """The definition on one line, or in the formatter's three where it is too long for one."""
+    line = f"def {name}{signature}: ..."
+    if len(line) <= _WIDTH:
+        return [line]
+    parameters, _, answer = signature[1:].rpartition(") -> ")
+    return [f"def {name}(", f"    {parameters}", f") -> {answer}: ..."]
