@@ -25,6 +25,7 @@ from twinframe.settings import ServerSettings
 from twinframe.web.protocol import build_protocol
 
 _PR_SET_PDEATHSIG = 1
+_TICKS_A_LOOK = 10  # of 0.1 s each, uvicorn's
 
 
 class ServedApplication(Protocol):
@@ -37,11 +38,22 @@ class ServedApplication(Protocol):
 
 
 class DrainingServer(Server):
-    """uvicorn's server that tells the application before it stops accepting."""
+    """uvicorn's server that tells the application before it stops accepting.
 
-    def __init__(self, config: Config, begin_drain: Callable[[], None]) -> None:
+    It also stops when its process has another parent than `parent`: the arbiter is gone.
+    """
+
+    def __init__(self, config: Config, begin_drain: Callable[[], None], parent: int) -> None:
         super().__init__(config)
         self._begin_drain = begin_drain
+        self._parent = parent
+
+    async def on_tick(self, counter: int) -> bool:
+        # NOTE: the signal of the parent's death comes once; if it comes while handlers are
+        # being exchanged at the start, it is lost.
+        if counter % _TICKS_A_LOOK == 0 and os.getppid() != self._parent:
+            self.should_exit = True
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._begin_drain()
@@ -99,7 +111,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
         self.config.app = self.wsgi
         self.config.http = build_protocol(application.server)
         self.config.timeout_graceful_shutdown = max(1, int(application.server.graceful_timeout))
-        server = DrainingServer(self.config, application.begin_drain)
+        server = DrainingServer(self.config, application.begin_drain, self.ppid)
         self._install_sigquit_handler()
         await server.serve(sockets=self.sockets)
         if not server.started:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -16,6 +17,9 @@ from typing import Any
 
 import orjson
 import pytest
+from uvicorn.config import Config
+
+from twinframe.web.worker import DrainingServer
 
 GET = b"GET /digitaltwins/room-1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 ASK = b'{"query":"slow"}'
@@ -92,3 +96,13 @@ def test_tls_is_served_and_a_silent_handshake_is_cut_off(launch: Launch, certifi
     with server.connect() as silent:
         silent.settimeout(5)
         assert silent.recv(1) == b""
+
+
+@pytest.mark.parametrize(("parent", "ends"), [(os.getppid(), False), (2**22 + 1, True)])
+def test_a_server_ends_when_its_process_has_another_parent(parent: int, ends: bool) -> None:
+    async def tick() -> bool:
+        config = Config(app=lambda: None, log_config=None)
+        config.load()
+        return await DrainingServer(config, lambda: None, parent).on_tick(0)
+
+    assert asyncio.run(tick()) is ends

@@ -130,7 +130,9 @@ def test_generated_patterns_have_equal_rows(
     law: Law, small_odd_graph: Any, chance: random.Random
 ) -> None:
     answer = law(QueryWriter(chance).write(), small_odd_graph, {"i": 1}, lenient=True)
-    assert answer.declined in (None, "equality of lists or maps", "the language refuses it")
+    # NOTE: `s` may be a list: comparing it is left to the evaluator, and so is its least.
+    lists = ("equality of lists or maps", "an order of lists")
+    assert answer.declined in (None, *lists, "the language refuses it")
 
 
 def test_most_of_the_generated_patterns_are_queries(law: Law, small_odd_graph: Any) -> None:
