@@ -52,6 +52,48 @@ class PluginError(ConfigurationError):
     code = "PluginError"
 
 
+# --- access -----------------------------------------------------------------------------------
+
+
+class AccessError(TwinframeError):
+    """The caller is not known, or may not do this."""
+
+    code = "Forbidden"
+
+
+class Unauthenticated(AccessError):
+    """No valid credentials. `message` is for the caller; `reason` is for the log alone.
+
+    SEC: the message is one and the same whatever is wrong with a credential.
+    """
+
+    code = "Unauthorized"
+
+    def __init__(self, reason: str, message: str = "") -> None:
+        super().__init__(message or "Authentication required. Please provide a valid Bearer token.")
+        self.reason = reason
+
+
+class ScopeMissing(AccessError):
+    """The token lacks a scope; `scopes` are all that are required."""
+
+    code = "InsufficientScope"
+
+    def __init__(self, scopes: tuple[str, ...]) -> None:
+        super().__init__(f"Required scopes: {', '.join(scopes)}")
+        self.scopes = scopes
+
+
+class PermissionMissing(AccessError):
+    """The caller lacks the permission `permission`."""
+
+    code = "Forbidden"
+
+    def __init__(self, permission: str) -> None:
+        super().__init__(f"User lacks required permission: {permission}")
+        self.permission = permission
+
+
 # --- the caller's input ---------------------------------------------------------------------
 
 

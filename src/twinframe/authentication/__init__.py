@@ -1,1 +1,1 @@
-"""Who is calling: tokens and API keys. Not built yet; the service will not start with it on."""
+"""Who is calling, and may they: tokens, API keys, the gate in front of every use case."""

@@ -11,10 +11,19 @@ from twinframe.model.values import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated caller: `subject` is its stable id, `claims` what its credentials state."""
+    """An authenticated caller: `subject` is its stable id, `claims` what its credentials state.
+
+    `kind` says what it showed, for the audit line. `scopes` are those of its token. `permissions`
+    are those its credential itself holds (an API key): then no provider is asked; None for the
+    rest. `expires` is when the credential ends, in seconds since the epoch; None is never.
+    """
 
     subject: str
     claims: Mapping[str, JsonValue] = field(default_factory=dict, compare=False)
+    kind: str = "token"
+    scopes: frozenset[str] = frozenset()
+    permissions: frozenset[str] | None = None
+    expires: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from twinframe.settings.load import CONFIG_VARIABLE, Configuration, load_settings
-from twinframe.settings.sources import PluginPlace, PluginSection
-from twinframe.settings.tree import (
+from twinframe.settings.access import (
+    ApiKeySettings,
     AuthenticationSettings,
     AuthorizationSettings,
+    McpSettings,
+    TokenServerSettings,
+)
+from twinframe.settings.load import CONFIG_VARIABLE, Configuration, load_settings
+from twinframe.settings.section import (
+    LOOPBACK_BINDS,
     Bytes,
-    CorsSettings,
     Count,
+    Seconds,
+    Section,
+    TlsSettings,
+    check_endpoint,
+)
+from twinframe.settings.sources import PluginPlace, PluginSection
+from twinframe.settings.tree import (
+    CorsSettings,
     GraphSettings,
     JsonSettings,
     LoggingSettings,
-    McpSettings,
     QuerySettings,
-    Seconds,
     SecretSettings,
-    Section,
     ServerSettings,
     Settings,
     StorageSettings,
-    TlsSettings,
 )
 
 __all__ = [
     "CONFIG_VARIABLE",
+    "LOOPBACK_BINDS",
+    "ApiKeySettings",
     "AuthenticationSettings",
     "AuthorizationSettings",
     "Bytes",
@@ -46,5 +56,7 @@ __all__ = [
     "Settings",
     "StorageSettings",
     "TlsSettings",
+    "TokenServerSettings",
+    "check_endpoint",
     "load_settings",
 ]

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from twinframe.errors import ErrorDetail, PluginError, SettingsError
+from twinframe.settings.section import Section
 from twinframe.settings.shape import Key, KeyPath, read_keys, render_key, render_type
 from twinframe.settings.sources import (
     INVALID,
@@ -19,7 +20,7 @@ from twinframe.settings.sources import (
     Reading,
     render_section_name,
 )
-from twinframe.settings.tree import Section, Settings
+from twinframe.settings.tree import Settings
 
 CONFIG_VARIABLE = "TWINFRAME_CONFIG"
 DEFAULT_ORIGIN = "default"

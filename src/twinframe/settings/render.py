@@ -10,8 +10,9 @@ from pydantic import SecretStr
 from pydantic_core import PydanticUndefined
 
 from twinframe.settings.load import DEFAULT_ORIGIN, Configuration
+from twinframe.settings.section import Section
 from twinframe.settings.shape import Key, KeyPath, read_keys, render_key, render_type
-from twinframe.settings.tree import Section, Settings
+from twinframe.settings.tree import Settings
 
 MASK = "***"
 

@@ -13,7 +13,7 @@ import annotated_types
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from twinframe.settings.tree import Section
+from twinframe.settings.section import Section
 
 KeyPath = tuple[str, ...]
 """The names of a key from the root of the tree, as documented: `("Server", "Tls", "Key")`."""

@@ -3,67 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SecretStr,
-    ValidationInfo,
-    field_validator,
-    model_validator,
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from twinframe.settings.access import (
+    AuthenticationSettings,
+    AuthorizationSettings,
+    McpSettings,
+    TokenServerSettings,
 )
-from pydantic.alias_generators import to_pascal
+from twinframe.settings.section import (
+    Bytes,
+    Count,
+    Seconds,
+    Section,
+    TlsSettings,
+    check_bind,
+    is_origin,
+)
 
-Seconds = Annotated[float, Field(gt=0)]
-Bytes = Annotated[int, Field(gt=0)]
-Count = Annotated[int, Field(gt=0)]
-
-_BIND: Final = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
 _BASE_PATH: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
-_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+", re.IGNORECASE)
-
-
-def _build_key(field: str) -> str:
-    return "MCP" if field == "mcp" else to_pascal(field.rstrip("_"))
-
-
-class Section(BaseModel):
-    """Base of every section: frozen, unknown keys refused. Plugins derive their sections from it.
-
-    Keys are written `PascalCase` in files and environment (`Server__MaxBodyBytes`), in any case.
-    """
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        alias_generator=_build_key,
-        populate_by_name=True,
-        allow_inf_nan=False,
-        hide_input_in_errors=True,  # SEC: a refused value may be a secret
-    )
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _refuse_truth_as_number(cls, value: Any, info: ValidationInfo) -> Any:
-        number = cls.model_fields[info.field_name or ""].annotation in (int, float)
-        if number and isinstance(value, bool):  # to Python `true` is 1
-            raise ValueError("must be a number, not true or false")
-        return value
-
-
-class TlsSettings(Section):
-    """TLS of the listening socket; off while `certificate` is empty."""
-
-    certificate: str = Field(default="", description="PEM file with the certificate chain.")
-    key: str = Field(default="", description="PEM file with the private key.")
-
-    @model_validator(mode="after")
-    def _check_pair(self) -> Self:
-        if bool(self.certificate) != bool(self.key):
-            raise ValueError("Certificate and Key must be set together")
-        return self
 
 
 class ServerSettings(Section):
@@ -111,12 +71,7 @@ class ServerSettings(Section):
     @field_validator("bind")
     @classmethod
     def _check_bind(cls, value: str) -> str:
-        if value.startswith("unix:/"):
-            return value
-        found = _BIND.fullmatch(value)
-        if found is None or int(found[1]) > 65535:
-            raise ValueError("must be host:port, such as 127.0.0.1:8080, [::1]:8080 or unix:/path")
-        return value
+        return check_bind(value)
 
     @field_validator("base_path")
     @classmethod
@@ -132,7 +87,7 @@ class ServerSettings(Section):
     @classmethod
     def _check_public_url(cls, value: str) -> str:
         origin = value.removesuffix("/")
-        if value and not (origin.startswith(("http://", "https://")) and _ORIGIN.fullmatch(origin)):
+        if value and not (origin.startswith(("http://", "https://")) and is_origin(origin)):
             raise ValueError(
                 "must be an origin, such as https://twins.example, without a path; empty takes the "
                 "request's Host"
@@ -164,7 +119,7 @@ class CorsSettings(Section):
     @classmethod
     def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for origin in value:
-            if origin != "*" and not _ORIGIN.fullmatch(origin):  # it would match no browser's
+            if origin != "*" and not is_origin(origin):  # it would match no browser's
                 raise ValueError(
                     f"{origin!r} is no origin: write it as browsers send it, such as "
                     "https://app.example or http://localhost:3000, without a path; `*` allows all"
@@ -297,42 +252,6 @@ class QuerySettings(Section):
         return self
 
 
-class AuthenticationSettings(Section):
-    """Who is calling."""
-
-    enabled: bool = Field(default=False, description="Ask for credentials.")
-    mode: Literal["Jwt", "ApiKey", "None"] = Field(
-        default="Jwt", description="Kind of credentials."
-    )
-    authority: str = Field(default="", description="Base URL of the token issuer.")
-    audience: str = Field(default="", description="Required audience of a token.")
-    issuer: str = Field(default="", description="Required issuer of a token.")
-
-
-class AuthorizationSettings(Section):
-    """What a caller may do."""
-
-    enabled: bool = Field(default=False, description="Check permissions.")
-    provider: str = Field(default="Claims", description="Name of the permission provider plugin.")
-    required_scopes: tuple[str, ...] = Field(
-        default=(), description="Scopes each token must carry."
-    )
-    permissions_claim_name: str = Field(
-        default="permissions", description="Claim that holds the caller's permissions."
-    )
-
-
-class McpSettings(Section):
-    """The MCP server for AI assistants."""
-
-    enabled: bool = Field(default=False, description="Serve MCP beside the API.")
-    server_name: str = Field(default="twinframe", description="Name shown to clients.")
-    version: str = Field(
-        default="", description="Version shown to clients; empty takes twinframe's."
-    )
-    resource_server_url: str = Field(default="", description="Public URL of the MCP server.")
-
-
 class SecretSettings(Section):
     """Keys shared by all processes of an installation."""
 
@@ -355,4 +274,5 @@ class Settings(Section):
     authentication: AuthenticationSettings = AuthenticationSettings()
     authorization: AuthorizationSettings = AuthorizationSettings()
     mcp: McpSettings = McpSettings()
+    token_server: TokenServerSettings = TokenServerSettings()
     secrets: SecretSettings = SecretSettings()
