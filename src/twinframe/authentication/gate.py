@@ -1,0 +1,143 @@
+"""The gate in front of every use case: who calls, and may they. It knows no transport.
+
+Deny by default: what is neither granted by a provider nor held by the credential is refused, and
+each decision goes to the audit trail with its reason.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import lru_cache
+from time import time
+from typing import Final, NamedTuple, TypeAlias
+
+from twinframe.authentication.port import Authenticator, Headers
+from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
+from twinframe.permissions.base import Caller, Decision, PermissionProvider
+from twinframe.permissions.grammar import Permission, decide
+
+logger = logging.getLogger(__name__)
+
+_UNCHECKED: Final = Decision(True, "permissions are not checked (Authorization__Enabled=false)")
+
+
+class Errand(NamedTuple):
+    """What a request is about, for the audit trail: `action` such as `GET /digitaltwins/a`.
+
+    PERF: a named tuple is made in a third of the time of a frozen dataclass.
+    """
+
+    action: str
+    request_id: str = ""
+    client: str = ""
+
+
+class AuditEntry(NamedTuple):
+    """One decision: who wanted what, what it needs, and why it was allowed or refused.
+
+    `moment` is in seconds since the epoch. `subject` is empty for callers who are not known.
+    `needed` is a permission, or scopes; empty where it was about credentials.
+    """
+
+    moment: float
+    allowed: bool
+    subject: str
+    kind: str
+    errand: Errand
+    needed: str
+    reason: str
+
+
+Audit: TypeAlias = Callable[[AuditEntry], None]
+"""Takes an entry and returns at once; it never fails."""
+
+
+class Gate:
+    """Authenticates and authorizes. `provider` None checks no permissions.
+
+    `start` and `stop` run in the process that serves.
+    """
+
+    def __init__(
+        self, authenticator: Authenticator, provider: PermissionProvider | None, audit: Audit
+    ) -> None:
+        self._authenticator = authenticator
+        self._provider = provider
+        self._audit = audit
+
+    async def start(self) -> None:
+        """Get ready to verify credentials."""
+        await self._authenticator.start()
+
+    async def stop(self) -> None:
+        """Give back what verifying and asking hold."""
+        await self._authenticator.stop()
+        if self._provider is not None:
+            await self._provider.close()
+
+    async def authenticate(self, headers: Headers, errand: Callable[[], Errand]) -> Caller:
+        """Who sent a request with these headers. Raises `Unauthenticated`, logged and audited.
+
+        `errand` is only called for a refusal.
+        """
+        try:
+            return await self._authenticator.authenticate(headers)
+        except Unauthenticated as error:
+            what = errand()
+            logger.info("Refused: %s.", error.reason, extra={"request_id": what.request_id})
+            self._audit(AuditEntry(time(), False, "", "", what, "", error.reason))
+            raise
+
+    def check_scopes(self, caller: Caller, scopes: tuple[str, ...], errand: Errand) -> None:
+        """Raise `ScopeMissing` unless the caller's token carries all of these scopes.
+
+        A credential that is no token has no scopes; its permissions say all it may do.
+        """
+        if caller.permissions is not None or all(scope in caller.scopes for scope in scopes):
+            return
+        missing = " ".join(scope for scope in scopes if scope not in caller.scopes)
+        self._write(caller, errand, missing, Decision(False, f"the scope {missing} is missing"))
+        raise ScopeMissing(scopes)
+
+    async def authorize(self, caller: Caller, needed: Permission, errand: Errand) -> None:
+        """Raise `PermissionMissing` unless the caller has the permission now."""
+        decision = await self._decide(caller, needed)
+        self._write(caller, errand, str(needed), decision)
+        if not decision.allowed:
+            raise PermissionMissing(str(needed))
+
+    async def holds(self, caller: Caller, needed: Permission) -> bool:
+        """Whether the caller has the permission now: for offering only what may be done.
+
+        It is no decision, so it leaves no trail.
+        """
+        return (await self._decide(caller, needed)).allowed
+
+    async def _decide(self, caller: Caller, needed: Permission) -> Decision:
+        if self._provider is None:
+            return _UNCHECKED
+        granted = caller.permissions
+        if granted is None:
+            granted = await self._provider.read_permissions(caller)
+        return _decide(granted, needed)
+
+    def _write(self, caller: Caller, errand: Errand, needed: str, decision: Decision) -> None:
+        self._audit(
+            AuditEntry(
+                time(),
+                decision.allowed,
+                caller.subject,
+                caller.kind,
+                errand,
+                needed,
+                decision.reason,
+            )
+        )
+
+
+@lru_cache(maxsize=2048)
+def _decide(granted: frozenset[str], needed: Permission) -> Decision:
+    # PERF: callers repeat themselves; a remembered decision takes 0.3 us. It depends on nothing
+    # but the two values.
+    return decide(sorted(granted), needed)
