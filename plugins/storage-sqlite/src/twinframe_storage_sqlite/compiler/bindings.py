@@ -73,6 +73,13 @@ def _check_json(value: Value) -> None:
             build_scalar(value)
 
 
+def build_flat_json(value: Value) -> str:
+    """A list of scalars as JSON text; `CannotRun` for one that holds lists or maps."""
+    if isinstance(value, list) and any(isinstance(item, list | dict) for item in value):
+        raise CannotRun("The operator IN over a list of lists or maps.")
+    return build_json(value)
+
+
 def build_path(value: Value) -> SqliteValue:
     """The JSON path of the member that the string `value` names."""
     if not isinstance(value, str):
@@ -97,10 +104,13 @@ def build_prefix_end(value: Value) -> SqliteValue:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a bound value comes from: the parameter `name`, or the constant `value` if None."""
+    """Where a bound value comes from: the parameter `name`, or the constant `value` if None.
+
+    A constant is a scalar, or a list of scalars.
+    """
 
     name: str | None
-    value: bool | int | float | str | None = None
+    value: Value = None
 
 
 class Bindings:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
+from twinframe_storage_sqlite.compiler.bindings import Bindings, build_flat_json, build_json
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.nested import check_comparable, compile_equal_nested
 from twinframe_storage_sqlite.compiler.paths import render_balanced
@@ -128,7 +129,7 @@ def _render_class(term: Term) -> str:
 # --- membership ---------------------------------------------------------------------------------
 
 
-def compile_in(item: Term, members: Term, *, wanted: bool) -> str:
+def compile_in(item: Term, members: Term, bindings: Bindings, *, wanted: bool) -> str:
     """`item IN members`."""
     if item.kinds & k.PATH:
         raise CannotRun("The operator IN for a path.")
@@ -137,7 +138,8 @@ def compile_in(item: Term, members: Term, *, wanted: bool) -> str:
     if members.kinds == k.NULL:
         return "0"
     if members.items is not None:
-        return _compile_in_items(item, members.items, wanted=wanted)
+        tests = [compile_equal(item, each, wanted=wanted) for each in members.items]
+        return render_balanced(tests, "OR" if wanted else "AND")
     if members.tag is not None:
         trap = render_trap("the operator IN over no list")
         array = f"CASE WHEN {members.tag} = 'array' THEN {members.value}"
@@ -147,45 +149,33 @@ def compile_in(item: Term, members: Term, *, wanted: bool) -> str:
         raise CannotRun("The operator IN over a value that is no list.")
     if members.elements & (k.NODE | k.RELATIONSHIP):
         raise CannotRun("The operator IN over a list of nodes or relationships.")
-    return _compile_in_json(item, members, wanted=wanted)
+    return _compile_in_json(item, members, bindings, wanted=wanted)
 
 
-def _compile_in_items(item: Term, items: tuple[Term, ...], *, wanted: bool) -> str:
-    if not items:
-        return "0" if wanted else "1"
-    same = _find_shared_by_all(item, items)
-    if same is None:
-        tests = [compile_equal(item, each, wanted=wanted) for each in items]
-        return render_balanced(tests, "OR" if wanted else "AND")
-    listed = ",".join(each.value for each in items)
-    if wanted and item.lookup is not None:
-        queries = (f"({item.lookup.query.format(each.value)})" for each in items)
-        return f"{item.lookup.column} IN ({','.join(queries)})"
-    if wanted:
-        return render_all(f"{item.value} IN ({listed})", render_check(item, same))
-    if not item.kinds & ~(same | k.NULL):
-        return f"{item.value} NOT IN ({listed})"
-    key = render_key(item, traps=False)
-    return f"{key} NOT IN ({listed})"
-
-
-def _find_shared_by_all(item: Term, items: tuple[Term, ...]) -> int | None:
-    """The one class all `items` (constants) are of, numbers or strings, if `item` can be of it."""
-    first = k.NUMBER if items[0].kinds & k.NUMBER else k.STRING
-    if all(each.source is not None and not each.kinds & ~first for each in items):
-        return first if item.kinds & first else None
-    return None
-
-
-def _compile_in_json(item: Term, members: Term, *, wanted: bool) -> str:
-    each = Term(k.JSON, "e.value", tag="e.type")
-    scalar = not item.kinds & _NESTED
-    classes = k.build_classes(item.kinds)
-    if wanted and len(classes) == 1 and scalar:
-        found = f"{item.value} IN (SELECT e.value FROM json_each({members.value}) AS e"
-        return f"{found} WHERE {render_check(each, classes[0])})"
+def _compile_in_json(item: Term, members: Term, bindings: Bindings, *, wanted: bool) -> str:
+    """Membership in the JSON text of a list; a constant or a parameter is sought by index."""
+    shared = _find_shared(item, Term(members.elements, members.value))
+    each = Term(members.elements, "e.value", tag="e.type")
+    if wanted and len(shared) == 1 and not shared[0] & (_NESTED | k.ENTITIES):
+        return _compile_in_class(item, members, each, shared[0])
     # NOTE: a list on one side and none on the other are simply different; two need the evaluator.
-    key = render_key(each, traps=not scalar)
-    inner = f"SELECT {key} FROM json_each({members.value}) AS e"
-    test = f"{render_key(item, traps=False)} {'IN' if wanted else 'NOT IN'} ({inner})"
+    nested = bool(item.kinds & _NESTED)
+    keys = f"SELECT {render_key(each, traps=nested)} FROM json_each({members.value}) AS e"
+    test = f"{render_key(item, traps=False)} {'IN' if wanted else 'NOT IN'} ({keys})"
+    if wanted and members.source is not None and item.tag is not None:
+        # PERF: equal values are equal as SQLite has them, which is what an index on a property is
+        # sought by; booleans are told from numbers behind it.
+        flat = bindings.bind(members.source, build_flat_json if nested else build_json)
+        return f"({item.value} IN (SELECT e.value FROM json_each({flat}) AS e) AND {test})"
     return test if not members.kinds & k.NULL else f"({members.value} IS NOT NULL AND {test})"
+
+
+def _compile_in_class(item: Term, members: Term, each: Term, kind_class: int) -> str:
+    """Membership of what can be equal to elements of one class only."""
+    value, column = "e.value", item.value
+    if item.lookup is not None:
+        value, column = f"({item.lookup.query.format(value)})", item.lookup.column
+    found = f"{column} IN (SELECT {value} FROM json_each({members.value}) AS e"
+    wrong = members.elements & ~(kind_class | k.NULL)
+    found += f" WHERE {render_check(each, kind_class)})" if wrong else ")"
+    return render_all(found, None if item.lookup is not None else render_check(item, kind_class))

@@ -6,7 +6,7 @@ differently from Cypher is `CannotRun` here, or a trap in the SQL where only the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import assert_never
 
 from twinframe.cypher.algebra import (
@@ -32,6 +32,7 @@ from twinframe.cypher.algebra import (
     UnaryOperator,
     Variable,
 )
+from twinframe.model.values import Value
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import functions
 from twinframe_storage_sqlite.compiler import kinds as k
@@ -118,11 +119,25 @@ class ExpressionCompiler:
     def _compile_collection(self, expression: ListExpression | MapExpression | Slice) -> Term:
         match expression:
             case ListExpression(items=items):
-                return build_list(tuple(self.compile_term(item) for item in items))
+                constant = self._compile_constants(items)
+                return constant or build_list(tuple(self.compile_term(item) for item in items))
             case MapExpression(entries=entries):
                 return build_map(tuple((key, self.compile_term(each)) for key, each in entries))
             case Slice():
                 return self._compile_slice(expression)
+
+    def _compile_constants(self, items: Sequence[Expression]) -> Term | None:
+        """A list of literals alone, as one bound value."""
+        values: list[Value] = []
+        kinds = 0
+        for item in items:
+            if not isinstance(item, Literal):
+                return None
+            values.append(item.value)
+            kinds |= _LITERAL_KINDS[type(item.value)]
+        source = Source(None, values)
+        text = self._bindings.bind(source, build_json)
+        return Term(k.LIST, text, source=source, elements=kinds or k.NULL)
 
     def _compile_elements(self, expression: ListComprehension | Quantifier | Reduce) -> Term:
         source = self.compile_term(expression.source)
@@ -169,7 +184,7 @@ class ExpressionCompiler:
             return NULL_TERM
         source = Source(parameter.name)
         if kinds & (k.LIST | k.MAP):
-            return Term(kinds, self._bindings.bind(source, build_json))
+            return Term(kinds, self._bindings.bind(source, build_json), source=source)
         return Term(kinds, self._bindings.bind(source), source=source)
 
     def _compile_unary_term(self, expression: Unary | HasLabels) -> Term:
@@ -333,7 +348,7 @@ class ExpressionCompiler:
         if operator.value in _STRINGS:
             return compile_string_test(left, operator.value, right, self._bindings, wanted=wanted)
         if operator is BinaryOperator.IN:
-            return compile_in(left, right, wanted=wanted)
+            return compile_in(left, right, self._bindings, wanted=wanted)
         raise CannotRun(f"The operator {operator.value}.")
 
 

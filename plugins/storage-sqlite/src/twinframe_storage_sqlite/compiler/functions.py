@@ -71,7 +71,7 @@ def compile_test(
     if call.name == "digitaltwins.is_of_model":
         return _compile_is_of_model(call, arguments, bindings, wanted=wanted)
     if call.name == "array_contains":
-        return _compile_array_contains(arguments[0], arguments[1], wanted=wanted)
+        return _compile_array_contains(arguments[0], arguments[1], bindings, wanted=wanted)
     test = _compile_certain(call, arguments[0])
     return test if wanted else f"NOT coalesce({test}, 0)"
 
@@ -108,12 +108,12 @@ def _render_type_test(term: Term, classes: tuple[int, ...]) -> str:
     return " OR ".join(parts)
 
 
-def _compile_array_contains(items: Term, item: Term, *, wanted: bool) -> str:
+def _compile_array_contains(items: Term, item: Term, bindings: Bindings, *, wanted: bool) -> str:
     if items.tag is not None:
         # NOTE: false for anything but a list; `json_each` of NULL has no rows.
         array = f"CASE WHEN {items.tag} = 'array' THEN {items.value} END"
         items = Term(k.LIST | k.NULL, array)
-    test = compile_in(item, items, wanted=True)
+    test = compile_in(item, items, bindings, wanted=True)
     return test if wanted else f"NOT coalesce({test}, 0)"
 
 

@@ -11,6 +11,7 @@ from twinframe.cypher.algebra import (
     Argument,
     Expression,
     GraphPattern,
+    Literal,
     Operator,
     PathPattern,
     Project,
@@ -42,6 +43,8 @@ def _count(part: Operator | Expression | GraphPattern, counted: Counter[str]) ->
     while pending:
         each = pending.pop()
         match each:
+            case Literal():
+                pass
             case Variable(name=name):
                 counted[name] += 1
             case Argument(variables=variables):
