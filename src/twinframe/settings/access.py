@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -20,6 +21,10 @@ Algorithm = Literal[
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
 ]
 
+_PUBLIC_URL: Final = re.compile(
+    r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~%!$&'()*+,;=:@/-]*)?"
+)
+_HOST_PATTERN: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?:[0-9]{1,5}|\*))?")
 _MODES: Final = ("Jwt", "ApiKey", "None")
 _DAY: Final = 24 * 3600
 
@@ -172,7 +177,50 @@ class McpSettings(Section):
     version: str = Field(
         default="", description="Version shown to clients; empty takes twinframe's."
     )
-    resource_server_url: str = Field(default="", description="Public URL of the MCP server.")
+    resource_server_url: str = Field(
+        default="",
+        description="Public URL of the MCP server, as clients are given it. It answers there, and "
+        "discovery names it.",
+    )
+    bind: str = Field(
+        default="127.0.0.1:8082",
+        description="Address and port that `twinframe mcp` listens on.",
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(),
+        description="Further names of this server that a Host or Origin may show, as `host`, "
+        "`host:port` or `host:*`; those of the URLs and addresses set are known.",
+    )
+    max_sessions: Count = Field(
+        default=500, description="Streams a worker keeps open at once; more are 503."
+    )
+    max_sessions_per_caller: Count = Field(
+        default=100, description="Streams of one caller that a worker keeps open; more are 503."
+    )
+
+    @field_validator("bind")
+    @classmethod
+    def _check_bind(cls, value: str) -> str:
+        return check_bind(value)
+
+    @field_validator("resource_server_url")
+    @classmethod
+    def _check_url(cls, value: str) -> str:
+        # SEC: it stands in a quoted part of a header.
+        if value and not _PUBLIC_URL.fullmatch(value):
+            raise ValueError(
+                "must be an http:// or https:// URL without user, query and fragment, such as "
+                "https://twins.example/mcp"
+            )
+        return value
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _check_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for host in value:
+            if not _HOST_PATTERN.fullmatch(host):
+                raise ValueError(f"{host!r} must be host, host:port or host:*")
+        return tuple(host.lower() for host in value)
 
 
 class TokenServerSettings(Section):
