@@ -197,6 +197,19 @@ class McpSettings(Section):
     max_sessions_per_caller: Count = Field(
         default=100, description="Streams of one caller that a worker keeps open; more are 503."
     )
+    read_only: bool = Field(
+        default=False, description="Neither list nor run the tools that change the graph."
+    )
+    max_rows: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1000, description="Most rows of one answer, whatever a call asks for."
+    )
+    max_bytes: Annotated[int, Field(ge=2048)] = Field(
+        default=48 * 1024,
+        description="Most bytes of one answer; whole rows are given, the rest on continuation.",
+    )
+    query_timeout: Annotated[float, Field(gt=0, le=30)] = Field(
+        default=30.0, description="Most seconds of a call's query, whatever the call asks for."
+    )
 
     @field_validator("bind")
     @classmethod
