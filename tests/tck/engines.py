@@ -104,7 +104,7 @@ class Engine:
         with session.snapshot(limits.deadline):
             rows = tuple(execution.run_rows(session, parameters, limits))
             if whole:
-                texts = tuple(row.body for row in execution.run_json(session, parameters, limits))
+                texts = tuple(body for body, _ in execution.run_json(session, parameters, limits))
             else:
                 texts = tuple(render_row(columns, row) for row in rows)
         declined = execution.declined if isinstance(execution, EvaluatedExecution) else ""

@@ -49,7 +49,7 @@ class ExplainExecution(Execution):
         del after
         rows = self.run_rows(session, parameters, limits)
         for row in islice(rows, skip, None if limit is None else skip + limit):
-            yield JsonRow(render_row(_COLUMNS, row))
+            yield render_row(_COLUMNS, row), None
 
     def run_rows(
         self, session: GraphSession, parameters: Mapping[str, Value], limits: Limits

@@ -16,6 +16,12 @@ class StoreRunner(Protocol):
     async def read(self, function: Callable[[GraphSession], T]) -> T:
         """Run point reads."""
 
+    def read_short(self, read: Callable[[GraphSession], T], steps: int, seconds: float) -> T | None:
+        """Run at once, in one snapshot, what ends behind so many steps of the store's engine.
+
+        None: nothing came of it, and why is told by a `scan` of the same.
+        """
+
     async def write(self, work: Work[T]) -> T:
         """Run one work; on return its change is as durable as the store promises."""
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
-from twinframe.cypher.language import Language, ParsedQuery, parse_query
-from twinframe.cypher.options import FrontEndOptions
 from twinframe.errors import (
     InvalidArgument,
     InvalidContinuationToken,
@@ -25,20 +23,14 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.evaluator.limits import Limits, Meter
-from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.graph.context import GraphContext
-from twinframe.graph.explain import ExplainExecution
 from twinframe.graph.paging import PageSizes
-from twinframe.graph.query_names import NameCache, NameCheck, QueryWarning
+from twinframe.graph.query_names import QueryWarning
+from twinframe.graph.query_plans import Plan, QueryPlans
+from twinframe.graph.short_runs import SHORT_SECONDS, SHORT_STEPS, is_small
 from twinframe.graph.spool import ResultSpool, SpoolLimits, SpoolWriter
-from twinframe.graph.temporal_members import TypingCache
 from twinframe.graph.tokens import Continuation, TokenSigner
 from twinframe.model.values import JsonValue, Value
-from twinframe.planner.execution import Execution
-from twinframe.planner.optimize import optimize
-from twinframe.planner.plan_cache import PlanCache, PlanKey, build_plan_key
-from twinframe.planner.split import split
-from twinframe.settings import QuerySettings
 from twinframe.storage.base import CannotRun, GraphSession, JsonRow, QueryEngine
 
 _OPERATION: Final = "query"
@@ -78,6 +70,11 @@ class _Position:
     after: int | str | None = None
     result: tuple[str, int] | None = None
 
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """The parameters as values of the query."""
+        return _build_values(self.parameters)
+
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
@@ -89,31 +86,16 @@ class _Answer:
     warnings: tuple[QueryWarning, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """How a query runs, what is to be said about its names, and how members are read for it."""
-
-    execution: Execution
-    warnings: tuple[QueryWarning, ...] = ()
-    typing: MemberTyping | None = None
-
-
 _Publish: TypeAlias = Callable[[_Answer], None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What a thread needs to answer a page."""
+    """What it takes to answer a page."""
 
     position: _Position
     size: int
     limits: Limits
-    publish: _Publish
-
-    @property
-    def values(self) -> Mapping[str, Value]:
-        """The parameters as values of the query."""
-        return _build_values(self.position.parameters)
 
 
 class Queries:
@@ -125,12 +107,8 @@ class Queries:
         """Results longer than a page are kept in `scratch`, else among the temporary files."""
         settings = context.settings.query
         self._context = context
-        self._engine = engine
-        self._options = _build_options(settings)
         self._sizes = PageSizes(settings.page_size, settings.max_page_size)
-        self._plans: PlanCache[_Plan] = PlanCache(settings.plan_cache)
-        self._names = NameCheck(NameCache(), settings.strict)
-        self._typings = TypingCache(context.models) if settings.temporal_properties else None
+        self._plans = QueryPlans(settings, context.models, engine)
         self._spool = ResultSpool(
             scratch,
             SpoolLimits(
@@ -203,81 +181,88 @@ class Queries:
         settings = self._context.settings.query
         deadline = time.monotonic() + settings.timeout
         limits = Limits(settings.max_rows, deadline, settings.max_hops, Meter())
+        request = _Request(position, size, limits)
+        answer = self._run_short(request) if settings.timeout > SHORT_SECONDS else None
+        if answer is not None:
+            return answer
 
         def take(session: GraphSession, publish: _Publish) -> _Answer:
-            return self._take(session, _Request(position, size, limits, publish))
+            return self._take(session, request, publish)
 
         return await self._context.runner.scan_early(take, settings.timeout)
 
-    def _take(self, session: GraphSession, request: _Request) -> _Answer:
-        """The page, by the engine's plan or, when that gives up, by the evaluator's."""
-        version = session.read_schema_version()
-        key = build_plan_key(request.position.text, request.values, version, self._options)
-        plan = self._plans.find_or_build(
-            key, lambda: self._plan(session, version, request, self._engine)
+    # --- on the event loop, when it is short --------------------------------------------------
+
+    def _run_short(self, request: _Request) -> _Answer | None:
+        """The page at once, if the plan's runs were short of late and this one is, else None.
+
+        PERF: the way to a thread and back takes longer than most short queries do.
+        """
+        text, values = request.position.text, request.position.values
+        plan = self._plans.find(text, values) if is_small(text, values) else None
+        if plan is None or not plan.is_short:
+            return None
+        start = time.perf_counter()
+        answer = self._context.runner.read_short(
+            lambda session: _take_short(session, request, plan), SHORT_STEPS, SHORT_SECONDS
         )
-        try:
-            answer = self._take_page(session, request, plan, key)
-        except CannotRun:
-            plan = self._give_up(request, key, plan)
-            answer = self._take_page(session, request, plan, key)
+        if answer is None:
+            plan.pace.add_ended()
+        else:
+            plan.pace.add_short(time.perf_counter() - start)
         return answer
 
-    def _give_up(self, request: _Request, key: PlanKey, plan: _Plan) -> _Plan:
-        # NOTE: kept, so that a client whose pages cannot go on gets all of them from the start.
-        parsed = self._parse(request)
-        execution = self._build_execution(parsed, request, None, plan.typing)
-        plan = replace(plan, execution=execution)
-        self._plans.keep(key, plan)
-        return plan
+    # --- in a thread --------------------------------------------------------------------------
+
+    def _take(self, session: GraphSession, request: _Request, publish: _Publish) -> _Answer:
+        """The page, by the engine's plan or, when that gives up, by the evaluator's."""
+        position = request.position
+        plan = self._plans.open(session, position.text, position.values)
+        start = time.thread_time()
+        try:
+            answer = self._take_page(session, request, plan, publish)
+        except CannotRun:
+            plan = self._plans.give_up(plan, position.values)
+            return self._take_page(session, request, plan, publish)
+        plan.pace.add_threaded(time.thread_time() - start, session.read_steps())
+        return answer
 
     def _take_page(
-        self, session: GraphSession, request: _Request, plan: _Plan, key: PlanKey
+        self, session: GraphSession, request: _Request, plan: Plan, publish: _Publish
     ) -> _Answer:
-        position, size, limits = request.position, request.size, request.limits
-        is_keyed = plan.execution.resumable
-        if position.after is not None and not is_keyed:
-            raise InvalidContinuationToken(
-                "The rows of this query have no key to go on behind. Run the query again."
-            )
+        size, is_keyed = request.size, plan.execution.resumable
         # PERF: the rows of a longer result go on to be written down; one page alone is fetched.
-        most = size + 1 if is_keyed else None
-        found = plan.execution.run_json(
-            session, request.values, limits, after=position.after, limit=most
-        )
-        rows = tuple(islice(found, size + 1))
-        given = tuple(row.body for row in rows[:size])
-        work = _build_work(session, limits)
-        answer = _Answer(given, None, work, plan.warnings if position.after is None else ())
-        if len(rows) <= size:
+        found = _run_plan(session, request, plan, size + 1 if is_keyed else None)
+        rows = list(islice(found, size + 1))
+        answer = _build_answer(session, request, plan, rows)
+        if len(rows) <= size or is_keyed:
             return answer
-        if is_keyed:
-            return replace(answer, following=replace(position, after=rows[size - 1].key))
-        return self._write_down(request, answer, chain(rows[size:], found), (key, plan))
+        answer, writer = self._open_result(request, answer)
+        publish(answer)
+        self._write_down(request, plan, writer, chain(rows[size:], found))
+        return answer
+
+    def _open_result(self, request: _Request, answer: _Answer) -> tuple[_Answer, SpoolWriter]:
+        """The page with the place where the rows behind it will be."""
+        writer = self._spool.open_writer()
+        following = replace(request.position, result=(writer.name, 0))
+        return replace(answer, following=following), writer
 
     def _write_down(
-        self,
-        request: _Request,
-        answer: _Answer,
-        rows: Iterator[JsonRow],
-        planned: tuple[PlanKey, _Plan],
-    ) -> _Answer:
-        """Give the page, then write all rows behind it down. Errors are for who comes so far."""
-        writer = self._spool.open_writer()
-        answer = replace(answer, following=replace(request.position, result=(writer.name, 0)))
-        request.publish(answer)
+        self, request: _Request, plan: Plan, writer: SpoolWriter, rows: Iterator[JsonRow]
+    ) -> None:
+        """Write all rows behind a page down. Errors are for who comes so far."""
         try:
             with writer:
                 self._write_rows(writer, rows)
         except CannotRun:
-            self._give_up(request, *planned)
+            self._plans.give_up(plan, request.position.values)
         except OSError as error:
             _log.warning("A result could not be kept for its next pages: %s", error)
-        return answer
 
     def _write_rows(self, writer: SpoolWriter, rows: Iterator[JsonRow]) -> None:
         try:
-            writer.write(row.body for row in rows)
+            writer.write(body for body, _ in rows)
         except TwinframeError as error:
             writer.finish(error)
             if isinstance(error, CannotRun):
@@ -285,39 +270,44 @@ class Queries:
         else:
             writer.finish()
 
-    def _plan(
-        self, session: GraphSession, version: int, request: _Request, engine: QueryEngine | None
-    ) -> _Plan:
-        parsed = self._parse(request)
-        text = request.position.text
-        warnings = self._names.check(session, version, text, parsed.language, parsed.query.root)
-        typing = None
-        if self._typings is not None and parsed.language is Language.CYPHER:
-            typing = self._typings.open(session, version)
-        return _Plan(self._build_execution(parsed, request, engine, typing), warnings, typing)
 
-    def _parse(self, request: _Request) -> ParsedQuery:
-        return parse_query(request.position.text, parameters=request.values, options=self._options)
-
-    def _build_execution(
-        self,
-        parsed: ParsedQuery,
-        request: _Request,
-        engine: QueryEngine | None,
-        typing: MemberTyping | None,
-    ) -> Execution:
-        execution = split(optimize(parsed.query), engine, request.values, typing)
-        return ExplainExecution(execution) if parsed.explain else execution
+def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer | None:
+    """The page, unless the models changed or its rows go on in a result to be written down."""
+    if session.read_schema_version() != plan.key.schema_version:
+        return None
+    rows = list(_run_plan(session, request, plan, request.size + 1))
+    if len(rows) > request.size and not plan.execution.resumable:
+        return None
+    return _build_answer(session, request, plan, rows)
 
 
-def _build_options(settings: QuerySettings) -> FrontEndOptions:
-    return FrontEndOptions(
-        max_text_bytes=settings.max_text_bytes,
-        max_depth=settings.max_depth,
-        max_hops=settings.max_hops,
-        vendor_hops_exclusive=settings.vendor_hops_exclusive,
-        vendor_extensions=settings.vendor_extensions,
+def _run_plan(
+    session: GraphSession, request: _Request, plan: Plan, limit: int | None
+) -> Iterator[JsonRow]:
+    position, execution = request.position, plan.execution
+    if position.after is not None and not execution.resumable:
+        raise InvalidContinuationToken(
+            "The rows of this query have no key to go on behind. Run the query again."
+        )
+    return execution.run_json(
+        session, position.values, request.limits, after=position.after, limit=limit
     )
+
+
+def _build_answer(
+    session: GraphSession, request: _Request, plan: Plan, rows: Sequence[JsonRow]
+) -> _Answer:
+    """The page of `rows`, of which there may be one more, and where a resumable scan goes on."""
+    position, size = request.position, request.size
+    following = None
+    if len(rows) > size:
+        rows = rows[:size]
+        if plan.execution.resumable:
+            following = replace(position, after=rows[-1][1])
+    # PERF: a list first; a generator here takes twice as long for a page.
+    given = tuple([body for body, _ in rows])
+    warnings = plan.warnings if position.after is None else ()
+    return _Answer(given, following, _build_work(session, request.limits), warnings)
 
 
 def _build_values(parameters: Mapping[str, JsonValue]) -> Mapping[str, Value]:

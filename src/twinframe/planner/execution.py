@@ -36,11 +36,13 @@ class PushedPart:
 class Execution(ABC):
     """A query ready to run: immutable, shared by threads, run again with other parameter values.
 
-    `parts` are what the store runs, for EXPLAIN; none when the evaluator runs all.
+    `parts` are what the store runs, for EXPLAIN; none when the evaluator runs all. `is_whole` says
+    that the store runs everything, so that the bounds of its session hold for all of the work.
     """
 
     query: Query
     parts: tuple[PushedPart, ...]
+    is_whole: bool = False
 
     @property
     @abstractmethod
@@ -69,6 +71,8 @@ class Execution(ABC):
 
 class WholeExecution(Execution):
     """The store runs the whole query."""
+
+    is_whole = True
 
     def __init__(self, query: Query, engine: str, compiled: CompiledQuery) -> None:
         self.query = query
@@ -131,7 +135,7 @@ class EvaluatedExecution(Execution):
             raise InvalidContinuationToken("The rows of this query have no key to go on behind.")
         rows = self.run_rows(session, parameters, limits)
         for row in islice(rows, skip, None if limit is None else skip + limit):
-            yield JsonRow(self._render(row))
+            yield self._render(row), None
 
     def run_rows(
         self, session: GraphSession, parameters: Mapping[str, Value], limits: Limits

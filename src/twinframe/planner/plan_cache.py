@@ -42,14 +42,19 @@ class PlanCache(Generic[T]):
         self._kept: LRUCache[PlanKey, T] = LRUCache(size)
         self._lock = threading.Lock()
 
+    def find(self, key: PlanKey) -> T | None:
+        """The kept plan, if there is one."""
+        with self._lock:
+            kept: T | None = self._kept.get(key)
+        return kept
+
     def find_or_build(self, key: PlanKey, build: Callable[[], T]) -> T:
         """The kept plan, or the one that `build` makes.
 
         NOTE: two threads may build the same plan at once; a lock held while building would let one
         slow plan stop all others.
         """
-        with self._lock:
-            kept = self._kept.get(key)
+        kept = self.find(key)
         if kept is not None:
             return kept
         built = build()

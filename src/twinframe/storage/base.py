@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from twinframe.cypher.algebra import Query
 from twinframe.errors import TwinframeError
@@ -138,6 +138,15 @@ class GraphSession(GraphReader):
         `deadline` is a `time.monotonic()` moment after which a running statement is interrupted and
         `QueryTimeout` is raised. In a transaction its own writes are seen all the same.
         """
+
+    def short_snapshot(self, steps: int, seconds: float) -> AbstractContextManager[None]:
+        """Like `snapshot`, for work that may hold up its caller: it is ended when it is not short.
+
+        The store's engine stops behind `steps` of its steps (`read_steps`), after `seconds`, or at
+        a value so large that handling it takes long, with `QueryTimeout` or `LimitExceeded`. A
+        session that cannot promise this declines with `CannotRun`. Not inside another snapshot.
+        """
+        raise CannotRun("This store does not bound the work of a statement.")
 
     @abstractmethod
     def read_instance(self) -> Instance:
@@ -273,14 +282,11 @@ class CannotRun(TwinframeError):
     code = "CannotRun"
 
 
-class JsonRow(NamedTuple):
-    """One result row as JSON text. `key` resumes a plain scan behind this row, else None.
+JsonRow: TypeAlias = tuple[bytes, int | str | None]
+"""One result row: its JSON text, and the key that resumes a plain scan behind it, else None.
 
-    PERF: made once a row; a named tuple costs a fifth of a frozen dataclass.
-    """
-
-    body: bytes
-    key: int | str | None = None
+PERF: a bare pair, as SQLite gives it: made into an object of its own, a page costs a quarter more.
+"""
 
 
 class CompiledQuery(ABC):

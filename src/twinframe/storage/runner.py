@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from twinframe.errors import StorageError
+from twinframe.errors import StorageError, TwinframeError
 from twinframe.settings import StorageSettings
 from twinframe.storage.base import GraphSession, GraphStore, Placement, Work
 from twinframe.storage.runner_reads import ReadThreads
@@ -29,6 +29,7 @@ class StoreRunner:
     def __init__(self, store: GraphStore, settings: StorageSettings) -> None:
         self._store = store
         self._inline: GraphSession | None = None
+        self._closed = False
         self._writes = WriteThread(store, limit=settings.write_queue, wait=settings.write_wait)
         self._scans = ReadThreads(
             store,
@@ -55,6 +56,25 @@ class StoreRunner:
         except StorageError:
             self._close_inline()  # the next read opens anew: an I/O error may stick to a session
             raise
+
+    def read_short(self, read: Callable[[GraphSession], T], steps: int, seconds: float) -> T | None:
+        """Run on the event loop, in one snapshot, what is ended when it is not short.
+
+        See `GraphSession.short_snapshot`. None says that nothing came of it, for whatever reason:
+        `scan` it, which tells the reason. A store whose point reads are not inline declines always.
+        `read` must not keep the session.
+        """
+        if self._pool is not None or self._closed:
+            return None
+        try:
+            session = self._inline or self._open_inline()
+            with session.short_snapshot(steps, seconds):
+                return read(session)
+        except StorageError:
+            self._close_inline()
+        except TwinframeError:
+            pass
+        return None
 
     async def write(self, work: Work[T]) -> T:
         """Run `work` in the next batch; returns when it is committed.
@@ -90,6 +110,7 @@ class StoreRunner:
 
     async def close(self) -> None:
         """Finish what was accepted, refuse the rest, end the threads. The store stays open."""
+        self._closed = True
         await self._writes.close()
         await self._scans.close()
         if self._pool is not None:

@@ -26,6 +26,17 @@ class InlineRunner:
         finally:
             session.close()
 
+    def read_short(self, read: Callable[[GraphSession], T], steps: int, seconds: float) -> T | None:
+        """Run in one short snapshot of a session of its own; None when that does not do."""
+        session = self._store.session()
+        try:
+            with session.short_snapshot(steps, seconds):
+                return read(session)
+        except TwinframeError:
+            return None
+        finally:
+            session.close()
+
     async def write(self, work: Work[T]) -> T:
         """Run as a batch of one."""
         (outcome,) = self._store.write([work])

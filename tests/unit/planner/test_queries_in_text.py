@@ -98,7 +98,7 @@ def test_a_text_gives_its_rows(text: str, expected: list[Any], optimized: bool) 
     query = parse_query(text, parameters=PARAMETERS).query
     execution = split(optimize(query) if optimized else query, None, PARAMETERS)
     found = execution.run_json(open_session(), PARAMETERS, Limits(max_rows=1000, max_hops=32))
-    rows = [orjson.loads(row.body) for row in found]
+    rows = [orjson.loads(body) for body, _ in found]
     if "ORDER BY" not in text:
         rows.sort(key=repr)
         expected = sorted(expected, key=repr)

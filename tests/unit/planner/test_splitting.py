@@ -73,7 +73,7 @@ class PickyCompiled(CompiledQuery):
     ) -> Iterator[JsonRow]:
         found = list(self.run_rows(session, parameters))[skip:]
         for position, row in enumerate(found[:limit]):
-            yield JsonRow(render_row(self.query.columns, row), position)
+            yield render_row(self.query.columns, row), position
 
     def run_rows(
         self, session: GraphSession, parameters: Mapping[str, Value]
@@ -201,7 +201,7 @@ def test_rows_are_equal_however_a_query_is_split(root: Operator, taken: set[type
 def read_bodies(query: Query, engine: QueryEngine | None = None, **page: Any) -> list[bytes]:
     execution = split(query, engine, PARAMETERS)
     found = execution.run_json(open_session(), PARAMETERS, Limits(), **page)
-    return [row.body for row in found]
+    return [body for body, _ in found]
 
 
 ORDERED = Sort(Match(Unit(), pattern(node("a", "Sensor"))), (SortKey(prop("a", "$dtId")),))

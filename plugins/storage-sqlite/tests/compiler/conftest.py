@@ -140,7 +140,7 @@ def ask_sqlite(query: Query, graph: SqliteSession, parameters: Mapping[str, Valu
     try:
         compiled = SqliteQueryEngine().compile(query, parameters)
         rows = [freeze(row) for row in compiled.run_rows(graph, parameters)]
-        bodies = [freeze(orjson.loads(row.body)) for row in compiled.run_json(graph, parameters)]
+        bodies = [freeze(orjson.loads(body)) for body, _ in compiled.run_json(graph, parameters)]
     except CannotRun as error:
         return Answer(declined=error.message)
     return Answer(tuple(rows), tuple(bodies))

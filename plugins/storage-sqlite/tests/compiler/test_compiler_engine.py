@@ -35,7 +35,7 @@ def compile_text(
 
 
 def read_bodies(compiled: SqliteQuery, graph: SqliteSession, **options: Any) -> list[bytes]:
-    return [row.body for row in compiled.run_json(graph, {}, **options)]
+    return [body for body, _ in compiled.run_json(graph, {}, **options)]
 
 
 def explain(graph: SqliteSession, compiled: SqliteQuery) -> str:
@@ -76,7 +76,7 @@ def test_column_names_are_json_strings_and_sql_strings(odd_graph: SqliteSession)
     name = 'it\'s \\ "é"'
     query = Query(Project(Unit(), ((name, Literal(1)),)), (name,))
     compiled = SqliteQueryEngine().compile(query, {})
-    assert [orjson.loads(row.body) for row in compiled.run_json(odd_graph, {})] == [{name: 1}]
+    assert [orjson.loads(body) for body, _ in compiled.run_json(odd_graph, {})] == [{name: 1}]
 
 
 def test_rows_are_values_of_the_language(odd_graph: SqliteSession) -> None:
@@ -110,14 +110,14 @@ def test_a_plain_scan_resumes_behind_a_key(text: str, odd_graph: SqliteSession) 
     assert compiled.resumable
     everything = list(compiled.run_json(odd_graph, {}))
     assert len(everything) > 1
-    keys = [int(row.key or 0) for row in everything]
+    keys = [int(key or 0) for _, key in everything]
     assert keys == sorted(set(keys))
     paged = []
     after = None
     while page := list(compiled.run_json(odd_graph, {}, after=after, limit=2)):
         assert len(page) <= 2
         paged += page
-        after = page[-1].key
+        after = page[-1][1]
     assert paged == everything
     # A page with room for more than there is makes the other of two scans the better one.
     assert list(compiled.run_json(odd_graph, {}, limit=1000)) == everything
@@ -149,7 +149,7 @@ def test_counts_of_rows_may_be_parameters(odd_graph: SqliteSession) -> None:
     given_parameters: dict[str, Value] = {"skip": 1, "limit": 2}
     text = "MATCH (t) RETURN t.$dtId AS i ORDER BY i SKIP $skip LIMIT $limit"
     compiled = compile_text(text, given_parameters)
-    assert [row.body for row in compiled.run_json(odd_graph, given_parameters)] == [
+    assert [body for body, _ in compiled.run_json(odd_graph, given_parameters)] == [
         b'{"i":"a"}',
         b'{"i":"b"}',
     ]

@@ -1,0 +1,109 @@
+"""The plans of queries: parsed, checked by the names of the models, split, kept. It runs none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from twinframe.cypher.language import Language, ParsedQuery, parse_query
+from twinframe.cypher.options import FrontEndOptions
+from twinframe.evaluator.member_typing import MemberTyping
+from twinframe.graph.explain import ExplainExecution
+from twinframe.graph.model_cache import ModelCache
+from twinframe.graph.query_names import NameCache, NameCheck, QueryWarning
+from twinframe.graph.short_runs import Pace
+from twinframe.graph.temporal_members import TypingCache
+from twinframe.model.values import Value
+from twinframe.planner.execution import Execution
+from twinframe.planner.optimize import optimize
+from twinframe.planner.plan_cache import PlanCache, PlanKey, build_plan_key
+from twinframe.planner.split import split
+from twinframe.settings import QuerySettings
+from twinframe.storage.base import GraphSession, QueryEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a query runs, what is to be said about its names, and how members are read for it.
+
+    `key` is what it is kept under; `pace` is what was seen of its runs.
+    """
+
+    key: PlanKey
+    execution: Execution
+    warnings: tuple[QueryWarning, ...] = ()
+    typing: MemberTyping | None = None
+    pace: Pace = field(default_factory=Pace)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the next run may be tried on the event loop, where only a store is bounded."""
+        return self.execution.is_whole and self.pace.is_short
+
+
+class QueryPlans:
+    """The plans of one graph, by text, types of the parameters and models. Safe between threads."""
+
+    def __init__(
+        self, settings: QuerySettings, models: ModelCache, engine: QueryEngine | None
+    ) -> None:
+        self._engine = engine
+        self._options = _build_options(settings)
+        self._kept: PlanCache[Plan] = PlanCache(settings.plan_cache)
+        self._names = NameCheck(NameCache(), settings.strict)
+        self._typings = TypingCache(models) if settings.temporal_properties else None
+        self._version: int | None = None
+
+    def find(self, text: str, values: Mapping[str, Value]) -> Plan | None:
+        """The kept plan under the models that were seen last; whoever runs it compares these."""
+        if self._version is None:
+            return None
+        return self._kept.find(build_plan_key(text, values, self._version, self._options))
+
+    def open(self, session: GraphSession, text: str, values: Mapping[str, Value]) -> Plan:
+        """The plan under the models that `session` sees, made if it is not kept."""
+        self._version = version = session.read_schema_version()
+        key = build_plan_key(text, values, version, self._options)
+        return self._kept.find_or_build(key, lambda: self._build(session, key, values))
+
+    def give_up(self, plan: Plan, values: Mapping[str, Value]) -> Plan:
+        """The plan without the engine, since a run of `plan` met what that cannot do."""
+        # NOTE: kept, so that a client whose pages cannot go on gets all of them from the start.
+        parsed = self._parse(plan.key, values)
+        execution = _build_execution(parsed, values, None, plan.typing)
+        plan = replace(plan, execution=execution)
+        self._kept.keep(plan.key, plan)
+        return plan
+
+    def _build(self, session: GraphSession, key: PlanKey, values: Mapping[str, Value]) -> Plan:
+        parsed, version = self._parse(key, values), key.schema_version
+        root = parsed.query.root
+        warnings = self._names.check(session, version, key.text, parsed.language, root)
+        typing = None
+        if self._typings is not None and parsed.language is Language.CYPHER:
+            typing = self._typings.open(session, version)
+        execution = _build_execution(parsed, values, self._engine, typing)
+        return Plan(key, execution, warnings, typing)
+
+    def _parse(self, key: PlanKey, values: Mapping[str, Value]) -> ParsedQuery:
+        return parse_query(key.text, parameters=values, options=self._options)
+
+
+def _build_execution(
+    parsed: ParsedQuery,
+    values: Mapping[str, Value],
+    engine: QueryEngine | None,
+    typing: MemberTyping | None,
+) -> Execution:
+    execution = split(optimize(parsed.query), engine, values, typing)
+    return ExplainExecution(execution) if parsed.explain else execution
+
+
+def _build_options(settings: QuerySettings) -> FrontEndOptions:
+    return FrontEndOptions(
+        max_text_bytes=settings.max_text_bytes,
+        max_depth=settings.max_depth,
+        max_hops=settings.max_hops,
+        vendor_hops_exclusive=settings.vendor_hops_exclusive,
+        vendor_extensions=settings.vendor_extensions,
+    )
