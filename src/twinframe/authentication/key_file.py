@@ -1,0 +1,89 @@
+"""The issuer's keys in a file, read again when it changes. It asks nobody."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from twinframe.authentication.compact import parse_object, render_value
+from twinframe.authentication.key_source import KeySource
+from twinframe.authentication.keys import KeySet, VerificationKey, build_key_set
+from twinframe.errors import Unauthenticated
+
+_LOG: Final = logging.getLogger(__name__)
+
+_LOOK_EVERY: Final = 1.0
+_MAX_BYTES: Final = 256 * 1024
+
+
+class KeyFile(KeySource):
+    """The keys of a JWK Set in a file.
+
+    Whether it changed is looked at no more than once a second. A file that is gone or broken
+    leaves the keys that were read last; one that is not there at the start gives none until it is.
+    """
+
+    def __init__(self, path: Path, steady: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._steady = steady
+        self._keys: KeySet | None = None
+        self._stamp: tuple[int, int, int] | None = None
+        self._problem = "the file was not read yet"
+        self._look_at = float("-inf")
+
+    async def start(self) -> None:
+        """Read the file, so that what is wrong with it is logged at the start."""
+        self.touch()
+
+    def touch(self) -> bool:
+        """Read the file again when it changed since a second ago; the keys read stand."""
+        now = self._steady()
+        if now >= self._look_at:
+            self._look_at = now + _LOOK_EVERY
+            self._look()
+        return True
+
+    async def find(self, kid: str | None, algorithm: str) -> VerificationKey:
+        """The key for a token's header, see `KeySource.find`."""
+        self.touch()
+        if self._keys is None:
+            raise Unauthenticated(f"the issuer's keys are not known: {self._problem}")
+        key = self._keys.find(kid, algorithm)
+        if key is None:
+            raise Unauthenticated(f"the file of keys has no key {render_value(kid)}")
+        return key
+
+    def _look(self) -> None:
+        try:
+            status = self._path.stat()
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if stamp != self._stamp:
+                self._stamp = stamp
+                self._take(_read_keys(self._path))
+        except (OSError, ValueError) as error:
+            if str(error) != self._problem:
+                self._problem = str(error)
+                _LOG.warning("the file of the issuer's keys is no use: %s", error)
+
+    def _take(self, keys: KeySet) -> None:
+        if self._keys is not None and keys != self._keys:
+            self.generation += 1
+            _LOG.info("the file of the issuer's keys changed: %d keys now", len(keys.keys))
+        self._keys = keys
+        self._problem = ""
+
+
+def _read_keys(path: Path) -> KeySet:
+    with path.open("rb") as file:
+        raw = file.read(_MAX_BYTES + 1)
+    if len(raw) > _MAX_BYTES:
+        raise ValueError(f"{path} is longer than {_MAX_BYTES} bytes")
+    try:
+        return build_key_set(parse_object(raw, str(path)))
+    except Unauthenticated as error:
+        raise ValueError(error.reason) from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None

@@ -1,0 +1,140 @@
+"""The verification keys in a JWK Set. It fetches nothing and keeps no secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from jwt import PyJWK, PyJWTError
+
+from twinframe.errors import Unauthenticated
+from twinframe.model.values import JsonValue
+
+MAX_KEYS: Final = 32
+"""Keys of a set that are looked at; a set with more is cut."""
+
+_MIN_RSA_BITS: Final = 2048
+_MAX_RSA_BITS: Final = 8192
+_BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]+={0,2}")
+
+_RSA: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+_FORMS: Final[dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    ("RSA", ""): (_RSA, ("n", "e")),
+    ("EC", "P-256"): (("ES256",), ("x", "y")),
+    ("EC", "P-384"): (("ES384",), ("x", "y")),
+    ("EC", "P-521"): (("ES512",), ("x", "y")),
+    ("OKP", "Ed25519"): (("EdDSA",), ("x",)),
+}
+"""Key type and curve -> the algorithms it may be for, the first by default; its public members."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationKey:
+    """A public key, good for exactly one algorithm (RFC 8725 section 3.1).
+
+    Equality is that of the key material, so that equal sets read twice are equal.
+    """
+
+    kid: str | None
+    algorithm: str
+    material: tuple[str, ...]
+    _jwk: PyJWK = field(repr=False, compare=False)
+
+    def verify(self, signed: bytes, signature: bytes) -> bool:
+        """Whether `signature` is one of `signed` by the owner of this key."""
+        return self._jwk.Algorithm.verify(signed, self._jwk.key, signature)
+
+
+@dataclass(frozen=True, slots=True)
+class KeySet:
+    """The keys an issuer signs with at present."""
+
+    keys: tuple[VerificationKey, ...]
+
+    def find(self, kid: str | None, algorithm: str) -> VerificationKey | None:
+        """The key a token with this header is to be verified with; None when `kid` is not known.
+
+        Without `kid` only a set of one key tells which is meant. Raises `Unauthenticated` when no
+        new set of keys could change the refusal.
+        """
+        named = self.keys if kid is None else [key for key in self.keys if key.kid == kid]
+        if not named:
+            return None
+        if kid is None and len(named) > 1:
+            raise Unauthenticated("the header has no kid and the issuer has several keys")
+        fitting = [key for key in named if key.algorithm == algorithm]
+        if not fitting:
+            # SEC: the key says what it is for; the token has no say in it.
+            raise Unauthenticated(f"the key is not for {algorithm}")
+        if len(fitting) > 1:
+            raise Unauthenticated("the issuer has several keys of this kid and algorithm")
+        return fitting[0]
+
+
+def build_key_set(document: dict[str, JsonValue]) -> KeySet:
+    """The usable keys of a JWK Set (RFC 7517 section 5), each stripped to its public members.
+
+    Keys for other purposes, of other types, too short or too long, symmetric or malformed are left
+    out. Raises `ValueError` when none is left: an issuer that signs has one.
+    """
+    entries = document.get("keys")
+    listed = entries if isinstance(entries, list) else []
+    usable = tuple(_deduplicate(_build_key(entry) for entry in listed[:MAX_KEYS]))
+    if not usable:
+        raise ValueError("it has no key that can verify a signature")
+    return KeySet(usable)
+
+
+def _deduplicate(keys: Iterable[VerificationKey | None]) -> dict[VerificationKey, None]:
+    return {key: None for key in keys if key is not None}
+
+
+def _build_key(entry: JsonValue) -> VerificationKey | None:
+    if not isinstance(entry, dict) or not _is_for_signatures(entry):
+        return None
+    kty, kid = entry.get("kty"), entry.get("kid")
+    curve = entry.get("crv") if kty != "RSA" else ""
+    if not isinstance(kty, str) or not isinstance(curve, str):
+        return None
+    algorithms, members = _FORMS.get((kty, curve), ((), ()))
+    # NOTE: some issuers give no `alg`; the type and curve then tell which.
+    algorithm = entry.get("alg", algorithms[0] if algorithms else None)
+    if algorithm not in algorithms or not (kid is None or (isinstance(kid, str) and kid)):
+        return None
+    material = tuple(str(entry.get(member, "")) for member in members)
+    if not all(map(_BASE64URL.fullmatch, material)):
+        return None
+    public = {
+        "kty": kty,
+        **({"crv": curve} if curve else {}),
+        **dict(zip(members, material, strict=True)),
+    }
+    jwk = _load_jwk(public, str(algorithm))
+    if jwk is None:
+        return None
+    return VerificationKey(kid, str(algorithm), (kty, curve, *material), jwk)
+
+
+def _is_for_signatures(entry: dict[str, JsonValue]) -> bool:
+    operations = entry.get("key_ops", ["verify"])
+    return (
+        entry.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations
+    )
+
+
+def _load_jwk(public: dict[str, str], algorithm: str) -> PyJWK | None:
+    if len(public.get("n", "")) > _MAX_RSA_BITS // 4 or len(public.get("e", "")) > 8:
+        return None  # PERF: the cost of a verification grows with both
+    try:
+        jwk = PyJWK(public, algorithm)
+        jwk.Algorithm.prepare_key(jwk.key)
+    except (PyJWTError, UnsupportedAlgorithm, ValueError, TypeError, OverflowError):
+        return None
+    key = jwk.key
+    if isinstance(key, RSAPublicKey) and not _MIN_RSA_BITS <= key.key_size <= _MAX_RSA_BITS:
+        return None
+    return jwk
