@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+from twinframe.app.access import build_access
 from twinframe.app.installation import (
     Installation,
     build_installation,
@@ -45,11 +46,13 @@ def build_app(installation: Installation) -> Guard:
     settings = installation.settings
     check_built(settings)
     service = StoreService(installation.build_store(), settings)
+    access = build_access(installation)
     return build_application(
         build_graph(installation, service),
         settings,
-        start=[service.start],
-        stop=[service.stop],
+        gate=None if access is None else access.gate,
+        start=[service.start, *([] if access is None else [access.start])],
+        stop=[*([] if access is None else [access.stop]), service.stop],
         is_ready=service.is_ready,
     )
 

@@ -54,7 +54,7 @@ class Installation:
     def build_permission_provider(self) -> PermissionProvider | None:
         """The chosen provider, None when authorization is off. Raises `PluginError`."""
         authorization = self.settings.authorization
-        if not authorization.enabled:
+        if not self.settings.checks_permissions:
             return None
         plugin = load_plugin(self.manager, PERMISSION_PROVIDER, authorization.provider)
         section = self._read_section(plugin)
@@ -97,18 +97,16 @@ def build_installation(
 
 
 def check_built(settings: Settings) -> None:
-    """Refuse what can be set but is not built yet: SEC: it must not look as if it were on.
+    """Refuse what can be set but is not built yet: it must not look as if it were on.
 
     Raises `SettingsError`.
     """
     sections = {
-        "Authentication": settings.authentication.enabled,
-        "Authorization": settings.authorization.enabled,
         "MCP": settings.mcp.enabled,
     }
     wanted = [f"{name}__Enabled=true" for name, enabled in sections.items() if enabled]
     if wanted:
         raise SettingsError(
             f"{' and '.join(wanted)}: this is not built yet, and the service does not start as if "
-            "it were. Leave it off, and put a proxy that authenticates in front."
+            "it were. Leave it off."
         )

@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from twinframe.app.access import check_access
 from twinframe.app.installation import Installation, check_built
 from twinframe.errors import (
     ConfigurationError,
@@ -17,10 +18,9 @@ from twinframe.errors import (
     StorageError,
     TwinframeError,
 )
-from twinframe.settings import ServerSettings, Settings, TlsSettings
+from twinframe.settings import LOOPBACK_BINDS, ServerSettings, Settings, TlsSettings
 from twinframe.web.routes import ROUTES
 
-LOOPBACK = ("127.", "localhost:", "[::1]:", "unix:")
 _LONGEST_SOCKET_PATH = 107  # what the kernel takes, less the closing zero
 
 
@@ -32,6 +32,8 @@ def find_problems(installation: Installation, *, everything: bool = False) -> It
     settings = installation.settings
     checks: list[Callable[[], object]] = [
         lambda: check_built(settings),
+        lambda: check_anonymous(settings),
+        lambda: check_access(settings),
         lambda: check_base_path(settings.server.base_path),
         lambda: check_tls(settings.server.tls),
         lambda: check_store(installation),
@@ -48,13 +50,32 @@ def find_problems(installation: Installation, *, everything: bool = False) -> It
 
 def list_warnings(settings: Settings) -> list[str]:
     """What an operator should know though it stops nothing."""
-    if settings.authentication.enabled or settings.server.bind.startswith(LOOPBACK):
-        return []
-    warning = (
-        f"Server__Bind={settings.server.bind} is reachable from other machines and nobody is asked "
-        "for credentials: whoever reaches it may read and change everything."
-    )
-    return [warning]
+    warnings = []
+    if not settings.authentication.asks and not settings.server.bind.startswith(LOOPBACK_BINDS):
+        warnings.append(
+            f"Server__Bind={settings.server.bind} is reachable from other machines and nobody is "
+            "asked for credentials: whoever reaches it may read and change everything."
+        )
+    if settings.authentication.enabled and settings.authentication.mode == "None":
+        warnings.append("Authentication__Mode=None: nobody is asked for credentials.")
+    if settings.authentication.asks and not settings.checks_permissions:
+        warnings.append(
+            "Authorization__Enabled=false: whoever has valid credentials may do everything."
+        )
+    return warnings
+
+
+def check_anonymous(settings: Settings) -> None:
+    """Refuse an address that others reach while nobody is asked. Raises `SettingsError`."""
+    bind = settings.server.bind
+    if settings.authentication.asks or settings.authentication.allow_anonymous:
+        return
+    if not bind.startswith(LOOPBACK_BINDS):
+        raise SettingsError(
+            f"Server__Bind={bind} is reachable from other machines and nobody is asked for "
+            "credentials. Set Authentication__Enabled=true; or, if something in front asks for "
+            "them, Authentication__AllowAnonymous=true."
+        )
 
 
 def check_base_path(base_path: str) -> None:

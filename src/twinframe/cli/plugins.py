@@ -52,14 +52,12 @@ def _load_settings(config: Path | None) -> Settings | None:
 def _is_active(info: PluginInfo, settings: Settings | None) -> bool | None:
     if settings is None:
         return None
-    authorization = settings.authorization
+    provider = settings.authorization.provider
     match info.group:
         case STORAGE.group:
             return info.name.casefold() == settings.storage.provider.casefold()
         case PERMISSION_PROVIDER.group:
-            return (
-                authorization.enabled and info.name.casefold() == authorization.provider.casefold()
-            )
+            return settings.checks_permissions and info.name.casefold() == provider.casefold()
         case RESOURCE_TYPE.group:
             return True
     return False

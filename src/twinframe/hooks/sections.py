@@ -19,9 +19,7 @@ _PLACES: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
     "Authorization": (
         PERMISSION_PROVIDER,
         "Provider",
-        lambda settings: (
-            settings.authorization.provider if settings.authorization.enabled else None
-        ),
+        lambda settings: settings.authorization.provider if settings.checks_permissions else None,
     ),
 }
 

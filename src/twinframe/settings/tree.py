@@ -142,6 +142,9 @@ class LoggingSettings(Section):
     )
     format: Literal["json", "text"] = Field(default="json", description="Form of the lines.")
     access: bool = Field(default=True, description="Write a line for each request.")
+    audit: bool = Field(
+        default=True, description="Write a line for each decision about access, as JSON."
+    )
 
 
 class StorageSettings(Section):
@@ -276,3 +279,9 @@ class Settings(Section):
     mcp: McpSettings = McpSettings()
     token_server: TokenServerSettings = TokenServerSettings()
     secrets: SecretSettings = SecretSettings()
+
+    @property
+    def checks_permissions(self) -> bool:
+        """Whether callers need permissions: unless told, as soon as they need credentials."""
+        wanted = self.authorization.enabled
+        return self.authentication.asks if wanted is None else wanted

@@ -1,22 +1,10 @@
-"""The access log: one line a request, rendered some at a time and written by a thread of its own.
-
-It is not the application's logging, and it never makes a request wait for a file or a pipe: when
-lines come faster than they can be written, the newest are dropped and counted.
-"""
+"""The access log: one line a request. It is not the application's logging."""
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections import deque
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import BinaryIO, Literal, NamedTuple
 
-_FLUSH_SECONDS = 0.2
-# PERF: rendering 64 lines takes 0.1 ms where they are made. A thread that renders them all costs
-# three times that: each of its turns takes the interpreter from the event loop and back.
-_LINES_AT_ONCE = 64
+from twinframe.web.line_log import LineLog, render_moment
 
 
 class AccessEntry(NamedTuple):
@@ -35,68 +23,14 @@ class AccessEntry(NamedTuple):
     client: str
 
 
-class AccessLog:
-    """A bounded queue of entries and the thread that writes them to `stream`."""
+class AccessLog(LineLog[AccessEntry]):
+    """The log of requests."""
 
     def __init__(
         self, stream: BinaryIO, form: Literal["json", "text"] = "json", *, capacity: int = 65_536
     ) -> None:
-        self._stream = stream
-        self._render = render_json if form == "json" else render_line
-        self._pieces_at_most = capacity // _LINES_AT_ONCE
-        self._queue: deque[AccessEntry] = deque()
-        self._pieces: deque[bytes] = deque()
-        self._dropped = 0
-        self._ending = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def add(self, entry: AccessEntry) -> None:
-        """Queue an entry; never blocks. Call it from one thread."""
-        self._queue.append(entry)
-        if len(self._queue) >= _LINES_AT_ONCE:
-            if len(self._pieces) < self._pieces_at_most:
-                self._pieces.append(self._render_queue())
-            else:
-                self._queue.pop()
-                self._dropped += 1
-
-    def start(self) -> None:
-        """Start writing. Call it in the process that serves."""
-        self._ending.clear()
-        self._thread = threading.Thread(target=self._run, name="access-log", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Write what is queued and end the thread."""
-        self._ending.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-
-    def _run(self) -> None:
-        while not self._ending.wait(_FLUSH_SECONDS):
-            self._write_all()
-        self._write_all()
-
-    def _write_all(self) -> None:
-        pieces = [self._pieces.popleft() for _ in range(len(self._pieces))]
-        pieces.append(self._render_queue())
-        if self._dropped:
-            dropped, self._dropped = self._dropped, 0
-            pieces.append(b'{"message":"access log lines dropped","count":%d}\n' % dropped)
-        try:
-            self._stream.write(b"".join(pieces))
-            self._stream.flush()
-        except (OSError, ValueError):  # the stream is gone: there is nowhere left to say so
-            pieces.clear()
-
-    def _render_queue(self) -> bytes:
-        """The queued entries as text. Either thread may take an entry, but only one gets it."""
-        lines: list[bytes] = []
-        with contextlib.suppress(IndexError):
-            while len(lines) < _LINES_AT_ONCE:
-                lines.append(self._render(self._queue.popleft()))
-        return b"".join(lines)
+        render = render_json if form == "json" else render_line
+        super().__init__(stream, render, name="access", capacity=capacity)
 
 
 def render_json(entry: AccessEntry) -> bytes:
@@ -109,7 +43,7 @@ def render_json(entry: AccessEntry) -> bytes:
     if '"' in name or "\\" in name:
         name = name.replace("\\", "\\\\").replace('"', '\\"')
     return (
-        f'{{"time":"{_render_moment(moment)}","level":"info","message":"request",'
+        f'{{"time":"{render_moment(moment)}","level":"info","message":"request",'
         f'"method":"{method}","path":"{name}","status":{status},'
         f'"milliseconds":{seconds * 1000:.3f},"bytes":{sent},'
         f'"request_id":"{request_id.decode("ascii")}","client":"{client}"}}\n'
@@ -119,20 +53,10 @@ def render_json(entry: AccessEntry) -> bytes:
 def render_line(entry: AccessEntry) -> bytes:
     """The entry as one line of text."""
     return (
-        f"{_render_moment(entry.moment)} {entry.client} {entry.method} {_render_path(entry.path)}"
+        f"{render_moment(entry.moment)} {entry.client} {entry.method} {_render_path(entry.path)}"
         f" {entry.status} {entry.sent}B {entry.seconds * 1000:.3f}ms"
         f" {entry.request_id.decode('ascii')}\n"
     ).encode()
-
-
-def _render_moment(moment: float) -> str:
-    second = int(moment)
-    return f"{_render_second(second)}.{int((moment - second) * 1000):03d}Z"
-
-
-@lru_cache(maxsize=4)
-def _render_second(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _render_path(path: bytes) -> str:

@@ -15,10 +15,14 @@ from falcon.asgi import App, Request, Response
 from starlette.middleware.cors import CORSMiddleware
 
 import twinframe
+from twinframe.authentication.gate import Gate
 from twinframe.errors import StorageBusy, StorageError, TwinframeError
 from twinframe.model.json import JsonLimits
-from twinframe.settings import CorsSettings, Settings
+from twinframe.settings import AuthenticationSettings, CorsSettings, Settings
+from twinframe.web.access import AccessLayer, guard_responder
 from twinframe.web.access_log import AccessLog
+from twinframe.web.discovery import Discovery
+from twinframe.web.discovery import read_document as read_protected_resource
 from twinframe.web.edge import Edge
 from twinframe.web.errors import (
     JSON,
@@ -49,6 +53,7 @@ _EXPOSED = (
     "Operation-Location",
     "Retry-After",
     "query-charge",
+    "WWW-Authenticate",
     "traceresponse",
     "x-ms-error-code",
     "x-request-id",
@@ -59,6 +64,7 @@ def build_application(
     graph: Graph,
     settings: Settings,
     *,
+    gate: Gate | None = None,
     start: Sequence[Hook] = (),
     stop: Sequence[Hook] = (),
     is_ready: Probe | None = None,
@@ -66,6 +72,7 @@ def build_application(
 ) -> Guard:
     """The outermost ASGI application over a graph.
 
+    `gate` None asks nobody for credentials.
     `start` and `stop` run at the lifespan's events, in order, in the process that serves; an
     error in `start` stops the start-up. `is_ready` says whether the store answers. The lines of
     the access log go to standard error.
@@ -75,37 +82,47 @@ def build_application(
     async def ready() -> bool:
         return not guard.draining and (is_ready is None or await is_ready())
 
+    links = Links(settings.server.public_url)
     edge = Edge(
         graph=graph,
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
-        links=Links(settings.server.public_url),
-        explorer=Explorer(partial(_describe, routes)),
+        links=links,
+        explorer=Explorer(partial(_describe, routes, settings.authentication)),
+        discovery=Discovery(settings, links),
         is_ready=ready,
     )
-    app = build_falcon(edge, routes, _Lifespan(start, stop))
+    app = cast("Asgi", build_falcon(edge, routes, _Lifespan(start, stop), gate))
+    if gate is not None:
+        app = AccessLayer(app, gate, edge.discovery, routes)
     log = AccessLog(sys.stderr.buffer, settings.logging.format) if settings.logging.access else None
-    guard = Guard(cast("Asgi", app), settings.server, access_log=log)
+    guard = Guard(app, settings.server, access_log=log)
     if settings.cors.origins:
         guard.wrap(build_cors(guard, settings.cors))
     return guard
 
 
 def build_falcon(
-    edge: Edge, routes: Sequence[Route], lifespan: _Lifespan
+    edge: Edge, routes: Sequence[Route], lifespan: _Lifespan, gate: Gate | None = None
 ) -> App[Request, Response]:
     """The Falcon application of these routes."""
-    app = App(media_type=JSON, router=build_router(edge, routes), middleware=[lifespan])
+    app = App(media_type=JSON, router=build_router(edge, routes, gate), middleware=[lifespan])
     app.add_error_handler(TwinframeError, write_error)
     app.add_error_handler(falcon.HTTPError, write_http_error)
     app.add_error_handler(Exception, raise_on)
     return app
 
 
-def build_router(edge: Edge, routes: Sequence[Route]) -> TableRouter:
+def build_router(edge: Edge, routes: Sequence[Route], gate: Gate | None = None) -> TableRouter:
     """A router over the table; every GET answers HEAD too, every path OPTIONS."""
     router = TableRouter()
     for route in routes:
-        router.add(route.path, route.method, partial(route.responder, edge))
+        responder: BoundResponder = partial(route.responder, edge)
+        if gate is not None:
+            responder = guard_responder(gate, route, responder)
+        router.add(route.path, route.method, responder)
+        if route.responder is read_protected_resource:
+            for path in filter(None, edge.discovery.paths):  # SPEC: RFC 9728 section 3.1
+                router.add(route.path + path, route.method, responder)
     for _, methods in router.paths():
         if "GET" in methods:
             methods["HEAD"] = methods["GET"]
@@ -137,8 +154,8 @@ def build_cors(guard: Guard, settings: CorsSettings) -> CORSMiddleware:
     )
 
 
-def _describe(routes: Sequence[Route], base: str) -> dict[str, Any]:
-    return build_document(routes, version=twinframe.__version__, base=base)
+def _describe(routes: Sequence[Route], access: AuthenticationSettings, base: str) -> dict[str, Any]:
+    return build_document(routes, version=twinframe.__version__, base=base, access=access)
 
 
 class _Lifespan:

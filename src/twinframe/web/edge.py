@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from twinframe.model.json import JsonLimits
+from twinframe.web.discovery import Discovery
 from twinframe.web.explorer import Explorer
 from twinframe.web.graph.ports import Graph
 from twinframe.web.links import Links
@@ -25,4 +26,5 @@ class Edge:
     json_limits: JsonLimits
     links: Links
     explorer: Explorer
+    discovery: Discovery
     is_ready: Callable[[], Awaitable[bool]]

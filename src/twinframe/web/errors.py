@@ -12,18 +12,22 @@ from typing import ClassVar
 import orjson
 
 from twinframe.errors import (
+    AccessError,
     Conflict,
     EmptyBody,
     ErrorDetail,
     InputError,
     NotFound,
     PatchNotObjects,
+    PermissionMissing,
     PreconditionFailed,
+    ScopeMissing,
     StorageBusy,
     StorageDamaged,
     StorageError,
     StorageFull,
     TwinframeError,
+    Unauthenticated,
     ValidationFailed,
 )
 
@@ -109,6 +113,8 @@ class ErrorAnswer:
 
 _STATUS: dict[type[TwinframeError], int] = {
     InputError: 400,
+    Unauthenticated: 401,
+    AccessError: 403,
     NotFound: 404,
     Conflict: 409,
     PreconditionFailed: 412,
@@ -117,6 +123,10 @@ _STATUS: dict[type[TwinframeError], int] = {
     StorageDamaged: 500,
     StorageError: 503,
 }
+
+# SEC: what one caller may not do must not be remembered for another.
+_REFUSED = (("content-type", JSON), ("cache-control", "no-store"))
+_REFUSED_PROBLEM = (("content-type", PROBLEM_JSON), ("cache-control", "no-store"))
 
 _RETRY_AFTER_SECONDS = "1"
 _VALIDATION_MESSAGE = "Invalid twin specified"  # SPEC: the vendor puts every reason in `details`
@@ -144,6 +154,10 @@ def build_answer(
     """
     if isinstance(error, PatchNotObjects):
         return _build_problem(error, patches_twin, request_id)
+    if isinstance(error, PermissionMissing):
+        return _build_forbidden(error)
+    if isinstance(error, ScopeMissing):
+        return _build_scope_missing(error)
     status = build_status(error)
     message, details = error.message, error.details
     if isinstance(error, ValidationFailed):
@@ -180,6 +194,25 @@ def render_envelope(code: str, message: str, details: tuple[ErrorDetail, ...] = 
 def render_text(text: str) -> str:
     """Text that UTF-8 can hold: a lone surrogate quoted from a bad input becomes `?`."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _build_forbidden(error: PermissionMissing) -> ErrorAnswer:
+    body = {
+        "type": "https://tools.ietf.org/html/rfc7231#section-6.5.3",
+        "title": "Forbidden",
+        "status": 403,
+        "detail": error.message,
+    }
+    return ErrorAnswer(403, orjson.dumps(body), _REFUSED_PROBLEM)
+
+
+def _build_scope_missing(error: ScopeMissing) -> ErrorAnswer:
+    body = {
+        "error": "insufficient_scope",
+        "error_description": error.message,
+        "scope": " ".join(error.scopes),
+    }
+    return ErrorAnswer(403, orjson.dumps(body), _REFUSED)
 
 
 def _build_problem(error: PatchNotObjects, patches_twin: bool, request_id: str) -> ErrorAnswer:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from time import perf_counter
 from typing import Any
 
+from twinframe.permissions.base import Caller
 from twinframe.web.errors import BodyTooLarge, ClientDisconnected, UnsupportedMediaType
 from twinframe.web.paths import Target
 from twinframe.web.whole_answer import DONE, find_cycle, is_whole, write_whole
@@ -56,6 +57,7 @@ class Exchange:
         "_send",
         "_start",
         "_trace_id",
+        "caller",
         "has_body",
         "host",
         "request_id",
@@ -77,6 +79,7 @@ class Exchange:
         self.target = _NO_TARGET
         self.has_body = False
         self.host = b""
+        self.caller: Caller | None = None
         self._receive = receive
         self._send = send
         self._cycle = find_cycle(send)

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
+from twinframe.settings import AuthenticationSettings
 from twinframe.web.graph.schemas import ErrorResponse, Problem
 from twinframe.web.operations import Answer, Body, Route
 
@@ -25,21 +26,41 @@ _DESCRIPTION = (
 )
 
 
-def build_document(routes: Sequence[Route], *, version: str, base: str) -> Json:
-    """The document as served under `base`, the base path as called (empty at the root)."""
+def build_document(
+    routes: Sequence[Route],
+    *,
+    version: str,
+    base: str,
+    access: AuthenticationSettings | None = None,
+) -> Json:
+    """The document as served under `base`, the base path as called (empty at the root).
+
+    `access` says which credentials are asked for; None is none.
+    """
+    schemes = build_schemes(access)
     schemas = _Schemas(routes)
     paths: dict[str, Json] = {}
     for route in routes:
         operations = paths.setdefault(route.path, {})
-        operations[route.method.lower()] = _build_operation(route, schemas)
+        operations[route.method.lower()] = _build_operation(route, schemas, tuple(schemes))
     return {
         "openapi": "3.1.0",
         "info": {"title": "twinframe", "version": version, "description": _DESCRIPTION},
         "servers": [{"url": base or "/"}],
         "tags": [{"name": tag} for tag in dict.fromkeys(route.tag for route in routes)],
         "paths": paths,
-        "components": {"schemas": schemas.definitions},
+        "components": {"schemas": schemas.definitions, "securitySchemes": schemes},
     }
+
+
+def build_schemes(access: AuthenticationSettings | None) -> Json:
+    """The security schemes by name: those of the credentials that are asked for."""
+    schemes: Json = {}
+    if access is not None and access.asks and access.takes_tokens:
+        schemes["bearer"] = {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
+    if access is not None and access.asks and access.takes_api_keys:
+        schemes["apiKey"] = {"type": "apiKey", "in": "header", "name": "X-API-Key"}
+    return schemes
 
 
 class _Schemas:
@@ -71,7 +92,7 @@ def _key(kind: Any, mode: JsonSchemaMode) -> str:
     return f"{kind!r} {mode}"
 
 
-def _build_operation(route: Route, schemas: _Schemas) -> Json:
+def _build_operation(route: Route, schemas: _Schemas, schemes: tuple[str, ...]) -> Json:
     operation: Json = {
         "operationId": route.operation_id,
         "summary": route.summary,
@@ -81,6 +102,12 @@ def _build_operation(route: Route, schemas: _Schemas) -> Json:
     }
     if route.permission is not None:
         operation["x-permission"] = route.permission
+        if schemes:
+            operation["security"] = [{scheme: []} for scheme in schemes]
+            operation["responses"] |= {
+                "401": {"description": "No valid credentials."},
+                "403": {"description": f"The permission {route.permission} is missing."},
+            }
     if route.body is not None:
         operation["requestBody"] = _build_body(route.body, schemas)
     if not route.built:

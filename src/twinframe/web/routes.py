@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from falcon.asgi import Request, Response
 
-from twinframe.web import explorer, health
+from twinframe.web import discovery, explorer, health
 from twinframe.web.edge import Edge
 from twinframe.web.errors import NotBuiltYet
 from twinframe.web.graph import components, models, query, relationships, schemas, telemetry, twins
@@ -478,6 +478,17 @@ _SERVICE_ROUTES = (
         Answer(200, "It should.", schemas.Health),
         "Service",
         errors={503: ""},
+    ),
+    Route(
+        "GET",
+        f"/{discovery.WELL_KNOWN}/{discovery.DOCUMENT}",
+        "Service_ProtectedResource",
+        "Who signs tokens for this service (RFC 9728)",
+        None,
+        discovery.read_document,
+        Answer(200, "The document.", dict[str, Any]),
+        "Service",
+        errors={404: "NotFound"},
     ),
     Route(
         "GET",

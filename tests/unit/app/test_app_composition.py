@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from twinframe.app import create_app, open_graph
 from twinframe.app.installation import build_installation, load_installation
@@ -105,14 +106,66 @@ def test_use_cases_run_without_a_service(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (Settings(authentication=AuthenticationSettings(enabled=True)), "Authentication__Enabled"),
-        (Settings(authorization=AuthorizationSettings(enabled=True)), "Authorization__Enabled"),
         (Settings(mcp=McpSettings(enabled=True)), "MCP__Enabled"),
     ],
 )
 def test_what_is_not_built_yet_refuses_to_start(settings: Settings, said: str) -> None:
     with pytest.raises(SettingsError, match=f"{said}=true: this is not built yet"):
         create_app(settings)
+
+
+def build_access_settings(**more: Any) -> AuthenticationSettings:
+    return AuthenticationSettings(
+        enabled=True, audience="https://twins", authority="https://issuer.example", **more
+    )
+
+
+def test_permissions_are_checked_as_soon_as_callers_are_asked() -> None:
+    assert not Settings().checks_permissions
+    assert Settings(authentication=build_access_settings()).checks_permissions
+    assert not Settings(authentication=build_access_settings(mode="None")).checks_permissions
+    off = AuthorizationSettings(enabled=False)
+    settings = Settings(authentication=build_access_settings(), authorization=off)
+    assert not settings.checks_permissions
+    assert "whoever has valid credentials may do everything" in list_warnings(settings)[0]
+
+
+def test_permissions_of_nobody_cannot_be_checked() -> None:
+    settings = Settings(authorization=AuthorizationSettings(enabled=True))
+    with pytest.raises(SettingsError, match="Authorization__Enabled=true needs Authentication"):
+        create_app(settings)
+
+
+@pytest.mark.parametrize("missing", ["audience", "authority"])
+def test_asking_for_tokens_needs_to_know_whose(missing: str) -> None:
+    complete = {"enabled": True, "audience": "https://twins", "authority": "https://issuer.example"}
+    del complete[missing]
+    with pytest.raises(ValidationError, match=f"{missing.capitalize()} (or Issuer )?must be set"):
+        AuthenticationSettings.model_validate(complete)
+
+
+@pytest.mark.parametrize("mode", ["None,Jwt", "jwt;apikey", "Jwt,Jwt", "", "Basic"])
+def test_a_kind_of_credentials_that_is_none_is_refused(mode: str) -> None:
+    with pytest.raises(ValidationError, match="(?i)mode"):
+        AuthenticationSettings(mode=mode)
+
+
+def test_kinds_of_credentials_go_together() -> None:
+    both = AuthenticationSettings(mode="apikey, JWT")
+    assert (both.mode, both.takes_tokens, both.takes_api_keys) == ("Jwt,ApiKey", True, True)
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_an_open_door_to_others_needs_to_be_wanted(enabled: bool, tmp_path: Path) -> None:
+    server = ServerSettings(bind="0.0.0.0:80")
+    mode = {"enabled": enabled, "mode": "None"}
+    closed = Settings(server=server, authentication=AuthenticationSettings(**mode))
+    (problem,) = find_problems(build_installation(closed, sections_of(tmp_path)))
+    assert "Authentication__AllowAnonymous=true" in problem
+    wanted = AuthenticationSettings(**mode, allow_anonymous=True)
+    opened = Settings(server=server, authentication=wanted)
+    assert list(find_problems(build_installation(opened, sections_of(tmp_path)))) == []
+    assert "nobody is asked" in list_warnings(opened)[0]
 
 
 def test_a_missing_storage_plugin_refuses_to_start() -> None:

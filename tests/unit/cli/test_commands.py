@@ -44,6 +44,8 @@ def test_check_tells_every_wrong_setting_and_fails(monkeypatch: pytest.MonkeyPat
 
 def test_check_warns_of_an_open_door_and_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("Server__Bind", "0.0.0.0:80")
+    assert "Authentication__AllowAnonymous=true" in run("check").stderr
+    monkeypatch.setenv("Authentication__AllowAnonymous", "true")
     result = run("check")
     assert result.exit_code == 0
     assert result.stderr.startswith("warning: Server__Bind=0.0.0.0:80")

@@ -154,7 +154,7 @@ def test_an_address_in_use_is_one_line_and_a_failure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("environment", "said"),
     [
-        ({"Authentication__Enabled": "true"}, "Authentication__Enabled=true: this is not built"),
+        ({"Authentication__Enabled": "true"}, "Audience must be set"),
         ({"Storage__Provider": "sqlte"}, "Did you mean 'sqlite'?"),
         ({"Server__Wrkers": "1"}, "Did you mean Server__Workers?"),
         ({"TWINFRAME_CONFIG": "/no/such/file.json"}, "/no/such/file.json cannot be read"),

@@ -203,9 +203,9 @@ def graph(served: ModuleType) -> Any:
 def connect(graph: Any) -> Callable[..., Client]:
     """Builds a client over `graph` with settings given as sections."""
 
-    def build(*, is_ready: Any = None, **sections: Any) -> Client:
+    def build(*, is_ready: Any = None, gate: Any = None, **sections: Any) -> Client:
         settings = Settings.model_validate(sections)
-        return Client(build_application(graph, settings, is_ready=is_ready))
+        return Client(build_application(graph, settings, gate=gate, is_ready=is_ready))
 
     return build
 

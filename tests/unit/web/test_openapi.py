@@ -34,6 +34,7 @@ def test_operation_ids_are_unique_and_public_routes_are_few() -> None:
     assert public == {
         *("/health/live", "/health/ready", "/openapi.json"),
         *("/swagger", "/swagger/assets/{name}"),
+        "/.well-known/oauth-protected-resource",
     }
 
 

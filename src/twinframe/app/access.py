@@ -1,0 +1,82 @@
+"""Builds what stands in front of the use cases: authenticators, the provider, the audit trail."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from twinframe.app.installation import Installation
+from twinframe.authentication.api_keys import ApiKeyAuthenticator
+from twinframe.authentication.build import build_token_authenticator
+from twinframe.authentication.gate import AuditEntry, Gate
+from twinframe.authentication.port import AnyOf, Authenticator
+from twinframe.errors import SettingsError
+from twinframe.settings import Settings
+from twinframe.web.audit_log import AuditLog
+
+
+class AccessService:
+    """The gate and its audit trail as the lifespan sees them."""
+
+    def __init__(self, gate: Gate, log: AuditLog | None) -> None:
+        self.gate = gate
+        self._log = log
+
+    async def start(self) -> None:
+        """Start the trail, then get the issuer's keys."""
+        if self._log is not None:
+            self._log.start()
+        await self.gate.start()
+
+    async def stop(self) -> None:
+        """Give back what the gate holds, then write the rest of the trail."""
+        await self.gate.stop()
+        if self._log is not None:
+            self._log.stop()
+
+
+def build_access(installation: Installation) -> AccessService | None:
+    """The gate of an installation, None when nobody is asked for credentials.
+
+    Raises `PluginError` or `SettingsError`. Nothing is opened before `start`.
+    """
+    settings = installation.settings
+    check_access(settings)
+    if not settings.authentication.asks:
+        return None
+    log = AuditLog(sys.stderr.buffer) if settings.logging.audit else None
+    gate = Gate(
+        build_authenticator(settings),
+        installation.build_permission_provider(),
+        _drop if log is None else log.add,
+    )
+    return AccessService(gate, log)
+
+
+def check_access(settings: Settings) -> None:
+    """Refuse to check the permissions of nobody. Raises `SettingsError`."""
+    if settings.authorization.enabled and not settings.authentication.asks:
+        raise SettingsError(
+            "Authorization__Enabled=true needs Authentication__Enabled=true: nobody's permissions "
+            "can be checked as long as nobody is asked who they are."
+        )
+
+
+def build_authenticator(settings: Settings) -> Authenticator:
+    """The authenticator of the kinds of credentials that are on."""
+    members: list[Authenticator] = []
+    if settings.authentication.takes_tokens:
+        members.append(build_token_authenticator(settings.authentication, list_audiences(settings)))
+    if settings.authentication.takes_api_keys:
+        members.append(ApiKeyAuthenticator(Path(settings.authentication.api_keys.file)))
+    return members[0] if len(members) == 1 else AnyOf(members)
+
+
+def list_audiences(settings: Settings) -> tuple[str, ...]:
+    """The audiences a token may name: the API's, and the MCP server's own URL."""
+    named = (settings.authentication.audience, settings.mcp.resource_server_url)
+    return tuple(dict.fromkeys(name for name in named if name))
+
+
+def _drop(_entry: AuditEntry) -> None:
+    return None

@@ -1,0 +1,103 @@
+"""Access over HTTP: who calls is found out before routing, what it may do before the responder.
+
+The decisions are the gate's; this brings requests to it and its refusals back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from falcon.asgi import Request, Response
+
+from twinframe.authentication.gate import Errand, Gate
+from twinframe.errors import Unauthenticated
+from twinframe.permissions.grammar import parse_permission
+from twinframe.web.discovery import WELL_KNOWN, Discovery
+from twinframe.web.errors import BadRequestTarget, ErrorAnswer, build_answer
+from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Send
+from twinframe.web.guard import read_raw_path, write_answer
+from twinframe.web.operations import Route
+from twinframe.web.routing import BoundResponder
+
+
+class AccessLayer:
+    """An ASGI layer that lets only known callers through, but for the public paths.
+
+    Deny by default: what is public is said by the route table (no permission); any other path
+    asks for credentials first, also one that does not exist.
+    """
+
+    def __init__(
+        self, app: Asgi, gate: Gate, discovery: Discovery, routes: Sequence[Route]
+    ) -> None:
+        self._app = app
+        self._gate = gate
+        self._discovery = discovery
+        self._public = find_public(routes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or one lifespan."""
+        if scope["type"] == "http" and not self._is_public(scope):
+            exchange: Exchange = scope[SCOPE_KEY]
+            try:
+                exchange.caller = await self._gate.authenticate(
+                    scope["headers"], partial(build_errand, exchange)
+                )
+            except Unauthenticated:
+                await write_answer(send, self._build_refusal(exchange))
+                return
+        await self._app(scope, receive, send)
+
+    def _is_public(self, scope: Scope) -> bool:
+        if scope["method"] == "OPTIONS":  # names the methods, which the documents do as well
+            return True
+        segments = scope[SCOPE_KEY].target.segments
+        return bool(segments) and segments[0].lower() in self._public
+
+    def _build_refusal(self, exchange: Exchange) -> ErrorAnswer:
+        try:
+            return self._discovery.build_unauthorized(exchange)
+        except BadRequestTarget as error:  # its Host cannot stand in a link
+            return build_answer(error)
+
+
+def find_public(routes: Sequence[Route]) -> frozenset[str]:
+    """The first segments of paths that are open to everybody."""
+    return frozenset([WELL_KNOWN, *(_first(route) for route in routes if route.permission is None)])
+
+
+def _first(route: Route) -> str:
+    return route.path.split("/")[1].lower()
+
+
+def build_errand(exchange: Exchange) -> Errand:
+    """What the audit trail says of a request: its method and path, without the query.
+
+    SEC: a query may carry what is not for a log, such as a token in the wrong place.
+    """
+    scope = exchange.scope
+    client = scope.get("client")
+    path = read_raw_path(scope).decode("ascii", "backslashreplace")
+    return Errand(
+        f"{scope['method']} {path}",
+        exchange.request_id.decode("ascii"),
+        client[0] if client else "",
+    )
+
+
+def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> BoundResponder:
+    """The responder, run only for callers with the permission of its route."""
+    if route.permission is None:
+        return responder
+    needed = parse_permission(route.permission)
+
+    async def admit(request: Request, response: Response, **parameters: str) -> None:
+        exchange: Exchange = request.scope[SCOPE_KEY]
+        caller = exchange.caller
+        if caller is None:  # no layer has asked: a mistake in the wiring must not let anybody in
+            raise Unauthenticated("the request came past the layer that authenticates")
+        await gate.authorize(caller, needed, build_errand(exchange))
+        await responder(request, response, **parameters)
+
+    return admit

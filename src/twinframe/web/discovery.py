@@ -1,0 +1,124 @@
+"""Discovery of who signs tokens for this service (RFC 9728), and the 401 that points there.
+
+It verifies nothing. The documents are made of settings; the request only gives the origin where
+no public one is set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from falcon.asgi import Request, Response
+
+from twinframe.settings import Settings
+from twinframe.web.errors import JSON, ErrorAnswer, RouteNotFound
+from twinframe.web.exchange import SCOPE_KEY, Exchange
+from twinframe.web.links import Links
+
+if TYPE_CHECKING:
+    from twinframe.web.edge import Edge
+
+WELL_KNOWN = ".well-known"
+DOCUMENT = "oauth-protected-resource"
+REALM = "mcp"
+
+_TOKEN_TEXT = "Authentication required. Please provide a valid Bearer token."  # noqa: S105
+_KEY_TEXT = "Authentication required. Please provide a valid API key in the header X-API-Key."
+_BOTH_TEXT = "Authentication required. Please provide a valid Bearer token or X-API-Key."
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A protected resource: where it is below the origin, and its own URL if settings name it."""
+
+    path: str
+    url: str = ""
+
+
+class Discovery:
+    """The documents of the protected resources of this service, and the answer 401.
+
+    The API is a resource at the origin and one at the base path: clients compare the URL they
+    called. `extra` are those of other servers in this process, such as `/mcp`.
+    """
+
+    def __init__(self, settings: Settings, links: Links, extra: tuple[Resource, ...] = ()) -> None:
+        self._links = links
+        self._authentication = settings.authentication
+        self._scopes = settings.authorization.scopes_supported
+        base = settings.server.base_path
+        known = [Resource(""), *([Resource(base)] if base else []), *extra]
+        self._known = {resource.path.casefold(): resource for resource in known}
+        self._text = _choose_text(
+            self._authentication.takes_tokens, self._authentication.takes_api_keys
+        )
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of all resources; empty text is the origin."""
+        return tuple(resource.path for resource in self._known.values())
+
+    def render_document(self, exchange: Exchange, path: str) -> bytes:
+        """The document of the resource at `path` (empty: the origin).
+
+        Raises `RouteNotFound` for a path that is none, and where nobody is asked for credentials.
+        """
+        resource = self._known.get(path.casefold())
+        if resource is None or not self._authentication.asks:
+            raise RouteNotFound(
+                f"There is no protected resource at {path or '/'!a}."
+                if self._authentication.asks
+                else "Nothing here is protected: callers are not asked for credentials."
+            )
+        document: dict[str, object] = {
+            "resource": resource.url or self._links.build_origin(exchange) + resource.path
+        }
+        # SPEC: RFC 9728 section 3.2: members without values are left out.
+        if self._authentication.takes_tokens:
+            document["authorization_servers"] = [self._authentication.expected_issuer]
+            if self._scopes:
+                document["scopes_supported"] = self._scopes
+        document["bearer_methods_supported"] = ["header"]
+        document["resource_name"] = "twinframe"
+        return orjson.dumps(document)
+
+    def build_address(self, exchange: Exchange, path: str) -> str:
+        """The URL of the document of the resource at `path`: the suffix is put in before it."""
+        return f"{self._links.build_origin(exchange)}/{WELL_KNOWN}/{DOCUMENT}{path}"
+
+    def build_unauthorized(self, exchange: Exchange) -> ErrorAnswer:
+        """The one answer to all requests without valid credentials.
+
+        SEC: it does not tell what was wrong; the log does.
+        """
+        address = self.build_address(exchange, exchange.target.base)
+        body = {
+            "error": "unauthorized",
+            "error_description": self._text,
+            "resource_metadata": address,
+        }
+        challenge = f'Bearer realm="{REALM}", resource_metadata="{address}"'
+        headers = (
+            ("content-type", JSON),
+            ("www-authenticate", challenge),
+            ("cache-control", "no-store"),
+        )
+        return ErrorAnswer(401, orjson.dumps(body), headers)
+
+
+async def read_document(edge: Edge, request: Request, response: Response, **_none: Any) -> None:
+    """GET: the document of a protected resource, for everybody."""
+    exchange: Exchange = request.scope[SCOPE_KEY]
+    segments = exchange.target.segments[2:]
+    path = "".join(f"/{segment}" for segment in segments) or exchange.target.base
+    response.data = edge.discovery.render_document(exchange, path)
+    response.set_header("access-control-allow-origin", "*")
+    response.set_header("cache-control", "public, max-age=300")
+
+
+def _choose_text(tokens: bool, keys: bool) -> str:
+    if tokens and keys:
+        return _BOTH_TEXT
+    return _KEY_TEXT if keys else _TOKEN_TEXT
