@@ -7,6 +7,9 @@ from pathlib import Path
 from twinframe.graph.components import Components
 from twinframe.graph.context import GraphContext
 from twinframe.graph.models import Models
+from twinframe.graph.neighborhood import Neighborhoods
+from twinframe.graph.observation import Observation
+from twinframe.graph.overview import Overview
 from twinframe.graph.ports import StoreRunner
 from twinframe.graph.queries import Queries
 from twinframe.graph.relationships import Relationships
@@ -40,3 +43,6 @@ class Graph:
         self.models = Models(context)
         self.telemetry = Telemetry(context)
         self.queries = Queries(context, engine, scratch)
+        self.overview = Overview(context, self.queries)
+        self.neighborhoods = Neighborhoods(context)
+        self.observation = Observation(context)
