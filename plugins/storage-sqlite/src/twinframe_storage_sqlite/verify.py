@@ -34,6 +34,15 @@ WHERE NOT json_valid(r.document, 8)"""
 _MODELS: Final = """
 SELECT dtmi FROM interface WHERE position IS NOT NULL AND NOT (json_valid(document, 8)
   AND json_valid(display_name, 8) AND json_valid(description, 8))"""
+_COUNTS: Final = """
+SELECT 'twins of ' || coalesce((SELECT dtmi FROM interface i WHERE i.id = c.model), c.model)
+FROM (SELECT * FROM twin_count UNION ALL SELECT model, -count(*) FROM twin GROUP BY model) c
+GROUP BY c.model HAVING sum(c.twins) <> 0
+UNION ALL
+SELECT 'relationships ' || c.name
+FROM (SELECT * FROM relationship_count
+  UNION ALL SELECT name, -count(*) FROM relationship GROUP BY name) c
+GROUP BY c.name HAVING sum(c.relationships) <> 0"""
 _FACTS: Final = """
 SELECT 'meta lacks ' || k.value
 FROM json_each('["instance", "secret", "created", "model_version", "last_position"]') k
@@ -70,6 +79,7 @@ def _find(connection: apsw.Connection) -> Iterator[str]:
         (_MODELS, "model with damaged document"),
         (_TWINS, "twin with damaged document"),
         (_RELATIONSHIPS, "relationship with damaged document"),
+        (_COUNTS, "wrong count"),
     ):
         for (name,) in connection.execute(sql):
             yield f"{kind}: {name}"

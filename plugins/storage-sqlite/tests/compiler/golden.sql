@@ -82,8 +82,8 @@ LIMIT :page_limit OFFSET :page_skip
 SELECT CAST(('{"m":' || coalesce(json_quote(q2.c0), 'null') || ',"n":' || json_quote(q2.c1)) || '}' AS BLOB), NULL
 FROM (SELECT (SELECT i.dtmi
 FROM interface AS i
-WHERE i.id = n1.model) AS c0, count(*) AS c1
-FROM twin AS n1
+WHERE i.id = n1.model) AS c0, coalesce(sum(n1.twins), 0) AS c1
+FROM twin_count AS n1
 WHERE n1.model IN (SELECT c.descendant
 FROM interface AS i CROSS JOIN interface_closure AS c ON c.ancestor = i.id
 WHERE i.name = :c0)
@@ -119,8 +119,8 @@ LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t) WHERE digitaltwins.is_of_model(t, 'dtmi:ex:Room;1') RETURN count(*) AS n
 SELECT CAST(('{"n":' || json_quote(q2.c0)) || '}' AS BLOB), NULL
-FROM (SELECT count(*) AS c0
-FROM twin AS n1
+FROM (SELECT coalesce(sum(n1.twins), 0) AS c0
+FROM twin_count AS n1
 WHERE n1.model IN (SELECT c.descendant
 FROM interface AS i CROSS JOIN interface_closure AS c ON c.ancestor = i.id
 WHERE (i.dtmi = :c0 OR i.dtmi >= :c1 AND i.dtmi < :c2 AND (CAST(substr(i.dtmi, length(:c1) + 1) AS INTEGER) > :c3 OR CAST(substr(i.dtmi, length(:c1) + 1) AS INTEGER) = :c3 AND (:c4 = 0 OR CAST(substr(substr(i.dtmi, length(:c1) + 1), nullif(instr(substr(i.dtmi, length(:c1) + 1), '.'), 0) + 1) AS INTEGER) >= :c4))))) AS q2

@@ -36,6 +36,7 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.aggregates import compile_aggregate
 from twinframe_storage_sqlite.compiler.bindings import Source, build_count
+from twinframe_storage_sqlite.compiler.counts import compile_kept_count
 from twinframe_storage_sqlite.compiler.elements import (
     find_element_kinds,
     join_elements,
@@ -190,9 +191,11 @@ class PlanCompiler:
         select = self._compile_open(operator.source, outer)
         expressions = self.build_expressions(select)
         keys = {name: expressions.compile_term(each) for name, each in operator.keys}
+        calls = [call for _, call in operator.aggregates]
+        kept = compile_kept_count(select, keys.values(), calls)
         scope = dict(keys)
         for name, call in operator.aggregates:
-            scope[name] = compile_aggregate(call, expressions, select.order_by)
+            scope[name] = kept or compile_aggregate(call, expressions, select.order_by)
         return self._build_groups(select, keys.values(), scope)
 
     def _build_distinct(self, source: Select) -> Select:
