@@ -202,14 +202,14 @@ class Queries:
         plan = self._plans.find(text, values) if is_small(text, values) else None
         if plan is None or not plan.is_short:
             return None
-        start = time.perf_counter()
+        start = time.thread_time()
         answer = self._context.runner.read_short(
             lambda session: _take_short(session, request, plan), SHORT_STEPS, SHORT_SECONDS
         )
         if answer is None:
             plan.pace.add_ended()
         else:
-            plan.pace.add_short(time.perf_counter() - start)
+            plan.pace.add_short(time.thread_time() - start)
         return answer
 
     # --- in a thread --------------------------------------------------------------------------

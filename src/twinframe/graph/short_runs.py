@@ -14,13 +14,15 @@ from twinframe.model.values import Value
 SHORT_STEPS: Final = 5_000
 """Steps of the store's engine, 0.1 to 0.2 ms: three hops that are counted just fit."""
 
-SHORT_SECONDS: Final = 0.002
-"""What a run on the loop may take in all, for pages that come from the disk and values that are
-large. It is ten times what so many steps take, so that a busy machine rarely passes it.
+SHORT_SECONDS: Final = 0.01
+"""What a run on the loop may take in all, by the clock: it ends those that wait for the disk.
+
+So much more than the steps take, since on a busy machine the process itself waits for its turn.
 """
 
-# PERF: a query prepared by the thread's connection takes 0.3 to 1 ms more in its first run.
-_SHORT_PROCESSOR: Final = 0.0005
+# PERF: a statement takes 0.3 to 1 ms more where its connection runs it for the first time.
+_SHORT_THREADED: Final = 0.0005
+_SHORT_LOOPED: Final = 0.002
 _FIRST_PAUSE: Final = 16
 _LONGEST_PAUSE: Final = 4_096
 _PAUSE_GROWTH: Final = 4
@@ -52,14 +54,14 @@ class Pace:
     def add_threaded(self, seconds: float, steps: int) -> None:
         """A run in a thread took `seconds` of its processor time and `steps` of the engine."""
         # NOTE: steps are counted in thousands there, now and then one batch too many.
-        if seconds > _SHORT_PROCESSOR or steps > SHORT_STEPS:
+        if seconds > _SHORT_THREADED or steps > SHORT_STEPS:
             self._awaited = self._pause
         elif self._awaited:
             self._awaited -= 1
 
     def add_short(self, seconds: float) -> None:
-        """A run on the loop came to its end in `seconds`."""
-        if seconds > SHORT_SECONDS:  # one step of the engine may take long
+        """A run on the loop came to its end in `seconds` of its processor time."""
+        if seconds > _SHORT_LOOPED:  # one step of the engine may take long
             self.add_ended()
         elif self._pause > 1:
             self._pause -= 1

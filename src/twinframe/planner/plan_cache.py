@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
@@ -14,9 +13,8 @@ from twinframe.model.values import Value, parameter_signature
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class PlanKey:
-    """What a plan depends on.
+class PlanKey(NamedTuple):
+    """What a plan depends on. PERF: hashed and compared some times a run, hence a tuple.
 
     `options` is whatever of the settings and the language goes into it; `schema_version` is the
     graph's, since engines compile labels by the models there are.
