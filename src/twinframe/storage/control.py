@@ -1,0 +1,170 @@
+"""The control store seam: records of the control plane, found by declared keys.
+
+It knows no use case: what a kind of record means, and which changes of it are allowed, is told in
+`twinframe.control`. Promise of a write: as in `storage.base`.
+"""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
+
+from twinframe.errors import Conflict
+from twinframe.storage.base import Outcome, StoreTraits
+
+T = TypeVar("T")
+
+Key: TypeAlias = str | int | None
+"""A value that records are found and ordered by. Integers have 64 bits; None comes first."""
+
+
+class RecordConflict(Conflict):
+    """A record was changed by somebody else meanwhile, or one with the same unique keys is there.
+
+    `kind` and `record_id` name the record that could not be written.
+    """
+
+    code = "RecordConflict"
+
+    def __init__(self, message: str, *, kind: str, record_id: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.record_id = record_id
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKind:
+    """A kind of record. `keys` are what its records are found and ordered by.
+
+    `unique` are sets of keys that no two records of the kind share; a record of which one of them
+    is None is not compared. All kinds are handed to the store when it is opened; a kind may gain
+    keys in a later version (its records then have None there until they are written), never lose.
+    """
+
+    name: str
+    keys: tuple[str, ...] = ()
+    unique: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: `body` is its JSON text, `keys` the values of the kind's keys.
+
+    `version` is 0 in one to be inserted; the store gives a stored one a number that is greater than
+    all it gave before, to any record, so that versions order all changes.
+    """
+
+    kind: str
+    id: str
+    body: bytes
+    keys: Mapping[str, Key] = field(default_factory=dict)
+    version: int = 0
+
+
+class Comparison(enum.Enum):
+    """How a key is compared. None equals None, and is neither below nor above anything."""
+
+    EQUAL = "="
+    IN = "in"
+    BELOW = "<"
+    AT_MOST = "<="
+    ABOVE = ">"
+    AT_LEAST = ">="
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on a key; `value` is a tuple for `IN`, else a key's value."""
+
+    key: str
+    test: Comparison
+    value: Key | tuple[Key, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of a listing by one key, or by `id`; records that are equal there come by id."""
+
+    key: str = "id"
+    descending: bool = False
+
+
+class ControlSession(ABC):
+    """A view of the records for one thread. Each call sees all writes acknowledged before it."""
+
+    @abstractmethod
+    def read(self, kind: str, record_id: str) -> Record | None:
+        """The record, or None."""
+
+    @abstractmethod
+    def find(
+        self,
+        kind: str,
+        conditions: Sequence[Condition] = (),
+        *,
+        order: Order = Order(),  # noqa: B008  (frozen)
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> Sequence[Record]:
+        """Records that meet all the conditions. Keys must be declared, else `ValueError`."""
+
+    @abstractmethod
+    def count(self, kind: str, conditions: Sequence[Condition] = ()) -> int:
+        """How many records meet all the conditions."""
+
+    def close(self) -> None:  # noqa: B027  (most hold nothing)
+        """Give back what the session holds."""
+
+
+class ControlTransaction(ControlSession):
+    """The write view handed to a `ControlWork`. All its changes are kept, or none."""
+
+    @abstractmethod
+    def insert(self, record: Record) -> Record:
+        """Store a new record; as stored, with its version.
+
+        `RecordConflict` if its id or a set of its unique keys is taken.
+        """
+
+    @abstractmethod
+    def update(self, record: Record) -> Record:
+        """Replace the record of this kind and id if its version is still `record.version`.
+
+        `RecordConflict` if it is another or the record is gone, or unique keys are taken.
+        """
+
+    @abstractmethod
+    def delete(self, kind: str, record_id: str, version: int | None = None) -> bool:
+        """Delete a record; whether it was there. With another `version`: `RecordConflict`."""
+
+
+ControlWork = Callable[[ControlTransaction], T]
+"""A unit of writing. It may run more than once; it has no effect but through its argument."""
+
+
+class ControlStore(ABC):
+    """The records of one control plane, shared by all processes that open it. Calls may block."""
+
+    traits: StoreTraits
+
+    @abstractmethod
+    def open(self, kinds: Sequence[RecordKind]) -> None:
+        """Open or create, migrate, make room for these kinds. Call in the process that uses it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish and give everything back. No session may be in use."""
+
+    @abstractmethod
+    def session(self) -> ControlSession:
+        """A session for the calling thread; close it in the same thread."""
+
+    @abstractmethod
+    def write(self, works: Sequence[ControlWork[object]]) -> Sequence[Outcome[object]]:
+        """Run each work atomically and commit all that succeeded together, as `GraphStore.write`.
+
+        Works of all processes run one after another: what a work reads stays true until it ends.
+        """
