@@ -1,0 +1,97 @@
+"""Finds out who calls by `X-API-Key`. It makes no keys and grants nothing itself."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from twinframe.authentication.api_keys_store import ApiKeys, parse_key
+from twinframe.authentication.port import MISSING, Authenticator, Headers
+from twinframe.authentication.secret_hashes import NO_SECRET
+from twinframe.errors import StorageError, Unauthenticated
+from twinframe.permissions.base import Caller
+
+_LOG = logging.getLogger("twinframe.authentication")
+_HEADER = b"x-api-key"
+_KIND = "api key"
+
+
+class ApiKeyAuthenticator(Authenticator):
+    """Reads one `X-API-Key` header of the form `tfk_<id>_<secret>`.
+
+    The file is asked at each request (a few microseconds), so a key that is revoked or made
+    counts at once, in every worker. A file that is missing or cannot be read knows no key.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._keys = ApiKeys(path)
+        self._clock = clock
+        self._told = ""
+
+    async def start(self) -> None:
+        """Tell of a file that is missing or cannot be read; the service starts nevertheless."""
+        try:
+            self._keys.file.read("SELECT 1")
+        except StorageError as error:
+            self._tell(error.message)
+        else:
+            self._tell_if_missing()
+
+    async def stop(self) -> None:
+        """Close the file."""
+        self._keys.file.close()
+
+    async def authenticate(self, headers: Headers) -> Caller:
+        """The caller whose key this is. Raises `Unauthenticated`."""
+        sent = [value for name, value in headers if name == _HEADER]
+        if not sent:
+            raise Unauthenticated(MISSING)
+        if len(sent) > 1:
+            raise Unauthenticated("more than one X-API-Key header was sent")
+        parsed = parse_key(sent[0].decode("latin-1"))
+        if parsed is None:
+            raise Unauthenticated("the API key is not of the form tfk_<id>_<secret>")
+        return self._check(*parsed)
+
+    def _check(self, key_id: str, secret: str) -> Caller:
+        try:
+            found = self._keys.find(key_id)
+        except StorageError as error:
+            self._tell(error.message)
+            raise Unauthenticated("the file of API keys cannot be read") from error
+        # SEC: an id that nobody has costs as much as one with a wrong secret.
+        hashed = found[1] if found is not None else NO_SECRET
+        is_right = hashed.matches(secret.encode())
+        if found is None:
+            self._tell_if_missing()
+            raise Unauthenticated(f"there is no API key {key_id}")
+        key = found[0]
+        if not is_right:
+            raise Unauthenticated(f"the secret is not that of API key {key_id}")
+        if key.revoked is not None:
+            raise Unauthenticated(f"API key {key_id} ({key.name}) is revoked")
+        if key.is_expired(self._clock()):
+            raise Unauthenticated(f"API key {key_id} ({key.name}) has expired")
+        self._told = ""
+        return Caller(
+            subject=f"apikey:{key_id}",
+            claims={"name": key.name},
+            kind=_KIND,
+            permissions=key.permissions,
+            expires=key.expires,
+        )
+
+    def _tell_if_missing(self) -> None:
+        if not self._keys.file.exists():
+            self._tell(
+                f"There are no API keys at {self._keys.file.path}: every one is refused. Make one "
+                "with `twinframe apikey create`."
+            )
+
+    def _tell(self, problem: str) -> None:
+        # NOTE: once, until a key was accepted or the problem is another: not once a request.
+        if problem != self._told:
+            self._told = problem
+            _LOG.warning("%s", problem)

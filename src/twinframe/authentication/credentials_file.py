@@ -1,0 +1,137 @@
+"""An SQLite file of credentials: one process writes while several read. It knows no credential.
+
+Nothing is remembered between two reads, so what was written counts from the next one on, in
+every process.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from twinframe.errors import StorageError
+
+_READ_SECONDS = 0.25  # a reader never waits for a writer in WAL mode, only for its first start
+_WRITE_SECONDS = 10.0
+
+Row = tuple[Any, ...]
+
+
+class CredentialsFile:
+    """A file at `path`, of the tables that `schema` makes; `version` is theirs.
+
+    A file that is not there holds nothing. It and its directory are made by the first write, with
+    mode 0600.
+    """
+
+    def __init__(self, path: Path, schema: str, version: int) -> None:
+        self.path = path
+        self._schema = schema
+        self._version = version
+        self._reader: sqlite3.Connection | None = None
+        self._identity = (0, 0)
+
+    def exists(self) -> bool:
+        """Whether there is a file."""
+        return self.path.exists()
+
+    def read(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """The rows of a statement; none while there is no file. Raises `StorageError`.
+
+        PERF: 3.3 us for a row by its key and 1.1 us for the look at the file.
+        """
+        try:
+            reader = self._open_reader()
+            return reader.execute(sql, parameters).fetchall() if reader is not None else []
+        except (sqlite3.Error, OSError) as error:
+            self.close()
+            raise StorageError(f"{self.path} cannot be read: {error}.") from error
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: committed and on disk when the block ends, undone when it raises.
+
+        Raises `StorageError`.
+        """
+        try:
+            connection = self._open_writer()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                self._migrate(connection)
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                connection.close()  # which undoes what was not committed
+        except (sqlite3.Error, OSError) as error:
+            raise StorageError(f"{self.path} cannot be written: {error}.") from error
+
+    def close(self) -> None:
+        """Give the reading connection back; the next read opens another."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def _open_reader(self) -> sqlite3.Connection | None:
+        try:
+            found = os.stat(self.path)  # noqa: PTH116  (PERF: half the time of Path.stat)
+        except FileNotFoundError:
+            self.close()
+            return None
+        # NOTE: an inode is not given away while we hold it open: equal means the same file.
+        if self._reader is not None and self._identity == (found.st_dev, found.st_ino):
+            return self._reader
+        self.close()
+        reader = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode=ro",
+            uri=True,
+            timeout=_READ_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        try:
+            is_complete = self._is_complete(reader)
+        except BaseException:
+            reader.close()
+            raise
+        if not is_complete:
+            reader.close()
+            return None
+        self._reader = reader
+        self._identity = (found.st_dev, found.st_ino)
+        return reader
+
+    def _open_writer(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            # SEC: made before SQLite opens it, which would take the umask; its -wal and -shm
+            # files get the mode of this one.
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = sqlite3.connect(self.path, timeout=_WRITE_SECONDS, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA foreign_keys=ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        if self._is_complete(connection):
+            return
+        for statement in self._schema.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={self._version:d}")
+
+    def _is_complete(self, connection: sqlite3.Connection) -> bool:
+        """Whether the tables are there; the process that made the file may have been killed."""
+        found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if found not in (0, self._version):
+            raise StorageError(
+                f"{self.path} is of version {found}; this program reads version {self._version}."
+            )
+        return found == self._version

@@ -1,0 +1,106 @@
+"""`twinframe apikey`: the keys for `X-API-Key`. It asks no service: keys count at once."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from twinframe.app.installation import load_installation
+from twinframe.authentication.api_keys_store import ApiKey, ApiKeys
+from twinframe.cli.console import config_option, json_option, write_json, write_table
+from twinframe.cli.grants import parse_duration, parse_grants, parse_name, render_moment
+
+
+@click.group()
+def apikey() -> None:
+    """Make, list and revoke API keys."""
+
+
+@apikey.command("create")
+@click.option("--name", required=True, help="What it is for; shown in lists and logs.")
+@click.option(
+    "--permission",
+    "permissions",
+    multiple=True,
+    required=True,
+    help="What it may do, such as digitaltwins/read or models/*; may be given several times.",
+)
+@click.option("--expires", metavar="DURATION", help="Life of the key, such as 90d; else for ever.")
+@config_option
+@json_option
+def create_key(
+    name: str,
+    permissions: tuple[str, ...],
+    expires: str | None,
+    config: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Make a key and print it. It is not stored and cannot be shown again."""
+    lifetime = None if expires is None else parse_duration(expires)
+    grants = parse_grants(permissions)
+    key, text = _open_keys(config).create(parse_name(name), grants, lifetime)
+    if as_json:
+        write_json({**_build_document(key), "key": text})
+        return
+    click.echo(text)
+    click.echo("This is the only time that the key is shown.", err=True)
+
+
+@apikey.command("list")
+@config_option
+@json_option
+def list_keys(config: Path | None, *, as_json: bool) -> None:
+    """Print the keys there are, without their secrets."""
+    keys = _open_keys(config).list_keys()
+    if as_json:
+        write_json([_build_document(key) for key in keys])
+        return
+    write_table(
+        ("id", "name", "permissions", "created", "expires", "state"),
+        [
+            (
+                key.id,
+                key.name,
+                " ".join(sorted(key.permissions)),
+                render_moment(key.created),
+                render_moment(key.expires),
+                _find_state(key),
+            )
+            for key in keys
+        ],
+    )
+
+
+@apikey.command("revoke")
+@click.argument("key_id", metavar="ID")
+@config_option
+def revoke_key(key_id: str, config: Path | None) -> None:
+    """Refuse the key ID from its next request on, for ever."""
+    _open_keys(config).revoke(key_id)
+    click.echo(f"The API key {key_id} is revoked.")
+
+
+def _open_keys(config: Path | None) -> ApiKeys:
+    settings = load_installation(config).settings
+    return ApiKeys(Path(settings.authentication.api_keys.file))
+
+
+def _find_state(key: ApiKey) -> str:
+    if key.revoked is not None:
+        return "revoked"
+    return "expired" if key.is_expired(time.time()) else "valid"
+
+
+def _build_document(key: ApiKey) -> dict[str, object]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "permissions": sorted(key.permissions),
+        "created": key.created,
+        "expires": key.expires,
+        "revoked": key.revoked,
+        "state": _find_state(key),
+    }

@@ -1,0 +1,79 @@
+"""Reads permissions, scopes and times from the command line. It is no command."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from twinframe.errors import InvalidArgument
+from twinframe.permissions.grammar import Grant, parse_grant, parse_permission
+from twinframe.web.routes import ROUTES
+
+_MCP = "mcp/*"
+_DURATION = re.compile(r"([1-9][0-9]{0,5})([smhdw])")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+# SPEC: RFC 6749 section 3.3.
+_SCOPE = re.compile(r"[!#-\[\]-~]+")
+_LONGEST_NAME = 100
+
+
+def parse_grants(texts: Iterable[str]) -> tuple[str, ...]:
+    """The grants these texts name, aliases resolved. Raises `InvalidArgument` for others.
+
+    A grant must cover a permission that some operation asks for.
+    """
+    return tuple(dict.fromkeys(str(_parse_known(text)) for text in texts))
+
+
+def _parse_known(text: str) -> Grant:
+    grant = parse_grant(text)
+    known = sorted({route.permission for route in ROUTES if route.permission})
+    if grant is not None and (str(grant) == _MCP or _covers_any(grant, known)):
+        return grant
+    wildcards = {f"{name.rpartition('/')[0]}/*" for name in known}
+    names = [*known, *sorted(wildcards), _MCP]
+    near = difflib.get_close_matches(text, names, n=1, cutoff=0.5)
+    hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(names)}."
+    raise InvalidArgument(f"{text!r} is no permission of twinframe. {hint}")
+
+
+def _covers_any(grant: Grant, permissions: Iterable[str]) -> bool:
+    return any(grant.covers(parse_permission(name)) for name in permissions)
+
+
+def parse_scopes(texts: Iterable[str]) -> tuple[str, ...]:
+    """The scopes these texts name. Raises `InvalidArgument`."""
+    found = tuple(dict.fromkeys(texts))
+    for text in found:
+        if not _SCOPE.fullmatch(text):
+            raise InvalidArgument(
+                f"{text!r} is no scope: write printable ASCII without blanks, such as mcp:tools; "
+                "give --scope once for each."
+            )
+    return found
+
+
+def parse_duration(text: str) -> int:
+    """Seconds of `90d`, `12h`, `30m`, `45s` or `2w`. Raises `InvalidArgument`."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise InvalidArgument(
+            f"{text!r} is no duration: write a number and one of s, m, h, d, w, such as 90d."
+        )
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def parse_name(text: str) -> str:
+    """A name for people. Raises `InvalidArgument` if it is empty, long or unprintable."""
+    if not text.strip() or len(text) > _LONGEST_NAME or not text.isprintable():
+        raise InvalidArgument(f"A name has 1 to {_LONGEST_NAME} printable characters.")
+    return text
+
+
+def render_moment(seconds: float | None) -> str:
+    """A time as `2026-01-31 12:00` in UTC; empty for none."""
+    if seconds is None:
+        return ""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
