@@ -5,7 +5,10 @@ from __future__ import annotations
 import click
 
 from twinframe import __version__
+from twinframe.cli.apikey import apikey
+from twinframe.cli.auth_server import auth_server
 from twinframe.cli.check import check
+from twinframe.cli.client import client
 from twinframe.cli.console import Commands
 from twinframe.cli.demo import demo
 from twinframe.cli.dtdl import dtdl
@@ -14,6 +17,7 @@ from twinframe.cli.plugins import plugins
 from twinframe.cli.query import explain, query
 from twinframe.cli.serve import serve
 from twinframe.cli.settings import settings
+from twinframe.cli.token import token
 from twinframe.cli.verify import verify
 
 
@@ -23,5 +27,20 @@ def main() -> None:
     """A digital-twin graph service."""
 
 
-for command in (serve, demo, check, plugins, settings, query, explain, index, verify, dtdl):
+for command in (
+    serve,
+    demo,
+    check,
+    plugins,
+    settings,
+    query,
+    explain,
+    index,
+    verify,
+    dtdl,
+    apikey,
+    auth_server,
+    client,
+    token,
+):
     main.add_command(command)

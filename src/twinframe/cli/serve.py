@@ -16,6 +16,7 @@ from twinframe.app.logs import configure_logging
 from twinframe.app.preflight import check_bind, find_problems, list_warnings
 from twinframe.cli.console import config_option, write_problems
 from twinframe.errors import TwinframeError
+from twinframe.settings import ServerSettings
 from twinframe.web.guard import Guard
 from twinframe.web.worker import Worker
 
@@ -63,7 +64,7 @@ class Service(BaseApplication):
 
     def load_config(self) -> None:
         """Translate our settings to gunicorn's. Its own files and variables are not read."""
-        for name, value in build_gunicorn_settings(self._installation).items():
+        for name, value in build_gunicorn_settings(self._installation.settings.server).items():
             self.cfg.set(name, value)
 
     def load(self) -> Guard:
@@ -89,9 +90,8 @@ class Service(BaseApplication):
         super().reload()
 
 
-def build_gunicorn_settings(installation: Installation) -> dict[str, object]:
+def build_gunicorn_settings(server: ServerSettings) -> dict[str, object]:
     """gunicorn's settings by name, all others at their defaults."""
-    server = installation.settings.server
     settings: dict[str, object] = {
         "bind": server.bind,
         "workers": server.workers,

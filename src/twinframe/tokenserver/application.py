@@ -1,0 +1,277 @@
+"""The token server as an ASGI application. Its answers are made in `grants` and `metadata`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import falcon
+import orjson
+from authlib.oauth2.base import OAuth2Error
+from falcon.asgi import App, Request, Response
+
+from twinframe.errors import ConfigurationError, StorageError, TwinframeError
+from twinframe.settings import ServerSettings, Settings
+from twinframe.tokenserver.addresses import (
+    AUTHORIZE,
+    JWKS,
+    TOKEN,
+    Addresses,
+    build_addresses,
+    check_exposure,
+    list_audiences,
+)
+from twinframe.tokenserver.clients import Clients
+from twinframe.tokenserver.grants import TokenAnswer, TokenIssuer, TokenPolicy
+from twinframe.tokenserver.key_ring import KeyRing
+from twinframe.tokenserver.key_store import KeyPolicy, KeyStore
+from twinframe.tokenserver.metadata import render_jwks, render_metadata
+from twinframe.tokenserver.token_requests import build_request_error, parse_token_request
+from twinframe.web.access_log import AccessLog
+from twinframe.web.errors import MethodNotAllowed, build_status
+from twinframe.web.exchange import Asgi
+from twinframe.web.guard import Guard
+from twinframe.web.messages import read_exchange, write_no_content
+from twinframe.web.routing import BoundResponder, TableRouter
+
+_LOG = logging.getLogger("twinframe.tokenserver")
+_JSON = "application/json"
+_BODY_BYTES = 16 * 1024
+_KEYS_AGE = 300
+_METADATA_AGE = 3600
+_LONGEST_CHECK_SECONDS = 60.0
+_NO_STORE = (("cache-control", "no-store"), ("pragma", "no-cache"))
+
+
+def build_token_server(settings: Settings) -> Guard:
+    """The outermost ASGI application. Raises `SettingsError`; it opens no file yet."""
+    own = settings.token_server
+    check_exposure(own)
+    addresses = build_addresses(own)
+    store = build_key_store(settings)
+    policy = TokenPolicy(addresses.issuer, list_audiences(settings), own.token_lifetime)
+    issuer = TokenIssuer(Clients(Path(own.directory)), policy, read_key=lambda: store.read().active)
+    metadata = render_metadata(addresses, settings.authorization.scopes_supported, own.algorithm)
+    lifespan = _Upkeep(store, min(_LONGEST_CHECK_SECONDS, own.key_lifetime / 4))
+    edge = _Edge(store, issuer, metadata, min(_KEYS_AGE, own.key_lifetime))
+    app = App(media_type=_JSON, router=_build_router(edge, addresses), middleware=[lifespan])
+    app.add_error_handler(OAuth2Error, _write_oauth_error)
+    app.add_error_handler(TwinframeError, _write_error)
+    app.add_error_handler(falcon.HTTPError, _write_http_error)
+    app.add_error_handler(Exception, _raise_on)
+    log = AccessLog(sys.stderr.buffer, settings.logging.format) if settings.logging.access else None
+    edge.guard = Guard(cast("Asgi", app), build_server_settings(settings), access_log=log)
+    return edge.guard
+
+
+def build_key_store(settings: Settings) -> KeyStore:
+    """The signing keys these settings name."""
+    own = settings.token_server
+    policy = KeyPolicy(own.algorithm, own.token_lifetime, own.key_lifetime)
+    return KeyStore(Path(own.directory), policy)
+
+
+def build_server_settings(settings: Settings) -> ServerSettings:
+    """How the server listens: its own address and TLS, one worker, the time-outs of `Server`."""
+    own = settings.token_server
+    return settings.server.model_copy(
+        update={
+            "bind": own.bind,
+            "tls": own.tls,
+            "workers": 1,
+            "base_path": "",
+            "public_url": "",
+            "max_body_bytes": _BODY_BYTES,
+        }
+    )
+
+
+class _Edge:
+    """What the responders share. One method a responder."""
+
+    guard: Guard
+
+    def __init__(
+        self, store: KeyStore, issuer: TokenIssuer, metadata: bytes, keys_age: int
+    ) -> None:
+        self._store = store
+        self._issuer = issuer
+        self._metadata = metadata
+        self._keys_age = keys_age
+        self._keys: tuple[KeyRing | None, bytes] = (None, b"")
+
+    async def issue_token(self, request: Request, response: Response) -> None:
+        """POST: a token for a client's credentials."""
+        if request.query_string:
+            # SEC: URLs end up in logs; RFC 6749 section 2.3.1 forbids credentials in them.
+            raise build_request_error("Parameters belong into the body, not into the URL.")
+        exchange = read_exchange(request)
+        body = await exchange.read_body()
+        headers: list[tuple[bytes, bytes]] = exchange.scope["headers"]
+        authorization = [value for name, value in headers if name == b"authorization"]
+        sent = parse_token_request(request.content_type, body, authorization)
+        client = exchange.scope.get("client")
+        _write_answer(response, self._issuer.answer(sent, client[0] if client else ""))
+
+    async def refuse_authorization(self, _request: Request, response: Response) -> None:
+        """GET and POST: there is no grant that sends a browser here."""
+        body = {
+            "error": "unsupported_response_type",
+            "error_description": "This server has the grant client_credentials alone.",
+        }
+        _write_answer(response, TokenAnswer(400, body, ()))
+
+    async def read_keys(self, _request: Request, response: Response) -> None:
+        """GET: the JWK Set."""
+        ring = self._store.read()
+        if ring is not self._keys[0]:
+            self._keys = (ring, render_jwks(ring))
+        _write_public(response, self._keys[1], self._keys_age)
+
+    async def read_metadata(self, _request: Request, response: Response) -> None:
+        """GET: the metadata document."""
+        _write_public(response, self._metadata, _METADATA_AGE)
+
+    async def read_live(self, _request: Request, response: Response) -> None:
+        """GET: 200 as long as the worker answers."""
+        response.data = b'{"status":"live"}'
+        response.set_header("cache-control", "no-store")
+
+    async def read_ready(self, _request: Request, response: Response) -> None:
+        """GET: 200 while the keys can be read and no drain has begun, else 503."""
+        ready = not self.guard.draining
+        try:
+            self._store.read()
+        except ConfigurationError:
+            ready = False
+        response.status = 200 if ready else 503
+        response.data = b'{"status":"ready"}' if ready else b'{"status":"not ready"}'
+        response.set_header("cache-control", "no-store")
+
+
+class _Upkeep:
+    """Keeps the keys as they should be while the server runs."""
+
+    def __init__(self, store: KeyStore, seconds: float) -> None:
+        self._store = store
+        self._seconds = seconds
+        self._task: asyncio.Task[None] | None = None
+
+    async def process_startup(self, _scope: Any, _event: Any) -> None:
+        """Make the keys ready; what stops it stops the start."""
+        await asyncio.to_thread(self._store.maintain)
+        self._task = asyncio.create_task(self._run())
+
+    async def process_shutdown(self, _scope: Any, _event: Any) -> None:
+        """Stop looking. A rotation under way in its thread is finished or has not happened."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(self._seconds)
+            try:
+                if await asyncio.to_thread(self._store.maintain):
+                    _LOG.info("The keys have changed: rotated, or one was dropped.")
+            except (ConfigurationError, OSError) as error:
+                _LOG.error("The keys cannot be maintained: %s", error)
+
+
+def _build_router(edge: _Edge, addresses: Addresses) -> TableRouter:
+    public: dict[str, BoundResponder] = dict.fromkeys(
+        addresses.list_metadata_paths(), edge.read_metadata
+    )
+    public |= dict.fromkeys(addresses.list_paths(JWKS), edge.read_keys)
+    router = TableRouter()
+    for path, responder in public.items():
+        router.add(path, "GET", responder)
+        router.add(path, "HEAD", responder)
+        router.add(path, "OPTIONS", _allow_reading)
+    for path in addresses.list_paths(TOKEN):
+        router.add(path, "POST", edge.issue_token)
+    for path in addresses.list_paths(AUTHORIZE):
+        router.add(path, "GET", edge.refuse_authorization)
+        router.add(path, "POST", edge.refuse_authorization)
+    probes = {
+        "/health": edge.read_ready,
+        "/health/live": edge.read_live,
+        "/health/ready": edge.read_ready,
+    }
+    for path, probe in probes.items():
+        router.add(path, "GET", probe)
+        router.add(path, "HEAD", probe)
+    return router
+
+
+async def _allow_reading(_request: Request, response: Response) -> None:
+    """OPTIONS of what every web page may read."""
+    write_no_content(response)
+    response.set_header("access-control-allow-origin", "*")
+    response.set_header("access-control-allow-methods", "GET, HEAD, OPTIONS")
+    response.set_header("access-control-allow-headers", "*")
+    response.set_header("access-control-max-age", "600")
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def _write_public(response: Response, body: bytes, age: int) -> None:
+    response.data = body
+    response.content_type = _JSON
+    response.set_header("access-control-allow-origin", "*")
+    response.set_header("cache-control", f"public, max-age={age}")
+
+
+def _write_answer(response: Response, answer: TokenAnswer) -> None:
+    response.status = answer.status
+    response.data = orjson.dumps(answer.body)
+    for name, value in (*answer.headers, *_NO_STORE):
+        response.set_header(name, value)
+    response.content_type = _JSON
+
+
+async def _write_oauth_error(
+    _request: Request, response: Response, error: OAuth2Error, _params: dict[str, Any]
+) -> None:
+    status, body, headers = error()
+    _write_answer(response, TokenAnswer(status, body, tuple(headers)))
+
+
+async def _write_error(
+    _request: Request, response: Response, error: TwinframeError, _params: dict[str, Any]
+) -> None:
+    status = build_status(error)
+    headers: list[tuple[str, str]] = []
+    description = error.message
+    if isinstance(error, MethodNotAllowed):
+        headers.append(("allow", ", ".join(error.allowed)))
+    if isinstance(error, (StorageError, ConfigurationError)):
+        _LOG.error("%s", error.message)
+        status, description = 503, "The server cannot read its files; its log says why."
+        headers.append(("retry-after", "1"))
+    code = "server_error" if status >= 500 else "invalid_request"
+    body = {"error": code, "error_description": description}
+    _write_answer(response, TokenAnswer(status, body, tuple(headers)))
+
+
+async def _write_http_error(
+    request: Request, response: Response, error: falcon.HTTPError, _params: dict[str, Any]
+) -> None:
+    description = error.description or error.title or ""
+    if error.status_code == 404:
+        description = f"Nothing is at {request.path!a}."
+    body = {"error": "invalid_request", "error_description": description}
+    _write_answer(response, TokenAnswer(error.status_code, body, ()))
+
+
+async def _raise_on(
+    _request: Request, _response: Response, error: Exception, _params: dict[str, Any]
+) -> None:
+    """Let an unexpected error go up to the guard, which logs it and answers."""
+    raise error

@@ -1,0 +1,57 @@
+"""Holds back who keeps failing to authenticate. It knows no secret and no client."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cachetools import TTLCache
+
+_FREE = 5
+_LONGEST_SECONDS = 60.0
+_MEMORY_SECONDS = 900.0
+_MEMORY = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Failures:
+    count: int
+    until: float
+
+
+class BackOff:
+    """Failures by key; after the fifth each one doubles the wait, to a minute at most.
+
+    Its memory is bounded: 10,000 keys for a quarter of an hour; the oldest goes first.
+
+    NOTE: secrets cannot be guessed at any speed; this bounds noise and tells of it. Keys are the
+    client's id together with its address, so that nobody else can shut a client out.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failures: TTLCache[tuple[str, str], _Failures] = TTLCache(
+            _MEMORY, _MEMORY_SECONDS, timer=clock
+        )
+
+    def read_wait(self, key: tuple[str, str]) -> float:
+        """Seconds this key has to wait; 0 when it may try."""
+        found = self._failures.get(key)
+        return max(0.0, found.until - self._clock()) if found is not None else 0.0
+
+    def add_failure(self, key: tuple[str, str]) -> None:
+        """Count a failure."""
+        found = self._failures.get(key)
+        count = found.count + 1 if found is not None else 1
+        wait = min(_LONGEST_SECONDS, 2.0 ** min(count - _FREE, 16)) if count >= _FREE else 0.0
+        self._failures[key] = _Failures(count, self._clock() + wait)
+
+    def forget(self, key: tuple[str, str]) -> None:
+        """Forget the failures of a key that has succeeded."""
+        self._failures.pop(key, None)
+
+    @property
+    def size(self) -> int:
+        """How many keys are remembered."""
+        return len(self._failures)

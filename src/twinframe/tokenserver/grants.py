@@ -1,0 +1,260 @@
+"""The authorization server: a token request to a token or an OAuth error. It knows no HTTP server.
+
+Authlib has the grant's order of checks and the forms of answers; what it leaves open or too
+generous (audiences, client enumeration, key ids, two ways to authenticate) is decided here.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import jwt
+from authlib.oauth2.base import OAuth2Error
+from authlib.oauth2.rfc6749 import AuthorizationServer, OAuth2Request
+from authlib.oauth2.rfc6749.errors import UnsupportedGrantTypeError
+from authlib.oauth2.rfc6749.grants import ClientCredentialsGrant
+from authlib.oauth2.rfc6749.models import ClientMixin
+from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
+from authlib.oauth2.rfc6750 import BearerTokenGenerator
+
+from twinframe.settings.section import is_origin
+from twinframe.tokenserver.back_off import BackOff
+from twinframe.tokenserver.clients import Client, Clients
+from twinframe.tokenserver.signing_keys import SigningKey
+from twinframe.tokenserver.token_requests import ClientRefused, TokenRequest, build_request_error
+
+_LOG = logging.getLogger("twinframe.tokenserver")
+_GRANT = "client_credentials"
+# NOTE: Authlib refuses http:// here, which is right for a network and wrong for loopback; what is
+# allowed was decided when the server started. The text goes nowhere.
+_URI = "https://token-server.invalid/oauth/token"
+
+# SEC: Authlib writes whole tokens to its log at level debug.
+logging.getLogger("authlib").setLevel(logging.INFO)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenAnswer:
+    """An answer of the token endpoint."""
+
+    status: int
+    body: dict[str, Any]
+    headers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPolicy:
+    """What tokens state: `iss`, the audiences there are, and their life in seconds."""
+
+    issuer: str
+    audiences: tuple[str, ...]
+    lifetime: int
+
+
+class InvalidTargetError(OAuth2Error):  # type: ignore[misc]  # authlib has no types
+    """The audience is unknown, or not this client's (RFC 8707 section 2)."""
+
+    error = "invalid_target"
+
+
+class HeldBack(OAuth2Error):  # type: ignore[misc]  # authlib has no types
+    """Too many failures; `wait` is in seconds."""
+
+    error = "temporarily_unavailable"
+    description = "Too many failed attempts to authenticate; try again later."
+    status_code = 429
+
+    def __init__(self, wait: float) -> None:
+        super().__init__()
+        self._wait = wait
+
+    def get_headers(self) -> list[tuple[str, str]]:
+        """With the time to wait."""
+        headers: list[tuple[str, str]] = [*super().get_headers()]
+        return [*headers, ("Retry-After", str(int(self._wait) + 1))]
+
+
+class _Request(OAuth2Request):  # type: ignore[misc]  # authlib has no types
+    def __init__(self, sent: TokenRequest, address: str) -> None:
+        super().__init__("POST", _URI)
+        self.sent = sent
+        self.address = address
+        self.payload = BasicOAuth2Payload(dict(sent.parameters))
+
+
+class _TokenClient(ClientMixin):  # type: ignore[misc]  # authlib has no types
+    """A client in one request; `audience` is what its token will be for."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.audience = ""
+
+    def get_client_id(self) -> str:
+        return self.client.id
+
+    def check_grant_type(self, grant_type: str) -> bool:
+        return grant_type == _GRANT
+
+    def get_allowed_scope(self, scope: str | None) -> str | None:
+        """What of the scopes asked for is the client's; None if nothing is.
+
+        SPEC: RFC 6749 section 3.3. Clients ask for all scopes that a resource's metadata names,
+        so the others are left out, not refused. Without any asked for, all are granted.
+        """
+        if scope is None:
+            return " ".join(self.client.scopes)
+        wanted = set(scope.split())
+        return " ".join(name for name in self.client.scopes if name in wanted) or None
+
+
+class _Grant(ClientCredentialsGrant):  # type: ignore[misc]  # authlib has no types
+    TOKEN_ENDPOINT_AUTH_METHODS = ("client_secret_basic", "client_secret_post")
+
+    def validate_token_request(self) -> None:
+        super().validate_token_request()
+        client: _TokenClient = self.request.client
+        client.audience = self.server.choose_audience(client.client, self.request.payload.data)
+
+
+class TokenIssuer(AuthorizationServer):  # type: ignore[misc]  # authlib has no types
+    """Issues access tokens (RFC 9068) to clients by their credentials (RFC 6749 section 4.4).
+
+    `read_key` gives the key that signs at the moment.
+    """
+
+    def __init__(
+        self, clients: Clients, policy: TokenPolicy, read_key: Callable[[], SigningKey]
+    ) -> None:
+        super().__init__()
+        self._clients = clients
+        self._policy = policy
+        self._read_key = read_key
+        self._back_off = BackOff()
+        self.register_grant(_Grant)
+        self.register_token_generator(
+            "default", BearerTokenGenerator(self._sign, expires_generator=policy.lifetime)
+        )
+
+    def answer(self, sent: TokenRequest, address: str) -> TokenAnswer:
+        """The answer to a token request from this network address. Raises `OAuth2Error`."""
+        grant_type = sent.parameters.get("grant_type")
+        if grant_type is None:
+            raise build_request_error("grant_type is missing.")
+        if grant_type != _GRANT:
+            raise _UnsupportedGrant(grant_type)
+        answer: TokenAnswer = self.create_token_response(_Request(sent, address))
+        return answer
+
+    # --- what Authlib asks of a server ------------------------------------------------------------
+
+    def create_oauth2_request(self, request: _Request) -> _Request:
+        """The request as it was built."""
+        return request
+
+    def handle_response(
+        self, status: int, body: dict[str, Any], headers: Sequence[tuple[str, str]]
+    ) -> TokenAnswer:
+        """The answer as a value."""
+        return TokenAnswer(status, body, tuple(headers))
+
+    def authenticate_client(
+        self, request: _Request, _methods: Sequence[str], _endpoint: str = "token"
+    ) -> _TokenClient:
+        """The client of a request; the same refusal for an unknown one and a wrong secret."""
+        shown = request.sent.credentials
+        key = (request.address, shown.client_id)
+        wait = self._back_off.read_wait(key)
+        if wait > 0:
+            raise HeldBack(wait)
+        client = self._clients.authenticate(shown.client_id, shown.client_secret)
+        if client is None:
+            self._back_off.add_failure(key)
+            _LOG.warning(
+                "A client could not be authenticated.",
+                extra={"client_id": shown.client_id[:64], "address": request.address},
+            )
+            raise ClientRefused
+        self._back_off.forget(key)
+        return _TokenClient(client)
+
+    def validate_requested_scope(self, scope: str | None) -> None:
+        """Any may be asked for: the grant is what the client has of them."""
+
+    def save_token(self, token: dict[str, Any], request: _Request) -> None:
+        """Tokens are not stored: they are signed. One line says that it was issued."""
+        client: _TokenClient = request.client
+        _LOG.info(
+            "A token was issued.",
+            extra={
+                "client_id": client.client.id,
+                "client": client.client.name,
+                "audience": client.audience,
+                "scope": token.get("scope", ""),
+                "address": request.address,
+            },
+        )
+
+    def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Nobody listens."""
+
+    # --- what Authlib has not ---------------------------------------------------------------------
+
+    def choose_audience(self, client: Client, parameters: dict[str, str]) -> str:
+        """The audience asked for by `audience` or `resource`, else the only one there is."""
+        audience, resource = parameters.get("audience"), parameters.get("resource")
+        allowed = [name for name in self._policy.audiences if name in (client.audiences or (name,))]
+        named = [name for name in (audience, resource) if name is not None]
+        found = {_find_audience(name, allowed) for name in named}
+        if len(named) == 2 and len(found) > 1:
+            raise InvalidTargetError("audience and resource name different targets.")
+        if not named and len(allowed) == 1:
+            return allowed[0]
+        if not named:
+            raise InvalidTargetError("audience or resource must say what the token is for.")
+        target = found.pop()
+        if target is None:
+            raise InvalidTargetError("This client gets no tokens for that audience.")
+        return target
+
+    def _sign(self, client: _TokenClient, scope: str, **_more: object) -> str:
+        now = int(time.time())
+        claims: dict[str, Any] = {
+            "iss": self._policy.issuer,
+            # SEC: no user's `sub` has this form (RFC 9700 section 4.15).
+            "sub": f"{client.client.id}@clients",
+            "aud": client.audience,
+            "iat": now,
+            "exp": now + self._policy.lifetime,
+            "jti": uuid4().hex,
+            "client_id": client.client.id,
+            "permissions": list(client.client.permissions),
+        }
+        if scope:
+            claims["scope"] = scope
+        key = self._read_key()
+        header = {"typ": "at+jwt", "kid": key.kid}
+        return jwt.encode(claims, key.private_key, algorithm=key.algorithm, headers=header)
+
+
+class _UnsupportedGrant(UnsupportedGrantTypeError):  # type: ignore[misc]  # authlib has no types
+    def get_error_description(self) -> str:
+        return f"The grant_type must be {_GRANT}."
+
+
+def _find_audience(name: str, allowed: Sequence[str]) -> str | None:
+    """The allowed audience that `name` is.
+
+    NOTE: clients add a slash to a URL that is an origin alone (RFC 3986 section 6.2.3 says both
+    are one); the token says what the service is configured with.
+    """
+    if name in allowed:
+        return name
+    origin = name.removesuffix("/")
+    if not is_origin(origin):
+        return None
+    return next((known for known in allowed if known.removesuffix("/") == origin), None)

@@ -1,0 +1,37 @@
+"""The server's metadata (RFC 8414, OpenID Connect Discovery 1.0) as JSON text. It serves none."""
+
+from __future__ import annotations
+
+import orjson
+
+from twinframe.tokenserver.addresses import AUTHORIZE, JWKS, Addresses
+from twinframe.tokenserver.key_ring import KeyRing
+from twinframe.tokenserver.signing_keys import Algorithm
+
+
+def render_metadata(addresses: Addresses, scopes: tuple[str, ...], algorithm: Algorithm) -> bytes:
+    """The metadata document; one text for both standards.
+
+    NOTE: some members describe a grant that this server has not: clients refuse documents without
+    them. `grant_types_supported` says what there is, and the authorization endpoint says no.
+    """
+    document: dict[str, object] = {
+        "issuer": addresses.issuer,
+        "authorization_endpoint": addresses.base + AUTHORIZE,
+        "token_endpoint": addresses.token_endpoint,
+        "jwks_uri": addresses.base + JWKS,
+        "grant_types_supported": ["client_credentials"],
+        "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
+        "response_types_supported": ["code"],
+        "code_challenge_methods_supported": ["S256"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": [algorithm],
+    }
+    if scopes:  # SPEC: RFC 8414 section 3.2: no empty arrays
+        document["scopes_supported"] = list(scopes)
+    return orjson.dumps(document)
+
+
+def render_jwks(ring: KeyRing) -> bytes:
+    """The published keys as a JWK Set (RFC 7517 section 5): public halves only."""
+    return orjson.dumps({"keys": [key.public_jwk for key in ring.list_published()]})

@@ -1,0 +1,48 @@
+"""Files for the owner alone, replaced as a whole: whoever reads sees the old or the new one.
+
+It knows nothing of what the files hold.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Be the only process in such a block of this lock file; the kernel frees it with the holder.
+
+    Makes file and directory. Raises `OSError`.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace the file, mode 0600, on disk when this returns. Hold the lock. Raises `OSError`.
+
+    NOTE: the new file has one name, so what a killed process left is taken by the next one.
+    """
+    made = path.with_name(f"{path.name}.new")
+    flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(made, flags, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(descriptor, 0o600)
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+    made.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)  # without it a power cut may bring the old name back
+    finally:
+        os.close(folder)
