@@ -105,7 +105,7 @@ class ControlSession(ABC):
         kind: str,
         conditions: Sequence[Condition] = (),
         *,
-        order: Order = Order(),  # noqa: B008  (frozen)
+        order: Order = Order(),
         offset: int = 0,
         limit: int | None = None,
     ) -> Sequence[Record]:
