@@ -89,8 +89,8 @@ def check_base_path(base_path: str) -> None:
         )
 
 
-def check_tls(tls: TlsSettings) -> None:
-    """Load certificate and key once. Raises `SettingsError` naming the setting."""
+def check_tls(tls: TlsSettings, section: str = "Server") -> None:
+    """Load certificate and key once. Raises `SettingsError` naming the setting of the section."""
     if not tls.certificate:
         return
     for key, name in (("Certificate", tls.certificate), ("Key", tls.key)):
@@ -98,15 +98,15 @@ def check_tls(tls: TlsSettings) -> None:
             with Path(name).open("rb"):
                 pass
         except OSError as error:
-            raise SettingsError(f"Server__Tls__{key}={name}: {error.strerror}.") from error
+            raise SettingsError(f"{section}__Tls__{key}={name}: {error.strerror}.") from error
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
             tls.certificate, tls.key, _no_password
         )
     except (ssl.SSLError, ValueError) as error:
         raise SettingsError(
-            f"Server__Tls__Certificate={tls.certificate} and Server__Tls__Key={tls.key} are not a "
-            f"certificate and its unencrypted key in PEM form: {error}."
+            f"{section}__Tls__Certificate={tls.certificate} and {section}__Tls__Key={tls.key} are "
+            f"not a certificate and its unencrypted key in PEM form: {error}."
         ) from error
 
 
@@ -134,10 +134,10 @@ def check_store(installation: Installation) -> None:
         raise PluginError(f"{owner} cannot open its store: {error!r}") from error
 
 
-def check_bind(server: ServerSettings) -> None:
+def check_bind(server: ServerSettings, section: str = "Server") -> None:
     """Bind the address and let it go. Raises `SettingsError` when it cannot be had."""
     if server.bind.startswith("unix:"):
-        _check_socket(Path(server.bind.removeprefix("unix:")))
+        _check_socket(Path(server.bind.removeprefix("unix:")), section)
         return
     host, _colon, port = server.bind.rpartition(":")
     try:
@@ -151,10 +151,10 @@ def check_bind(server: ServerSettings) -> None:
     except OSError as error:
         hint = " Another program listens there." if error.errno == errno.EADDRINUSE else ""
         reason = error.strerror or str(error)
-        raise SettingsError(f"Server__Bind={server.bind}: {reason}.{hint}") from error
+        raise SettingsError(f"{section}__Bind={server.bind}: {reason}.{hint}") from error
 
 
-def _check_socket(path: Path) -> None:
+def _check_socket(path: Path, section: str) -> None:
     """A socket file that can be made: gunicorn removes one that is there, in use or not."""
     problem = ""
     if not path.parent.is_dir():
@@ -168,7 +168,7 @@ def _check_socket(path: Path) -> None:
     elif path.is_socket() and _is_listening(path):
         problem = "another program listens there."
     if problem:
-        raise SettingsError(f"Server__Bind=unix:{path}: {problem}")
+        raise SettingsError(f"{section}__Bind=unix:{path}: {problem}")
 
 
 def _is_listening(path: Path) -> bool:
