@@ -10,6 +10,8 @@ class FrontEndOptions:
     """Limits of a query text. The defaults are those of `twinframe.settings.QuerySettings`.
 
     - `max_text_bytes`: longest text, in bytes of UTF-8.
+    - `max_words`: most tokens of a text, constants in lists not counted.
+    - `max_constants`: most constants that stand in lists.
     - `max_depth`: deepest nesting of parentheses, lists, maps and calls; CASE, subqueries and what
       binds a variable count twice, for they need the stack of two.
     - `max_height`: highest tree that a text may become, chains like `1 + 1 + 1` and rows of
@@ -21,7 +23,9 @@ class FrontEndOptions:
     - `vendor_extensions`: allow what the vendor's language lacks (ORDER BY, GROUP BY, ...).
     """
 
-    max_text_bytes: int = 64 * 1024
+    max_text_bytes: int = 256 * 1024
+    max_words: int = 20_000
+    max_constants: int = 25_000
     max_depth: int = 64
     max_height: int = 128
     max_elements: int = 256

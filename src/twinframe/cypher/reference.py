@@ -37,6 +37,8 @@ def _render_limits() -> list[str]:
         "| limit | default |",
         "| --- | --- |",
         f"| bytes of a text (`Query__MaxTextBytes`) | {options.max_text_bytes} |",
+        f"| words, values and symbols, constants in lists not counted | {options.max_words} |",
+        f"| constants in lists | {options.max_constants} |",
         f"| nesting of expressions and subqueries (`Query__MaxDepth`) | {options.max_depth} |",
         f"| relationships of one variable-length pattern (`Query__MaxHops`) | {options.max_hops} |",
         f"| operations that follow from one another | {options.max_height} |",

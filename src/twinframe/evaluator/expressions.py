@@ -176,6 +176,10 @@ def compile_presence(expression: Expression, scope: Scope) -> Evaluate:
 
 
 def _compile_list(expression: ListExpression, scope: Scope) -> Evaluate:
+    constants: list[Value] = [one.value for one in expression.items if isinstance(one, Literal)]
+    if len(constants) == len(expression.items):
+        # PERF: one list for all rows, as no value is ever changed; a list may have thousands.
+        return lambda row, run: constants
     items = [compile_expression(item, scope) for item in expression.items]
 
     def evaluate(row: Row, run: Run) -> Value:

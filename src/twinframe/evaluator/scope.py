@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from twinframe.cypher.algebra import Operator
 from twinframe.evaluator.member_typing import MemberTyping
@@ -34,12 +34,17 @@ class Scope:
 
     names: tuple[str, ...]
     plans: Plans
+    _slots: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def find_slot(self, name: str) -> int:
         """The position of a variable; unknown is a defect of the plan, not of the query text."""
-        for slot in range(len(self.names) - 1, -1, -1):
-            if self.names[slot] == name:
-                return slot
+        # PERF: thousands of columns are looked up in a scope of as many.
+        slots = self._slots
+        if not slots:
+            slots.update((each, slot) for slot, each in enumerate(self.names))
+        slot = slots.get(name)
+        if slot is not None:
+            return slot
         known = ", ".join(repr(one) for one in self.names) or "none"
         raise LookupError(f"The plan reads the variable {name!r}, but its row has: {known}.")
 

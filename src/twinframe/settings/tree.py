@@ -207,7 +207,7 @@ class QuerySettings(Section):
     """Limits and habits of POST /query."""
 
     timeout: Seconds = Field(default=60.0, description="Seconds a query may run.")
-    max_text_bytes: Bytes = Field(default=64 * 1024, description="Longest query text.")
+    max_text_bytes: Bytes = Field(default=256 * 1024, description="Longest query text.")
     max_depth: Count = Field(default=64, description="Deepest nesting of an expression.")
     page_size: Count = Field(default=1000, description="Rows of a page when none is asked for.")
     max_page_size: Count = Field(default=10_000, description="Most rows of a page.")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 N = 10_000
 HUGE = 10_000_000
+UNLIMITED = {"max_text_bytes": HUGE, "max_words": HUGE, "max_constants": HUGE}
 
 NESTED = {
     "parentheses": "RETURN " + "(" * N + "1" + ")" * N,
@@ -66,7 +67,7 @@ WIDE = {
 
 @pytest.mark.parametrize("name", NESTED)
 def test_deep_nesting_is_refused_with_its_limit(name: str, refuse: Refuse) -> None:
-    error = refuse(NESTED[name], max_text_bytes=HUGE)
+    error = refuse(NESTED[name], **UNLIMITED)
     assert error.detail == "NestedTooDeeply"
     assert "nested too deeply: at most" in str(error)
     assert error.column > 1
@@ -81,11 +82,46 @@ def test_wide_texts_are_read_in_bounded_stack(name: str, read: Read) -> None:
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(frames + 150)
     try:
-        query = read(WIDE[name], max_text_bytes=HUGE).query
+        query = read(WIDE[name], **UNLIMITED).query
         assert render_query(query)
         assert hash(query.root) == hash(query.root)
     finally:
         sys.setrecursionlimit(before)
+
+
+@pytest.mark.parametrize("name", sorted(WIDE.keys() - {"list", "vendor in"}))
+def test_a_wide_text_is_refused_for_its_number_of_words_however_short(
+    name: str, refuse: Refuse
+) -> None:
+    error = refuse(WIDE[name], max_words=9_999)
+    assert error.detail == "TooComplex"
+    assert "too large: at most 9999 words, values and symbols" in str(error)
+    assert error.column > 9_999
+
+
+@pytest.mark.parametrize(
+    ("opening", "item", "closing"),
+    [
+        ("MATCH (a) WHERE a.$dtId IN [", "'t-{}'", "] RETURN a"),
+        ("MATCH (a) WHERE NOT a.x IN [", "-{}", "] RETURN a"),
+        ("SELECT T FROM DIGITALTWINS T WHERE T.$dtId IN [", "'t-{}'", "]"),
+        ("SELECT T FROM DIGITALTWINS T WHERE T.x NIN [", "-{}.5", "]"),
+    ],
+)
+def test_constants_in_a_list_are_counted_apart_from_words(
+    opening: str, item: str, closing: str, read: Read, refuse: Refuse
+) -> None:
+    def build(count: int) -> str:
+        return opening + ",".join(item.format(i) for i in range(count)) + closing
+
+    assert read(build(1_000), max_words=30, max_constants=1_000).query.columns
+    error = refuse(build(1_001), max_words=30, max_constants=1_000)
+    assert "too large: at most 1000 constants may stand in lists" in str(error)
+
+
+def test_only_what_stands_in_the_list_itself_is_a_constant_of_it(refuse: Refuse) -> None:
+    for text in ("RETURN [coalesce(" + "1," * 100 + "1)]", "RETURN [{a: [" + "b," * 100 + "b]}]"):
+        assert "at most 50 words" in str(refuse(text, max_words=50, max_constants=50))
 
 
 def test_the_deepest_text_allowed_can_be_read_rendered_and_compared(read: Read) -> None:
@@ -110,7 +146,7 @@ def test_a_pattern_has_a_largest_size(read: Read, refuse: Refuse) -> None:
         "MATCH (a)" + ", ()" * N + " RETURN a",
         "SELECT a FROM DIGITALTWINS MATCH (a)" + "-[]->()" * N,
     ):
-        assert "at most 256 nodes and relationships" in str(refuse(text, max_text_bytes=HUGE))
+        assert "at most 256 nodes and relationships" in str(refuse(text, **UNLIMITED))
 
 
 def test_many_columns_times_many_sort_keys_are_refused(refuse: Refuse) -> None:
@@ -125,9 +161,11 @@ def test_a_length_beyond_the_hop_limit_is_refused(read: Read, refuse: Refuse) ->
     assert refuse("MATCH (a)-[*99999999999]->(b) RETURN b").detail == "IntegerOverflow"
 
 
-@pytest.mark.parametrize("text", ["RETURN '" + "a" * 70_000 + "'", "RETURN '" + "é" * 40_000 + "'"])
+@pytest.mark.parametrize(
+    "text", ["RETURN '" + "a" * 270_000 + "'", "RETURN '" + "é" * 140_000 + "'"]
+)
 def test_a_long_text_is_refused_before_it_is_read(text: str) -> None:
-    with pytest.raises(LimitExceeded, match="65536 bytes"):
+    with pytest.raises(LimitExceeded, match="262144 bytes"):
         parse_query(text)
 
 

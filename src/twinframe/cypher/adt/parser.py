@@ -12,6 +12,7 @@ from twinframe.cypher.adt import ast
 from twinframe.cypher.adt.expressions import ConditionParser
 from twinframe.cypher.adt.lexer import read_tokens
 from twinframe.cypher.algebra import AggregateKind, Direction, Length, Span
+from twinframe.cypher.size import check_size
 from twinframe.cypher.tokens import NAMES, TokenKind
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ def parse_adt(source: Source, options: FrontEndOptions) -> ast.Query:
 
     Raises QueryInvalid with the place of the first thing that does not fit the grammar.
     """
-    return AdtParser(source, read_tokens(source), options).parse_query()
+    tokens = read_tokens(source)
+    check_size(source, tokens, options)
+    return AdtParser(source, tokens, options).parse_query()
 
 
 class AdtParser(ConditionParser):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from twinframe.cypher.lexer import read_tokens
 from twinframe.cypher.parser.clauses import CypherParser
+from twinframe.cypher.size import check_size
 
 if TYPE_CHECKING:
     from twinframe.cypher import ast
@@ -19,6 +20,8 @@ def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, b
     Raises QueryInvalid with the place of the first thing that does not fit the grammar, or names
     the limit of `options` that the text passes.
     """
-    parser = CypherParser(source, read_tokens(source), options)
+    tokens = read_tokens(source)
+    check_size(source, tokens, options)
+    parser = CypherParser(source, tokens, options)
     explain = parser.accept("EXPLAIN")
     return parser.parse_whole_query(), explain
