@@ -1,9 +1,14 @@
-"""The published test kit for plugin authors: contracts, factories, a faulty store. Not for service.
+"""The published test kit for plugin authors: contracts, factories, faulty parts. Not for service.
 
-A driver's tests inherit `twinframe.testing.storage_contract.GraphStoreContract`.
+A driver's tests inherit `twinframe.testing.storage_contract.GraphStoreContract`; a permission
+provider's `twinframe.testing.permission_contract.PermissionProviderContract`.
 """
 
 import pytest
 
 # Failing assertions of the contracts show their operands, as those of a test file do.
-pytest.register_assert_rewrite("twinframe.testing.contracts", "twinframe.testing.storage_contract")
+pytest.register_assert_rewrite(
+    "twinframe.testing.contracts",
+    "twinframe.testing.permission_contract",
+    "twinframe.testing.storage_contract",
+)

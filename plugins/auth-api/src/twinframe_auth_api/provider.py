@@ -1,106 +1,141 @@
-"""Permissions as an HTTP service states them now. It keeps no answer and never guesses."""
+"""Permissions as an HTTP service states them now. It decides nothing and never guesses."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from urllib.parse import quote
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
 
-import httpx
+from cachetools import TLRUCache
 
-from twinframe.errors import InputError
-from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
 from twinframe.permissions.base import Caller, PermissionProvider
+from twinframe_auth_api.address import render_url
+from twinframe_auth_api.breaker import CircuitBreaker
+from twinframe_auth_api.client import OK, BoundedClient
+from twinframe_auth_api.credentials import ClientCredentials, Credentials, FixedToken
+from twinframe_auth_api.errors import AnswerRefusedError, UserRefusedError
+from twinframe_auth_api.flights import Flights
 from twinframe_auth_api.settings import ApiProviderSettings
 
 _LOG = logging.getLogger(__name__)
-_LIMITS = JsonLimits(max_depth=8, max_keys=1000)
+_NONE: Final[frozenset[str]] = frozenset()
+_UNAUTHORIZED = 401
+_ABOUT_THE_SERVICE: Final = frozenset((_UNAUTHORIZED, 408, 429))
+"""Refusals that say nothing of the user. SEC: the others must not count as failures of the
+service, or one user it does not know could close the graph to all."""
 
 
-class AnswerRefusedError(Exception):
-    """The service's answer is not one that can be trusted to state permissions."""
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """What the service stated, good until `until`."""
+
+    permissions: frozenset[str]
+    until: float
+
+
+def _read_until(_subject: str, statement: _Statement, _now: float) -> float:
+    return statement.until
 
 
 class ApiProvider(PermissionProvider):
-    """Asks `GET {base_url}{check_endpoint}` for each call and reads `{"permissions": [...]}`.
+    """Asks `GET {base_url}{check_endpoint}` about `sub` and reads `{"permissions": [...]}`.
 
     SEC: any failure (no connection, time-out, redirect, status but 200, an answer too long or of
-    another form) is no permissions and a log line; there is no fallback. Redirects are not
-    followed, and neither proxies nor credentials are taken from the environment.
+    another form) is no permissions and a log line; there is no fallback to claims, and failures
+    are not remembered. A statement is used for `cache_expiration_minutes` after the call for it
+    began, never longer; with 0, only by callers who came before their call began, so a revocation
+    that was acknowledged holds for each request after it. Caller and service may misbehave in any
+    way: `read_permissions` does not raise. `clock` counts seconds.
     """
 
-    def __init__(self, settings: ApiProviderSettings) -> None:
+    def __init__(
+        self, settings: ApiProviderSettings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._settings = settings
-        token = settings.bearer_token.get_secret_value()
-        self._client = httpx.AsyncClient(
-            headers={"Accept": "application/json"}
-            | ({"Authorization": f"Bearer {token}"} if token else {}),
-            timeout=settings.timeout_seconds,
-            follow_redirects=False,
-            trust_env=False,
+        self._clock = clock
+        self._lifetime = settings.cache_expiration_minutes * 60
+        self._client = BoundedClient(settings)
+        self._credentials: Credentials = (
+            ClientCredentials(self._client, settings, clock)
+            if settings.token_endpoint
+            else FixedToken(settings.bearer_token.get_secret_value())
+        )
+        self._breaker = CircuitBreaker(settings.breaker_failures, settings.breaker_seconds, clock)
+        self._flights = Flights(self._ask, self._lifetime, clock)
+        self._known: TLRUCache[str, _Statement] = TLRUCache(
+            settings.cache_size, ttu=_read_until, timer=clock
         )
 
     async def read_permissions(self, caller: Caller) -> frozenset[str]:
-        """What the service answers for the caller's subject."""
+        """What the service states about the caller's subject."""
+        known = self._known.get(caller.subject)
+        if known is not None:
+            return known.permissions
         try:
-            async with asyncio.timeout(self._settings.timeout_seconds):
-                body = await self._read_answer(render_url(self._settings, caller.subject))
-            return _build_permissions(parse_json(body, _LIMITS))
-        except (
-            AnswerRefusedError,
-            InputError,
-            TimeoutError,
-            httpx.HTTPError,
-            httpx.InvalidURL,
-            OSError,
-        ) as error:
-            _LOG.warning(
-                "The permission service gave no usable answer; the caller has no permissions.",
-                extra={"subject": caller.subject, "reason": f"{type(error).__name__}: {error}"},
-            )
-            return frozenset()
+            return await self._flights.join(caller.subject)
+        except AnswerRefusedError as error:
+            if error.__cause__ is not None:  # not one of those `_ask` knows
+                _LOG.error("Asking the permission service failed.", exc_info=error.__cause__)
+            return _refuse(caller.subject, error)
 
     async def close(self) -> None:
-        """Close the connections to the service."""
-        await self._client.aclose()
+        """End the calls under way, whose callers then have no permissions, and the connections."""
+        await self._flights.close()
+        await self._credentials.close()
+        await self._client.close()
+        self._known.clear()
 
-    async def _read_answer(self, url: str) -> bytes:
-        async with self._client.stream("GET", url) as response:
-            if response.status_code != httpx.codes.OK:
-                raise AnswerRefusedError(f"status {response.status_code}")
-            body = bytearray()
-            async for part in response.aiter_bytes():
-                body += part
-                if len(body) > self._settings.max_answer_bytes:
-                    raise AnswerRefusedError(f"more than {self._settings.max_answer_bytes} bytes")
-        return bytes(body)
+    async def _ask(self, subject: str) -> frozenset[str]:
+        """One call, with all that may come of it."""
+        try:
+            url = render_url(self._settings, subject)
+        except AnswerRefusedError as error:
+            return _refuse(subject, error)
+        if not self._breaker.admit():
+            _LOG.debug("The permission service is not asked now.", extra={"subject": subject})
+            return _NONE
+        begun = self._clock()
+        try:
+            async with asyncio.timeout(self._settings.timeout_seconds):
+                permissions = await self._read_statement(url)
+        except UserRefusedError as error:
+            self._breaker.record_success()
+            return _refuse(subject, error)
+        except (AnswerRefusedError, TimeoutError) as error:
+            self._breaker.record_failure(_render_reason(error))
+            return _refuse(subject, error)
+        self._breaker.record_success()
+        if self._lifetime:
+            self._known[subject] = _Statement(permissions, begun + self._lifetime)
+        return permissions
+
+    async def _read_statement(self, url: str) -> frozenset[str]:
+        token = await self._credentials.read_token()
+        answer = await self._client.read_answer(url, token=token)
+        if answer.status == _UNAUTHORIZED and self._credentials.forget(token):
+            token = await self._credentials.read_token()
+            answer = await self._client.read_answer(url, token=token)
+        if answer.status != OK:
+            about_user = 400 <= answer.status < 500 and answer.status not in _ABOUT_THE_SERVICE
+            kind = UserRefusedError if about_user else AnswerRefusedError
+            raise kind(f"status {answer.status}")
+        return _build_permissions(answer.document)
 
 
-def render_url(settings: ApiProviderSettings, subject: str) -> str:
-    """The address to ask about `subject`. Raises `AnswerRefusedError` if it fits in none.
-
-    SEC: a subject is data of the token's issuer; it must not be able to name another path.
-    """
-    if subject in ("", ".", ".."):
-        raise AnswerRefusedError(f"the subject {subject!r} cannot be asked for")
-    endpoint = settings.check_endpoint
-    filled = endpoint.replace("{userId}", _encode(subject)).replace(
-        "{resourceName}", _encode(settings.resource_name)
+def _refuse(subject: str, error: Exception) -> frozenset[str]:
+    _LOG.warning(
+        "The permission service gave no usable answer; the caller has no permissions.",
+        extra={"subject": subject, "reason": _render_reason(error)},
     )
-    if filled == endpoint:
-        filled += "&" if "?" in endpoint else "?"
-        filled += f"scopeType=resource&scopeId={_encode(settings.resource_name)}"
-        filled += f"&userId={_encode(subject)}"
-    return settings.base_url + filled
+    return _NONE
 
 
-def _encode(text: str) -> str:
-    # NOTE: the braces of a later placeholder are encoded too, so nothing is replaced twice.
-    try:
-        return quote(text, safe="")
-    except UnicodeEncodeError as error:
-        raise AnswerRefusedError("the subject is not valid Unicode") from error
+def _render_reason(error: Exception) -> str:
+    return "no complete answer in time" if isinstance(error, TimeoutError) else str(error)
 
 
 def _build_permissions(document: JsonValue) -> frozenset[str]:

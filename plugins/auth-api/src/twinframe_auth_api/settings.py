@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
-from twinframe.settings import Seconds, Section
+from twinframe.settings import Bytes, Count, Seconds, Section, check_endpoint
 
 
 class ApiProviderSettings(Section):
@@ -21,21 +21,61 @@ class ApiProviderSettings(Section):
     resource_name: Annotated[str, Field(min_length=1)] = Field(
         default="default", description="Name of this graph at the service."
     )
+    cache_expiration_minutes: Annotated[float, Field(ge=0, le=24 * 60)] = Field(
+        default=0.0,
+        description="Minutes an answer is used for; fractions are allowed. 0 asks for each "
+        "request, so that a revoked permission is gone at once.",
+    )
+    cache_size: Count = Field(
+        default=10_000, description="Users whose answers a worker remembers at most."
+    )
     timeout_seconds: Seconds = Field(
         default=5.0, description="Seconds for the whole answer; later is no permissions."
     )
-    max_answer_bytes: Annotated[int, Field(gt=0)] = Field(
-        default=1024 * 1024, description="Largest answer that is read; more is no permissions."
+    max_answer_bytes: Bytes = Field(
+        default=64 * 1024, description="Largest answer that is read; more is no permissions."
+    )
+    max_connections: Count = Field(
+        default=20, description="Connections to the service a worker holds at most."
+    )
+    breaker_failures: Count = Field(
+        default=5, description="Failures in a row after which the service is not asked for a while."
+    )
+    breaker_seconds: Seconds = Field(
+        default=10.0,
+        description="Seconds it then is not asked, and nobody has permissions; then one call tries "
+        "whether it is back.",
+    )
+    ca_file: str = Field(
+        default="",
+        description="PEM file with the certificates to trust instead of those of the system.",
+    )
+    allow_plain_http: bool = Field(
+        default=False,
+        description="Allow `http://` to other machines: only in a network that is all yours, since "
+        "whoever can answer there can grant anything.",
     )
     bearer_token: SecretStr = Field(
         default=SecretStr(""), description="Static token sent to the service; empty sends none."
     )
+    token_endpoint: str = Field(
+        default="",
+        description="URL that gives tokens for the service, by client credentials; empty asks for "
+        "none.",
+    )
+    client_id: str = Field(default="", description="Client id at TokenEndpoint.")
+    client_secret: SecretStr = Field(
+        default=SecretStr(""), description="Client secret at TokenEndpoint."
+    )
+    audience: str = Field(default="", description="Audience to ask a token for; empty names none.")
 
     @field_validator("base_url")
     @classmethod
     def _check_base_url(cls, value: str) -> str:
         if not value.startswith(("https://", "http://")):
             raise ValueError("must start with https:// or http://")
+        if "?" in value:
+            raise ValueError("must be a URL without a query")
         return value.rstrip("/")
 
     @field_validator("check_endpoint")
@@ -46,4 +86,28 @@ class ApiProviderSettings(Section):
         rest = value.replace("{userId}", "").replace("{resourceName}", "")
         if "{" in rest or "}" in rest:
             raise ValueError("may hold {userId} and {resourceName} and no other braces")
+        if "#" in rest or any(character <= " " for character in rest):
+            raise ValueError("must be a path without fragment and blanks")
         return value
+
+    @model_validator(mode="after")
+    def _check_addresses(self) -> Self:
+        for name, value in (("BaseUrl", self.base_url), ("TokenEndpoint", self.token_endpoint)):
+            plain = value.startswith("http://")
+            try:
+                check_endpoint(
+                    value.replace("http", "https", 1) if plain and self.allow_plain_http else value
+                )
+            except ValueError as error:
+                hint = "; AllowPlainHttp=true allows http:// elsewhere" if plain else ""
+                raise ValueError(f"{name} {error}{hint}") from error
+        return self
+
+    @model_validator(mode="after")
+    def _check_credentials(self) -> Self:
+        grant = (self.token_endpoint, self.client_id, self.client_secret.get_secret_value())
+        if any(grant) and not all(grant):
+            raise ValueError("TokenEndpoint, ClientId and ClientSecret must be set together")
+        if self.token_endpoint and self.bearer_token.get_secret_value():
+            raise ValueError("BearerToken and TokenEndpoint exclude each other")
+        return self
