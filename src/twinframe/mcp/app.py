@@ -1,0 +1,280 @@
+"""The MCP server over HTTP as one ASGI application: which transport, and whether at all.
+
+It stands beside the API and knows neither its routes nor its framework. What the tools do is
+`server`'s matter.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from mcp.server.lowlevel import Server
+from sse_starlette.sse import AppStatus
+
+from twinframe.authentication.gate import Gate
+from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
+from twinframe.mcp.guard import AccessGuard, acting_as
+from twinframe.mcp.hosts import Hosts, build_cors_headers, build_refusal, find_header
+from twinframe.mcp.outbound import Outbound
+from twinframe.mcp.relay import OwnerGone, Relay
+from twinframe.mcp.sessions import Sessions, TooManySessions
+from twinframe.mcp.sse import MESSAGES, SseTransport
+from twinframe.mcp.streamable import StreamableTransport
+from twinframe.permissions.base import Caller
+from twinframe.settings import Settings
+from twinframe.web.errors import ErrorAnswer, build_answer
+from twinframe.web.exchange import Receive, Scope, Send
+
+Place: TypeAlias = Literal["streamable", "sse", "messages"]
+
+STREAMABLE, SSE = "/mcp", "/sse"
+_MAX_BODY = 4 * 1024 * 1024
+_OWNER = re.compile(rf"{MESSAGES}/([0-9a-f]{{8}})/?")
+_LISTEN = b"subscriptions/listen"
+
+
+class McpEndpoint:
+    """Both HTTP transports of an MCP server, behind its checks of host, origin and caller.
+
+    `binds` are the addresses it is reached at; `relay` is the directory of the sockets by which
+    the workers of one service reach each other, None where there is one worker. Call `start` and
+    `stop` in the process that serves, and `begin_drain` when it should end.
+    """
+
+    def __init__(
+        self,
+        server: Server[Any],
+        settings: Settings,
+        gate: Gate | None,
+        *,
+        binds: Iterable[str],
+        relay: Path | None = None,
+    ) -> None:
+        limit = min(_MAX_BODY, settings.server.max_body_bytes)
+        self._limit = limit
+        self._hosts = Hosts(settings, binds)
+        self._guard = AccessGuard(gate, settings)
+        self._relay = Relay(relay, limit)
+        self._prefix = find_prefix(settings.mcp.resource_server_url)
+        self._sessions = Sessions(settings.mcp.max_sessions, settings.mcp.max_sessions_per_caller)
+        self._streamable = StreamableTransport(server, limit)
+        self._sse = SseTransport(server, self._relay.worker, self._prefix, limit)
+        quiet_sdk()
+
+    async def start(self) -> None:
+        """Get ready for requests. Raises `ConfigurationError` when the relay's place is unsafe."""
+        await self._streamable.start()
+        await self._relay.start(self._answer_relayed)
+
+    async def stop(self) -> None:
+        """End what is still open."""
+        self.begin_drain()
+        await self._relay.stop()
+        await self._streamable.stop()
+
+    def begin_drain(self) -> None:
+        """End streams as soon as nothing is pending in them; other requests are finished."""
+        self._sessions.begin_drain()
+
+    def serves(self, scope: Scope) -> bool:
+        """Whether this request is for the MCP server, and not for what stands beside it."""
+        return self._find_place(scope) is not None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request that `serves` has found to be ours."""
+        place = self._find_place(scope)
+        outbound = Outbound(send)
+        refusal = self._hosts.check(scope)
+        if refusal is None:
+            outbound.headers = build_cors_headers(scope)
+            if scope["method"] == "OPTIONS":
+                refusal = self._hosts.build_preflight(scope)
+        if refusal is None:
+            refusal = await self._answer(place, scope, receive, outbound)
+        if refusal is not None:
+            await outbound.answer(refusal)
+
+    # --- which transport ------------------------------------------------------------------------
+
+    def _find_place(self, scope: Scope) -> Place | None:
+        path = self._strip(scope["path"])
+        if path == STREAMABLE:
+            return "streamable"
+        if path == SSE:
+            return "sse"
+        if path == MESSAGES or path.startswith(MESSAGES + "/"):
+            return "messages"
+        return _find_at_root(scope) if path == "/" else None
+
+    def _strip(self, path: str) -> str:
+        """The path without the one our public URL has; a proxy may have taken it away already."""
+        prefix = self._prefix
+        if prefix and (path == prefix or path.startswith(prefix + "/")):
+            return path[len(prefix) :] or "/"
+        return path
+
+    # --- one request ----------------------------------------------------------------------------
+
+    async def _answer(
+        self, place: Place | None, scope: Scope, receive: Receive, outbound: Outbound
+    ) -> ErrorAnswer | None:
+        try:
+            caller = await self._guard.identify(scope)
+            if place == "messages":
+                return await self._relay_or_take(caller, scope, receive, outbound)
+            await self._guard.admit(caller, scope)
+            if place == "sse":
+                return await self._open_stream(caller, scope, receive, outbound)
+            return await self._answer_streamable(caller, scope, receive, outbound)
+        except Unauthenticated:
+            return self._guard.build_unauthorized(scope)
+        except ScopeMissing:
+            return self._guard.build_scope_missing(scope)
+        except PermissionMissing as error:
+            return build_answer(error)
+        except TooManySessions as error:
+            return build_refusal(503, "TooManySessions", error.text, ("retry-after", "5"))
+
+    async def _answer_streamable(
+        self, caller: Caller | None, scope: Scope, receive: Receive, outbound: Outbound
+    ) -> ErrorAnswer | None:
+        if scope["method"] != "POST":
+            # NOTE: the SDK would hold a stream open here that nothing ever writes to.
+            return build_method_refusal(scope, "POST")
+        with acting_as(caller, scope):
+            if find_header(scope, b"mcp-method") != _LISTEN:
+                await self._streamable.handle(scope, receive, outbound)
+                return None
+            with self._sessions.open(_find_principal(caller), self._guard.read_rest(caller)):
+                await self._streamable.handle(scope, receive, outbound)
+            return await self._end(outbound)
+
+    async def _open_stream(
+        self, caller: Caller | None, scope: Scope, receive: Receive, outbound: Outbound
+    ) -> ErrorAnswer | None:
+        if scope["method"] != "GET":
+            return build_method_refusal(scope, "GET")
+        rest = self._guard.read_rest(caller)
+        with (
+            acting_as(caller, scope),
+            self._sessions.open(_find_principal(caller), rest) as session,
+        ):
+            await self._sse.connect(scope, receive, outbound, session, self._streamable.state)
+        return await self._end(outbound)
+
+    async def _end(self, outbound: Outbound) -> ErrorAnswer | None:
+        if not outbound.is_started:
+            return build_refusal(503, "Ending", "This session has ended.", ("retry-after", "1"))
+        await outbound.finish()
+        return None
+
+    # --- messages for sessions ------------------------------------------------------------------
+
+    async def _relay_or_take(
+        self, caller: Caller | None, scope: Scope, receive: Receive, outbound: Outbound
+    ) -> ErrorAnswer | None:
+        found = _OWNER.fullmatch(self._strip(scope["path"]))
+        owner = found[1] if found else ""
+        if owner == self._relay.worker:
+            await self._guard.admit(caller, scope)
+            with acting_as(caller, scope):
+                await self._sse.post(scope, receive, outbound)
+            return None
+        if scope["method"] != "POST":
+            return build_method_refusal(scope, "POST")
+        body = await read_body(receive, self._limit)
+        if body is None:
+            text = f"A message is at most {self._limit} bytes."
+            return build_refusal(413, "RequestBodyTooLarge", text)
+        try:
+            answer = await self._relay.forward(owner, scope, body)
+        except OwnerGone:
+            # SEC: in the words the SDK has for a session that is not there, or is another's.
+            return ErrorAnswer(
+                404, b"Could not find session", (("content-type", "text/plain; charset=utf-8"),)
+            )
+        headers = tuple((name, value) for name, value in answer.head["headers"])
+        return ErrorAnswer(answer.head["status"], answer.body, headers)
+
+    async def _answer_relayed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A message that another worker was sent. It is checked as if it had come here."""
+        found = _OWNER.fullmatch(self._strip(scope["path"]))
+        outbound = Outbound(send)
+        if found is None or found[1] != self._relay.worker:
+            await outbound.answer(build_refusal(404, "NotFound", "It is not for this worker."))
+            return
+        refusal = await self._answer("messages", scope, receive, outbound)
+        if refusal is not None:
+            await outbound.answer(refusal)
+
+
+def find_prefix(url: str) -> str:
+    """The path in front of all our paths: that of the public URL, without the transport's own."""
+    path = urlsplit(url).path.rstrip("/")
+    for own in (STREAMABLE, SSE):
+        path = path.removesuffix(own)
+    return path.rstrip("/")
+
+
+def _find_at_root(scope: Scope) -> Place | None:
+    """The transport that a request for the bare address means.
+
+    Clients are configured with it for either. A GET that wants events is for SSE, unless it shows
+    that it comes from a streamable client.
+    """
+    match scope["method"]:
+        case "POST":
+            return "streamable"
+        case "OPTIONS":
+            asked = find_header(scope, b"access-control-request-method")
+            return "streamable" if asked is not None else None
+        case "GET":
+            if b"text/event-stream" not in (find_header(scope, b"accept") or b""):
+                return None
+            names = {name for name, _ in scope["headers"]}
+            if names.isdisjoint((b"mcp-protocol-version", b"mcp-session-id")):
+                return "sse"
+            return "streamable"
+    return None
+
+
+def _find_principal(caller: Caller | None) -> object:
+    return None if caller is None else (caller.kind, caller.claims.get("iss"), caller.subject)
+
+
+def build_method_refusal(scope: Scope, allowed: str) -> ErrorAnswer:
+    """The 405 that names the one method there is."""
+    text = f"{scope['method']} is not allowed here. Allowed: {allowed}."
+    return build_refusal(405, "MethodNotAllowed", text, ("allow", allowed))
+
+
+async def read_body(receive: Receive, limit: int) -> bytes | None:
+    """The body of a request; None when it is larger than `limit`, or its client has left."""
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size > limit:
+            return None
+        pieces.append(piece)
+        if not message.get("more_body", False):
+            return b"".join(pieces)
+
+
+def quiet_sdk() -> None:
+    """Keep the SDK from what is ours: the end of streams, and lines that clients could write.
+
+    A message that is no JSON is answered with 400; a traceback in the log would be noise.
+    """
+    AppStatus.enable_automatic_graceful_drain = False
+    logging.getLogger("mcp").setLevel(logging.WARNING)
+    logging.getLogger("mcp.server.sse").setLevel(logging.CRITICAL)

@@ -1,0 +1,160 @@
+"""Who may use the MCP server: credentials, scopes, `mcp/*`; the 401 that starts a client's login.
+
+The decisions are the gate's. What a tool needs beyond this is asked where the tool runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import orjson
+from mcp.server.auth.middleware.auth_context import auth_context_var
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+
+from twinframe.authentication.gate import Errand, Gate
+from twinframe.mcp.access import CURRENT_CALLER, CURRENT_ERRAND
+from twinframe.permissions.base import Caller
+from twinframe.permissions.grammar import WILDCARD, Permission
+from twinframe.settings import Settings
+from twinframe.web.errors import ErrorAnswer
+from twinframe.web.exchange import SCOPE_KEY, Exchange, Scope
+from twinframe.web.guard import read_raw_path
+
+USE_MCP = Permission(("mcp", WILDCARD))
+"""What every caller needs. SEC: only a grant of all of `mcp` covers it, `mcp/read` does not."""
+
+DEFAULT_SCOPES = ("mcp:tools",)
+
+REQUEST_ID_KEY = "twinframe.request_id"
+"""Where the scope of a relayed request holds its id."""
+
+_TEXT = "Authentication required. Please provide a valid Bearer token."
+_WELL_KNOWN = "/.well-known/oauth-protected-resource"
+
+
+class AccessGuard:
+    """Admits callers to the MCP server. `gate` None admits everybody, as nobody."""
+
+    def __init__(self, gate: Gate | None, settings: Settings) -> None:
+        self._gate = gate
+        self._scopes = settings.authorization.required_scopes or DEFAULT_SCOPES
+        self._leeway = settings.authentication.leeway
+        self._resource = settings.mcp.resource_server_url
+        self._origin = settings.server.public_url
+
+    async def identify(self, scope: Scope) -> Caller | None:
+        """Who sent a request. Raises `Unauthenticated`."""
+        if self._gate is None:
+            return None
+        return await self._gate.authenticate(scope["headers"], lambda: build_errand(scope))
+
+    async def admit(self, caller: Caller | None, scope: Scope) -> None:
+        """Raise `ScopeMissing` or `PermissionMissing` unless the caller may use MCP."""
+        if self._gate is None or caller is None:
+            return
+        errand = build_errand(scope)
+        self._gate.check_scopes(caller, self._scopes, errand)
+        await self._gate.authorize(caller, USE_MCP, errand)
+
+    def read_rest(self, caller: Caller | None) -> float | None:
+        """Seconds until the caller's credential ends, the leeway included; None is never."""
+        if caller is None or caller.expires is None:
+            return None
+        return max(0.0, caller.expires + self._leeway - time.time())
+
+    def build_unauthorized(self, scope: Scope) -> ErrorAnswer:
+        """The 401. SEC: it does not tell what was wrong; the log does."""
+        address = self._find_metadata(scope)
+        body = {"error": "unauthorized", "error_description": _TEXT, "resource_metadata": address}
+        challenge = f'Bearer realm="mcp", resource_metadata="{address}"'
+        return _build_refusal(401, body, challenge)
+
+    def build_scope_missing(self, scope: Scope) -> ErrorAnswer:
+        """The 403 for scopes; its header lets a client ask its issuer for more."""
+        names = " ".join(self._scopes)
+        body = {
+            "error": "insufficient_scope",
+            "error_description": f"Required scopes: {', '.join(self._scopes)}",
+            "scope": names,
+        }
+        challenge = (
+            f'Bearer realm="mcp", error="insufficient_scope", scope="{names}", '
+            f'resource_metadata="{self._find_metadata(scope)}"'
+        )
+        return _build_refusal(403, body, challenge)
+
+    def _find_metadata(self, scope: Scope) -> str:
+        # SPEC: RFC 9728 section 3.1: the suffix stands between host and path.
+        if self._resource:
+            parts = urlsplit(self._resource)
+            path = parts.path.removesuffix("/") if parts.path == "/" else parts.path
+            return f"{parts.scheme}://{parts.netloc}{_WELL_KNOWN}{path}"
+        if self._origin:
+            return f"{self._origin}{_WELL_KNOWN}"
+        # NOTE: `Hosts` has admitted this name before anything is answered with it.
+        host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+        return f"{scope['scheme']}://{host.decode('latin-1')}{_WELL_KNOWN}"
+
+
+@contextmanager
+def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
+    """Inside, tools know for whom and for which request they run."""
+    tokens = (CURRENT_CALLER.set(caller), CURRENT_ERRAND.set(build_errand(scope)))
+    user = None if caller is None else build_user(caller)
+    if user is not None:
+        scope["user"] = user
+    sdk_token = auth_context_var.set(user)
+    try:
+        yield
+    finally:
+        auth_context_var.reset(sdk_token)
+        CURRENT_ERRAND.reset(tokens[1])
+        CURRENT_CALLER.reset(tokens[0])
+
+
+def build_user(caller: Caller) -> AuthenticatedUser:
+    """The caller as the SDK knows one: a session serves whom it was opened for, and nobody else.
+
+    SEC: the credential itself is not handed on.
+    """
+    client = caller.claims.get("client_id") or caller.claims.get("azp")
+    return AuthenticatedUser(
+        AccessToken(
+            token="",
+            client_id=client if isinstance(client, str) else caller.kind,
+            scopes=[],
+            subject=caller.subject,
+            claims={"iss": caller.claims.get("iss")},
+        )
+    )
+
+
+def build_errand(scope: Scope) -> Errand:
+    """What the audit trail says of a request: method and path.
+
+    SEC: not the query, which may carry what is not for a log.
+    """
+    client = scope.get("client")
+    path = read_raw_path(scope).decode("ascii", "backslashreplace")
+    return Errand(f"{scope['method']} {path}", read_request_id(scope), client[0] if client else "")
+
+
+def read_request_id(scope: Scope) -> str:
+    """The request's id: the guard's, or the one that came with it from another worker."""
+    exchange: Exchange | None = scope.get(SCOPE_KEY)
+    if exchange is not None:
+        return exchange.request_id.decode("ascii")
+    return str(scope.get(REQUEST_ID_KEY, ""))
+
+
+def _build_refusal(status: int, body: dict[str, str], challenge: str) -> ErrorAnswer:
+    headers = (
+        ("content-type", "application/json; charset=utf-8"),
+        ("www-authenticate", challenge),
+        ("cache-control", "no-store"),
+    )
+    return ErrorAnswer(status, orjson.dumps(body), headers)

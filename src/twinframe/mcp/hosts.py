@@ -1,0 +1,135 @@
+"""Which hosts and origins a request to the MCP server may name, and CORS for the latter.
+
+It knows no credentials: a page of another origin is refused whatever it carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from twinframe.settings import LOOPBACK_BINDS, Settings
+from twinframe.web.errors import ErrorAnswer, render_envelope
+from twinframe.web.exchange import Scope
+
+Header = tuple[bytes, bytes]
+
+_LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+_EVERY_ADDRESS = ("0.0.0.0", "[::]")  # noqa: S104  (compared with, not bound to)
+_METHODS = b"GET, POST, OPTIONS"
+_REQUEST_HEADERS = (
+    b"Authorization, Content-Type, X-API-Key, Accept, MCP-Protocol-Version, Mcp-Session-Id, "
+    b"Mcp-Method, Mcp-Name, Last-Event-ID"
+)
+_ANSWER_HEADERS = b"Mcp-Session-Id, WWW-Authenticate, Retry-After, x-request-id"
+
+
+class Hosts:
+    """The names of this server, and the origins of pages that may use it.
+
+    `binds` are the addresses it listens on. SEC: a page that rebinds its own name to this address
+    shows that name in Host, and in Origin; neither is among these.
+    """
+
+    def __init__(self, settings: Settings, binds: Iterable[str]) -> None:
+        names = set(settings.mcp.allowed_hosts)
+        for url in (settings.mcp.resource_server_url, settings.server.public_url):
+            if url:
+                names |= _list_names(url)
+        for bind in binds:
+            names |= _list_bound(bind)
+        self._exact = frozenset(name for name in names if not name.endswith(":*"))
+        self._any_port = frozenset(name[:-2] for name in names if name.endswith(":*"))
+        self._origins = frozenset(origin.lower() for origin in settings.cors.origins)
+        self._max_age = b"%d" % settings.cors.max_age
+
+    def knows_host(self, host: str) -> bool:
+        """Whether `host`, with or without a port, is a name of this server."""
+        host = host.lower()
+        if host in self._exact:
+            return True
+        name, colon, port = host.rpartition(":")
+        return bool(colon) and port.isdecimal() and name in self._any_port
+
+    def knows_origin(self, origin: str) -> bool:
+        """Whether a page of `origin` may use this server: its own, or one of `Cors__Origins`."""
+        origin = origin.lower()
+        if origin in self._origins or "*" in self._origins:
+            return True
+        scheme, _, authority = origin.partition("://")
+        return scheme in ("http", "https") and self.knows_host(authority)
+
+    def check(self, scope: Scope) -> ErrorAnswer | None:
+        """The refusal of a request by its Host (421) or Origin (403); None admits it."""
+        host, origin = "", None
+        for name, value in scope["headers"]:
+            if name == b"host":
+                host = value.decode("latin-1")
+            elif name == b"origin":
+                origin = value.decode("latin-1")
+        if not self.knows_host(host):
+            text = (
+                f"The Host {host!a} is not a name of this MCP server. If it is, set "
+                "MCP__ResourceServerUrl, Server__PublicUrl or MCP__AllowedHosts__0."
+            )
+            return build_refusal(421, "MisdirectedRequest", text)
+        if origin is not None and not self.knows_origin(origin):
+            text = (
+                f"Pages of the origin {origin!a} may not use this MCP server. If they should, set "
+                "Cors__Origins__0."
+            )
+            return build_refusal(403, "OriginNotAllowed", text)
+        return None
+
+    def build_preflight(self, scope: Scope) -> ErrorAnswer:
+        """The answer to OPTIONS, CORS or not; what is asked for is checked when it comes."""
+        headers = [("allow", _METHODS.decode())]
+        if find_header(scope, b"access-control-request-method") is not None:
+            headers += [
+                ("access-control-allow-methods", _METHODS.decode()),
+                ("access-control-allow-headers", _REQUEST_HEADERS.decode()),
+                ("access-control-max-age", self._max_age.decode()),
+            ]
+        return ErrorAnswer(204, b"", tuple(headers))
+
+
+def build_cors_headers(scope: Scope) -> list[Header]:
+    """What lets a page read the answer; call it for an origin that is known."""
+    origin = find_header(scope, b"origin")
+    if origin is None:
+        return []
+    return [
+        (b"access-control-allow-origin", origin),
+        (b"access-control-expose-headers", _ANSWER_HEADERS),
+        (b"vary", b"Origin"),
+    ]
+
+
+def build_refusal(status: int, code: str, text: str, *headers: tuple[str, str]) -> ErrorAnswer:
+    """An answer of the MCP edge itself, in the envelope of the API's errors."""
+    fixed = (("content-type", "application/json; charset=utf-8"),)
+    return ErrorAnswer(status, render_envelope(code, text), (*fixed, *headers))
+
+
+def find_header(scope: Scope, name: bytes) -> bytes | None:
+    """The value of the first header of that lower-case name."""
+    found: bytes | None = next((value for key, value in scope["headers"] if key == name), None)
+    return found
+
+
+def _list_names(url: str) -> set[str]:
+    parts = urlsplit(url.lower())
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    usual = {"http": 80, "https": 443}.get(parts.scheme)
+    if parts.port is None or parts.port == usual:
+        return {host, f"{host}:{usual}"}
+    return {f"{host}:{parts.port}"}
+
+
+def _list_bound(bind: str) -> set[str]:
+    host = bind.lower().rpartition(":")[0]
+    names = {bind.lower(), host}
+    if bind.startswith(LOOPBACK_BINDS) or host in _EVERY_ADDRESS:
+        # NOTE: with any port: one is often forwarded to another on the way to this machine.
+        names |= {name for near in _LOOPBACK_HOSTS for name in (near, f"{near}:*")}
+    return names

@@ -1,0 +1,49 @@
+"""The answer of one request on its way out: headers of ours, and whether it has begun or ended.
+
+It writes no answer by itself but whole refusals.
+"""
+
+from __future__ import annotations
+
+from twinframe.mcp.hosts import Header
+from twinframe.web.errors import ErrorAnswer
+from twinframe.web.exchange import Message, Send
+
+_NO_STORE: Header = (b"cache-control", b"no-store")
+
+
+class Outbound:
+    """An ASGI `send`. `headers` are put into the head of the answer; nothing of it is stored."""
+
+    def __init__(self, send: Send) -> None:
+        self.headers: list[Header] = []
+        self.is_started = False
+        self.is_ended = False
+        self._send = send
+
+    async def __call__(self, message: Message) -> None:
+        """Send one event."""
+        if message["type"] == "http.response.start":
+            self.is_started = True
+            head = list(message.get("headers", ()))
+            if not any(name == b"cache-control" for name, _ in head):
+                head.append(_NO_STORE)
+            message["headers"] = [*head, *self.headers]
+        elif message["type"] == "http.response.body" and not message.get("more_body", False):
+            self.is_ended = True
+        await self._send(message)
+
+    async def answer(self, answer: ErrorAnswer) -> None:
+        """Send a whole answer."""
+        headers = [
+            (name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers
+        ]
+        if not any(name == b"content-length" for name, _ in headers):
+            headers.append((b"content-length", b"%d" % len(answer.body)))
+        await self({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await self({"type": "http.response.body", "body": answer.body})
+
+    async def finish(self) -> None:
+        """End an answer that was cut short, so that its client sees an end and not a break."""
+        if self.is_started and not self.is_ended:
+            await self({"type": "http.response.body", "body": b"", "more_body": False})

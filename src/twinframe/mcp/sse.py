@@ -1,0 +1,113 @@
+"""The SSE transport: a stream for answers at `/sse`, messages by POST to `/messages/{worker}/`.
+
+The SDK carries the protocol; this counts what is pending. Which worker a message is for, and who
+may send it, is decided before.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from mcp.server.lowlevel import Server
+from mcp.server.runner import serve_dual_era_loop
+from mcp.server.sse import SseServerTransport
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+
+from twinframe.mcp.sessions import Session
+from twinframe.web.exchange import Receive, Scope, Send
+
+MESSAGES = "/messages"
+
+
+class SseTransport:
+    """The sessions of one worker; `prefix` and `worker` make the address for their messages."""
+
+    def __init__(self, server: Server[Any], worker: str, prefix: str, limit: int) -> None:
+        self._server = server
+        self._sdk = SseServerTransport(f"{prefix}{MESSAGES}/{worker}/", max_request_body_size=limit)
+
+    async def connect(
+        self, scope: Scope, receive: Receive, send: Send, session: Session, state: object
+    ) -> None:
+        """Serve a session until its client leaves. `state` is that of the server's lifespan."""
+        async with self._sdk.connect_sse(scope, receive, send) as (reader, writer):
+            session.end = writer.close  # what was written before still goes out
+            await serve_dual_era_loop(
+                self._server,
+                _Incoming(reader, session),
+                _Outgoing(writer, session),
+                lifespan_state=state,
+                init_options=self._server.create_initialization_options(),
+            )
+
+    async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take a message for one of this worker's sessions; its answer comes in the stream."""
+        await self._sdk.handle_post_message(scope, receive, send)
+
+
+class _Stream:
+    """What both directions hand on to the stream they stand for."""
+
+    def __init__(self, inner: Any, session: Session) -> None:
+        self._inner = inner
+        self._session = session
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        await self.aclose()
+        return None
+
+
+class _Incoming(_Stream):
+    """Messages of the client; a request is pending from here on."""
+
+    @property
+    def last_context(self) -> Any:
+        """The context of whoever sent the last message: the SDK runs its handler in it."""
+        return self._inner.last_context
+
+    async def receive(self) -> SessionMessage | Exception:
+        return self._see(await self._inner.receive())
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return self._see(await self._inner.__anext__())
+
+    def _see(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+        if isinstance(item, SessionMessage):
+            message = item.message
+            if isinstance(message, JSONRPCRequest):
+                self._session.begin(message.id)
+            elif isinstance(message, JSONRPCNotification):
+                self._see_cancellation(message)
+        return item
+
+    def _see_cancellation(self, message: JSONRPCNotification) -> None:
+        # A call that was cancelled may get no answer.
+        call = (message.params or {}).get("requestId")
+        if message.method == "notifications/cancelled" and isinstance(call, str | int):
+            self._session.finish(call)
+
+
+class _Outgoing(_Stream):
+    """Messages to the client; a request is pending until its answer has gone."""
+
+    async def send(self, item: SessionMessage, /) -> None:
+        await self._inner.send(item)
+        message = item.message
+        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
+            self._session.finish(message.id)
