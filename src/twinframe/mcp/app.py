@@ -73,7 +73,7 @@ class McpEndpoint:
 
     async def stop(self) -> None:
         """End what is still open."""
-        self.begin_drain()
+        await self._sessions.stop()
         await self._relay.stop()
         await self._streamable.stop()
 
@@ -150,8 +150,9 @@ class McpEndpoint:
             if find_header(scope, b"mcp-method") != _LISTEN:
                 await self._streamable.handle(scope, receive, outbound)
                 return None
-            with self._sessions.open(_find_principal(caller), self._guard.read_rest(caller)):
-                await self._streamable.handle(scope, receive, outbound)
+            rest = self._guard.read_rest(caller)
+            with self._sessions.open(_find_principal(caller), rest) as session:
+                await self._streamable.handle(scope, session.listen(receive), outbound)
             return await self._end(outbound)
 
     async def _open_stream(
@@ -164,7 +165,8 @@ class McpEndpoint:
             acting_as(caller, scope),
             self._sessions.open(_find_principal(caller), rest) as session,
         ):
-            await self._sse.connect(scope, receive, outbound, session, self._streamable.state)
+            state = self._streamable.state
+            await self._sse.connect(scope, session.listen(receive), outbound, session, state)
         return await self._end(outbound)
 
     async def _end(self, outbound: Outbound) -> ErrorAnswer | None:

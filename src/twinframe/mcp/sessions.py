@@ -5,11 +5,16 @@ A stream is an answer without an end of its own. What flows in it is the transpo
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import anyio
+from twinframe.web.exchange import Message, Receive
+
+_LEFT: Message = {"type": "http.disconnect"}
+_PATIENCE = 1.0  # seconds that streams get to close what they hold
 
 
 class TooManySessions(Exception):
@@ -23,15 +28,19 @@ class TooManySessions(Exception):
 class Session:
     """One stream. `pending` are the calls in it that were not answered yet.
 
-    `end` ends it; a transport puts its own there if it can say more than it has said so far.
+    `end` ends it where all is said; a transport that holds back what is not sent yet puts its own
+    there.
     """
 
-    def __init__(self, rest: float | None) -> None:
-        deadline = float("inf") if rest is None else anyio.current_time() + rest
-        self.cancellation = anyio.CancelScope(deadline=deadline)
-        self.end: Callable[[], None] = self.cancellation.cancel
+    def __init__(self) -> None:
+        self.end: Callable[[], None] = self.cut
         self.pending: set[str | int] = set()
         self.draining = False
+        self._cut = asyncio.Event()
+
+    def cut(self) -> None:
+        """End it now: for what serves it, its client has left."""
+        self._cut.set()
 
     def drain(self) -> None:
         """End as soon as no call is pending."""
@@ -47,6 +56,24 @@ class Session:
         self.pending.discard(call)
         self._end_if_idle()
 
+    def listen(self, receive: Receive) -> Receive:
+        """An ASGI `receive` that also says that the client has left when the stream is cut.
+
+        NOTE: transports close what they hold when a client leaves; cancelled, they do not.
+        """
+
+        async def receive_or_end() -> Message:
+            message = asyncio.ensure_future(receive())
+            cut = asyncio.ensure_future(self._cut.wait())
+            try:
+                await asyncio.wait((message, cut), return_when=asyncio.FIRST_COMPLETED)
+                return message.result() if message.done() else dict(_LEFT)
+            finally:
+                message.cancel()
+                cut.cancel()
+
+        return receive_or_end
+
     def _end_if_idle(self) -> None:
         if self.draining and not self.pending:
             self.end()
@@ -61,31 +88,36 @@ class Sessions:
         self._open: set[Session] = set()
         self._counts: Counter[object] = Counter()
         self._draining = False
-
-    def __len__(self) -> int:
-        """How many streams are open."""
-        return len(self._open)
+        self._empty = asyncio.Event()
+        self._empty.set()
 
     @contextmanager
     def open(self, principal: object, rest: float | None) -> Iterator[Session]:
-        """A stream of `principal` that ends after `rest` seconds; None is no such end.
+        """A stream of `principal` that is cut after `rest` seconds; None is no such end.
 
-        Raises `TooManySessions`. The end, by time or by drain, is no error: the body is left.
+        Raises `TooManySessions`.
         """
         if len(self._open) >= self._limit or self._draining:
             raise TooManySessions("This server has no room for another session now.")
-        if self._counts[principal] >= self._limit_each:
+        if self._counts.get(principal, 0) >= self._limit_each:
             raise TooManySessions(
                 f"You have {self._limit_each} sessions open here; close one before the next."
             )
-        session = Session(rest)
+        session = Session()
+        timer = None
+        if rest is not None:
+            timer = asyncio.get_running_loop().call_later(rest, session.cut)
         self._open.add(session)
+        self._empty.clear()
         self._counts[principal] += 1
         try:
-            with session.cancellation:
-                yield session
+            yield session
         finally:
+            if timer is not None:
+                timer.cancel()
             self._open.discard(session)
+            if not self._open:
+                self._empty.set()
             self._counts[principal] -= 1
             if not self._counts[principal]:
                 del self._counts[principal]
@@ -95,3 +127,12 @@ class Sessions:
         self._draining = True
         for session in list(self._open):
             session.drain()
+
+    async def stop(self) -> None:
+        """Cut what is left, and let it close what it holds."""
+        self.begin_drain()
+        for session in list(self._open):
+            session.cut()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                await self._empty.wait()
