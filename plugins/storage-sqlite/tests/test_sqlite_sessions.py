@@ -104,6 +104,66 @@ def test_another_thread_can_interrupt_a_snapshot(session: SqliteSession) -> None
         assert session.read_all("SELECT 1") == [(1,)]
 
 
+COUNT = ENDLESS.replace("FROM n)", "FROM n WHERE i < ?)")
+
+
+def test_a_short_snapshot_ends_a_statement_behind_its_steps(session: SqliteSession) -> None:
+    with session.short_snapshot(5_000, 600):
+        assert session.read_all(COUNT, (50,)) == [(50,)]
+        assert 0 < session.read_steps() <= 5_000
+    with pytest.raises(QueryTimeout), session.short_snapshot(5_000, 600):
+        session.read_all(COUNT, (5_000,))
+    assert not session.connection.in_transaction
+    with session.snapshot():
+        assert session.read_all(COUNT, (5_000,)) == [(5_000,)]
+
+
+def test_a_short_snapshot_counts_the_steps_of_all_its_statements(session: SqliteSession) -> None:
+    done: list[int] = []
+
+    def read_on() -> None:
+        while True:
+            done.append(len(session.read_all(COUNT, (50,))))
+
+    with pytest.raises(QueryTimeout), session.short_snapshot(5_000, 600):
+        read_on()
+    assert 0 < len(done) < 100
+
+
+def test_a_short_snapshot_ends_by_the_clock(session: SqliteSession) -> None:
+    with pytest.raises(QueryTimeout), session.short_snapshot(10**12, 0.05):
+        session.read_all(ENDLESS)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT replace(hex(zeroblob(100)), '0', hex(zeroblob(100)))",
+        "SELECT json(document) FROM twin",
+        "SELECT json_group_array(hex(zeroblob(value))) FROM json_each('[4000, 4001, 4002]')",
+    ],
+)
+def test_a_short_snapshot_ends_at_a_large_value_and_later_reads_do_not(
+    store: SqliteGraphStore, session: SqliteSession, statement: str
+) -> None:
+    put(store, build_twin_record("large", text="x" * 20_000))
+    with pytest.raises(LimitExceeded), session.short_snapshot(5_000, 600):
+        session.read_all(statement)
+    assert len(session.read_all(statement)[0][0]) > 16 * 1024
+    found = session.read_twin("large")
+    assert found is not None
+    assert len(found.body) > 20_000
+
+
+def test_a_short_snapshot_does_not_stand_in_another(session: SqliteSession) -> None:
+    with (
+        session.snapshot(),
+        pytest.raises(StorageError),
+        session.short_snapshot(5_000, 600),
+    ):
+        pass
+
+
 def test_an_unfinished_scan_does_not_keep_the_snapshot(
     store: SqliteGraphStore, session: SqliteSession
 ) -> None:

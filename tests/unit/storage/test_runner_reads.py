@@ -15,9 +15,9 @@ from functools import partial
 import pytest
 
 from twinframe.cypher.algebra import Direction
-from twinframe.errors import QueryTimeout, StorageBusy, StorageError
+from twinframe.errors import QueryTimeout, StorageBusy, StorageError, TwinframeError
 from twinframe.settings import StorageSettings
-from twinframe.storage.base import GraphSession, Placement, StoreTraits
+from twinframe.storage.base import CannotRun, GraphSession, Placement, StoreTraits
 from twinframe.storage.memory import MemoryStore
 from twinframe.storage.runner import StoreRunner
 
@@ -101,6 +101,62 @@ def test_an_inline_session_is_opened_anew_after_a_storage_error() -> None:
         await runner.close()
 
     asyncio.run(main())
+
+
+class ShortSessionsStore(CountingStore):
+    """Bounds the work of its sessions, or claims to."""
+
+    def session(self) -> GraphSession:
+        """A session whose short snapshots are snapshots."""
+        session = super().session()
+        vars(session)["short_snapshot"] = lambda steps, seconds: session.snapshot(seconds + steps)
+        return session
+
+
+def test_short_reads_run_on_the_event_loop_in_a_short_snapshot() -> None:
+    async def main() -> None:
+        store = ShortSessionsStore()
+        runner = StoreRunner(store, StorageSettings())
+        assert runner.read_short(read_thread, 10**15, 0.5) == threading.get_ident()
+        assert store.deadlines == [10**15 + 0.5]
+        await runner.read(read_thread)
+        assert store.opened == 1
+        await runner.close()
+        assert runner.read_short(read_thread, 10**15, 0.5) is None
+        assert (store.opened, store.closed) == (1, 1)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("error", [QueryTimeout("long"), CannotRun("odd"), StorageError("I/O")])
+def test_nothing_comes_of_a_short_read_that_fails(error: TwinframeError) -> None:
+    def fail(_: GraphSession) -> None:
+        raise error
+
+    async def main() -> None:
+        store = ShortSessionsStore()
+        runner = StoreRunner(store, StorageSettings())
+        assert runner.read_short(fail, 10**15, 0.5) is None
+        assert store.closed == isinstance(error, StorageError)
+        assert runner.read_short(read_thread, 10**15, 0.5) == threading.get_ident()
+        await runner.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("kind", [CountingStore, PooledStore])
+def test_a_store_that_is_pooled_or_bounds_no_work_is_not_read_on_the_loop(
+    kind: type[CountingStore],
+) -> None:
+    ran: list[int] = []
+
+    async def main() -> None:
+        runner = StoreRunner(kind(), StorageSettings())
+        assert runner.read_short(lambda _: ran.append(1), 5_000, 1.0) is None
+        await runner.close()
+
+    asyncio.run(main())
+    assert ran == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of single threads")

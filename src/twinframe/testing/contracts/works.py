@@ -9,7 +9,7 @@ import time
 import pytest
 
 from twinframe.errors import PreconditionFailed, QueryTimeout, TwinframeError
-from twinframe.storage.base import GraphSession, GraphStore, GraphTransaction, Work
+from twinframe.storage.base import CannotRun, GraphSession, GraphStore, GraphTransaction, Work
 from twinframe.testing.contracts.base import StoreContract, put, reading, run, run_all
 from twinframe.testing.factories import (
     build_model_id,
@@ -200,6 +200,26 @@ class WorkContract(StoreContract):
             with session.snapshot():
                 assert len(list(session.scan_nodes(None))) == 2000
 
+    def test_a_short_snapshot_is_declined_or_shows_one_state(
+        self, store: GraphStore, other: GraphStore
+    ) -> None:
+        with reading(store) as session, contextlib.suppress(CannotRun):
+            with session.short_snapshot(5_000, 10.0):
+                assert not session.has_twin("a")
+                put(other, build_twin_record("a"))
+                assert not session.has_twin("a")
+            assert session.has_twin("a")
+
+    def test_a_short_snapshot_is_declined_or_ends_what_is_not_short(
+        self, store: GraphStore
+    ) -> None:
+        put(store, *(build_twin_record(f"t{number}") for number in range(50)))
+        with reading(store) as session:
+            for steps, seconds in ((10, 600.0), (10**9, 0.01)):
+                with pytest.raises((QueryTimeout, CannotRun)):
+                    _scan_shortly(session, steps, seconds)
+            assert len(list(session.scan_nodes(None))) == 50  # without any bound again
+
     def test_steps_begin_anew_with_each_snapshot(self, store: GraphStore) -> None:
         put(store, *(build_twin_record(f"t{n}") for n in range(2000)))
         with reading(store) as session:
@@ -266,3 +286,9 @@ def _describe(session: GraphSession) -> object:
         session.read_schema_version(),
         [session.read_incoming(x, after=None, limit=9) for x in "abc"],
     )
+
+
+def _scan_shortly(session: GraphSession, steps: int, seconds: float) -> None:
+    with session.short_snapshot(steps, seconds):
+        while True:
+            list(session.scan_nodes(None))
