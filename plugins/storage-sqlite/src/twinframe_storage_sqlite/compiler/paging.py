@@ -28,30 +28,56 @@ _LARGEST_ROW = "SELECT max(id) FROM twin"
 
 
 @dataclass(frozen=True, slots=True)
+class _Counted:
+    """`found` twins of a label, counted up to `most`, when the last row id was `twins`."""
+
+    found: int
+    most: int
+    twins: int
+
+    def knows(self, most: int, twins: int) -> bool:
+        """Whether it still tells that there are `most` of the label, or that there are fewer."""
+        # NOTE: a label gains no more twins than the graph does, save by twins that change models.
+        return twins - self.twins <= self.most and (self.found < self.most or most <= self.most)
+
+
+@dataclass(slots=True)
 class LabelledScan:
     """Two ways to page through the twins of a label: by its `index`, or by `walk` over all twins.
 
     PERF: by the index on the model, a page costs 0.4 us for every twin of the label, the rest of
     the graph nothing; in order of row id, 0.1 us for every twin passed until the page is full. They
     cost the same where the label has `sqrt(limit * twins / 4)` twins, which `count` looks up. With
-    conditions besides (`filtered`) no one knows how many twins fill a page: the index, unless the
-    label is of more than a quarter of all twins, costs at most what passing all of them does.
+    conditions besides (`filtered`) no one knows how many twins fill a page: for the first one the
+    index, unless the label is of more than a quarter of all twins, costs at most what passing all
+    of them does; for those behind it the rule without conditions keeps all of them to that.
+
+    A count serves the pages behind the first one too: all pages of a scan together cost no more
+    than a few passes over all twins.
     """
 
     index: str
     walk: str
     count: str
     filtered: bool
+    _counted: _Counted | None = None
 
     def choose(self, runner: StatementRunner, bindings: Mapping[str, SqliteValue]) -> str:
         """The faster of the two for a page of so many rows."""
         limit = bindings["page_limit"]
         if not isinstance(limit, int) or limit < 0:
             return self.walk
+        is_first = not bindings["page_after"]
         twins: int = runner.read_one(_LARGEST_ROW) or 0
-        enough = max(twins // 4, 1) if self.filtered else isqrt(limit * twins // 4)
-        found: int = runner.read_one(self.count, {**bindings, "page_limit": enough})
-        return self.walk if found >= enough else self.index
+        enough = max(isqrt(limit * twins // 4), 1)
+        if self.filtered and is_first:
+            enough = max(twins // 4, 1)
+        counted = self._counted
+        if is_first or counted is None or not counted.knows(enough, twins):
+            found: int = runner.read_one(self.count, {**bindings, "page_limit": enough})
+            # NOTE: threads may set it at the same time; each sets what it has counted.
+            self._counted = counted = _Counted(found, enough, twins)
+        return self.walk if counted.found >= enough else self.index
 
 
 def build_labelled_scan(
