@@ -72,10 +72,14 @@ WHERE w2.depth >= :c2) AS q4
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t) RETURN t.floor AS f, count(*) AS n, avg(t.temperature) AS a
-SELECT CAST(('{"f":' || coalesce(q2.c0, 'null') || ',"n":' || json_quote(q2.c1) || ',"a":' || coalesce(CASE q2.c2 WHEN 9e999 THEN '"Infinity"' WHEN -9e999 THEN '"-Infinity"' ELSE json_quote(q2.c2) END, 'null')) || '}' AS BLOB), NULL
-FROM (SELECT (n1.document -> '$.floor') AS c0, count(*) AS c1, avg((CASE WHEN json_type(n1.document, '$.temperature') IN ('integer','real') THEN (n1.document ->> '$.temperature') WHEN (n1.document ->> '$.temperature') IS NOT NULL THEN json_extract('{}', 'twinframe cannot run: avg() over another type') END)) AS c2
+SELECT CAST(('{"f":' || coalesce(q3.c0, 'null') || ',"n":' || json_quote(q3.c1) || ',"a":' || coalesce(CASE q3.c2 WHEN 9e999 THEN '"Infinity"' WHEN -9e999 THEN '"-Infinity"' ELSE json_quote(q3.c2) END, 'null')) || '}' AS BLOB), NULL
+FROM (SELECT CASE WHEN typeof(q2.a1) IN ('text','integer') THEN json_quote(q2.a1) ELSE (SELECT t.document -> '$.floor'
+FROM twin AS t
+WHERE t.id = q2.a2) END AS c0, count(*) AS c1, avg(q2.a0) AS c2
+FROM (SELECT (CASE WHEN json_type(n1.document, '$.temperature') IN ('integer','real') THEN (n1.document ->> '$.temperature') WHEN (n1.document ->> '$.temperature') IS NOT NULL THEN json_extract('{}', 'twinframe cannot run: avg() over another type') END) AS a0, CASE json_type(n1.document, '$.floor') WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') WHEN 'object' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') ELSE (n1.document ->> '$.floor') END AS a1, n1.id AS a2
 FROM twin AS n1
-GROUP BY CASE json_type(n1.document, '$.floor') WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') WHEN 'object' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') ELSE (n1.document ->> '$.floor') END) AS q2
+LIMIT -1 OFFSET 0) AS q2
+GROUP BY q2.a1) AS q3
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t:Sensor) RETURN t.$metadata.$model AS m, count(*) AS n
@@ -127,14 +131,19 @@ WHERE (i.dtmi = :c0 OR i.dtmi >= :c1 AND i.dtmi < :c2 AND (CAST(substr(i.dtmi, l
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t) WHERE EXISTS { (t)-[:has]->(:Room) } RETURN DISTINCT t.name AS n
-SELECT CAST(('{"n":' || coalesce((n1.document -> '$.name'), 'null')) || '}' AS BLOB), NULL
+SELECT CAST(('{"n":' || coalesce(q5.c0, 'null')) || '}' AS BLOB), NULL
+FROM (SELECT CASE WHEN typeof(q4.a0) IN ('text','integer') THEN json_quote(q4.a0) ELSE (SELECT t.document -> '$.name'
+FROM twin AS t
+WHERE t.id = q4.a1) END AS c0
+FROM (SELECT CASE json_type(n1.document, '$.name') WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') WHEN 'object' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') ELSE (n1.document ->> '$.name') END AS a0, n1.id AS a1
 FROM twin AS n1
 WHERE (EXISTS (SELECT 1
 FROM relationship AS r2 JOIN twin AS n3
 WHERE (r2.source = n1.id AND n3.model IN (SELECT c.descendant
 FROM interface AS i CROSS JOIN interface_closure AS c ON c.ancestor = i.id
 WHERE i.name = :c0) AND r2.target = n3.id AND r2.name = :c1)))
-GROUP BY CASE json_type(n1.document, '$.name') WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') WHEN 'object' THEN json_extract('{}', 'twinframe cannot run: grouping or comparing lists or maps') ELSE (n1.document ->> '$.name') END
+LIMIT -1 OFFSET 0) AS q4
+GROUP BY q4.a0) AS q5
 LIMIT :page_limit OFFSET :page_skip
 
 -- MATCH (t:Room) RETURN t.name AS n UNION MATCH (t:Sensor) RETURN t.name AS n

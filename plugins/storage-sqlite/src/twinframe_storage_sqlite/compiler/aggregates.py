@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from twinframe.cypher.algebra import AggregateCall, AggregateKind
 from twinframe.storage.base import CannotRun
@@ -15,56 +15,62 @@ from twinframe_storage_sqlite.compiler.term import Term, render_json, render_key
 
 _ENTITIES = k.ENTITIES
 
+Carry = Callable[[str], str]
+"""What an expression over a row is called where the rows are grouped; at best itself."""
+
 
 def compile_aggregate(
-    call: AggregateCall, expressions: ExpressionCompiler, order_by: Sequence[str]
+    call: AggregateCall, expressions: ExpressionCompiler, order_by: Sequence[str], carry: Carry
 ) -> Term:
-    """One aggregate over a group; `order_by` is the order of the rows, for lists."""
+    """One aggregate over a group; `order_by` is the order of the rows, for lists.
+
+    What it reads of a row is asked of `carry`.
+    """
     if call.kind is AggregateKind.COUNT_ROWS:
         return Term(k.INTEGER, "count(*)")
     term = expressions.compile_term(call.arguments[0])
     match call.kind:
         case AggregateKind.COUNT:
-            return _compile_count(term, call.distinct)
+            return _compile_count(term, call.distinct, carry)
         case AggregateKind.SUM:
-            return _compile_sum(term, call.distinct)
+            return _compile_sum(term, call.distinct, carry)
         case AggregateKind.AVG:
-            return _compile_average(term, call.distinct)
+            return _compile_average(term, call.distinct, carry)
         case AggregateKind.MIN | AggregateKind.MAX:
-            return _compile_extreme(term, call.kind)
+            return _compile_extreme(term, call.kind, carry)
         case AggregateKind.COLLECT:
-            return _compile_collect(term, call.distinct, order_by)
+            return _compile_collect(term, call.distinct, order_by, carry)
         case _:
             raise CannotRun(f"The aggregate {call.kind.value}().")
 
 
-def _compile_count(term: Term, distinct: bool) -> Term:
+def _compile_count(term: Term, distinct: bool, carry: Carry) -> Term:
     if not distinct:
-        return Term(k.INTEGER, f"count({term.value})")
+        return Term(k.INTEGER, f"count({carry(term.value)})")
     if not term.kinds & ~(k.LIST | k.NULL) and term.kinds & k.LIST:
-        return Term(k.INTEGER, f"count(DISTINCT {render_list_key(term)})")
-    return Term(k.INTEGER, f"count(DISTINCT {render_key(term)})")
+        return Term(k.INTEGER, f"count(DISTINCT {carry(render_list_key(term))})")
+    return Term(k.INTEGER, f"count(DISTINCT {carry(render_key(term))})")
 
 
-def _compile_sum(term: Term, distinct: bool) -> Term:
+def _compile_sum(term: Term, distinct: bool, carry: Carry) -> Term:
     if term.kinds == k.NULL:
         return Term(k.INTEGER, "count(NULL)")
     word = "DISTINCT " if distinct else ""
-    value = read_as(term, k.NUMBER, "sum()")
+    value = carry(read_as(term, k.NUMBER, "sum()"))
     # NOTE: the sum of nothing is the integer 0.
     kinds = term.kinds & k.NUMBER | k.INTEGER
     return Term(kinds, f"coalesce(sum({word}{value}), 0)", assumed=True)
 
 
-def _compile_average(term: Term, distinct: bool) -> Term:
+def _compile_average(term: Term, distinct: bool, carry: Carry) -> Term:
     if term.kinds == k.NULL:
         return Term(k.NULL, "max(NULL)")
     word = "DISTINCT " if distinct else ""
-    value = read_as(term, k.NUMBER, "avg()")
+    value = carry(read_as(term, k.NUMBER, "avg()"))
     return Term(k.FLOAT | k.NULL, f"avg({word}{value})", assumed=True)
 
 
-def _compile_extreme(term: Term, kind: AggregateKind) -> Term:
+def _compile_extreme(term: Term, kind: AggregateKind, carry: Carry) -> Term:
     """SPEC: openCypher 9: over several types their total order counts, numbers above strings."""
     known = term.kinds & ~k.NULL
     name = kind.value
@@ -73,7 +79,7 @@ def _compile_extreme(term: Term, kind: AggregateKind) -> Term:
     if known & _ENTITIES or known in (k.LIST, k.MAP):
         raise CannotRun(f"The aggregate {name}() over a {k.render_kinds(known)}.")
     if not known & ~k.NUMBER or known in (k.STRING, k.BOOLEAN):
-        return Term(known | k.NULL, f"{name}({term.value})", finite=term.finite)
+        return Term(known | k.NULL, f"{name}({carry(term.value)})", finite=term.finite)
     if term.tag is None:
         value, is_text = term.value, f"typeof({term.value}) = 'text'"
     else:
@@ -83,6 +89,7 @@ def _compile_extreme(term: Term, kind: AggregateKind) -> Term:
             f" WHEN {term.value} IS NOT NULL THEN {trap} END"
         )
         is_text = f"{term.tag} = 'text'"
+    value, is_text = carry(value), carry(is_text)
     texts = f"{name}({value}) FILTER (WHERE {is_text})"
     numbers = f"{name}({value}) FILTER (WHERE NOT ({is_text}))"
     sides = (texts, numbers) if kind is AggregateKind.MIN else (numbers, texts)
@@ -90,7 +97,7 @@ def _compile_extreme(term: Term, kind: AggregateKind) -> Term:
     return Term(kinds, f"coalesce({sides[0]}, {sides[1]})", finite=term.finite, assumed=True)
 
 
-def _compile_collect(term: Term, distinct: bool, order_by: Sequence[str]) -> Term:
+def _compile_collect(term: Term, distinct: bool, order_by: Sequence[str], carry: Carry) -> Term:
     if term.kinds == k.NULL:
         return Term(k.LIST, "json_group_array(1) FILTER (WHERE 0)")
     if term.kinds & k.FLOAT and not term.finite:
@@ -101,31 +108,31 @@ def _compile_collect(term: Term, distinct: bool, order_by: Sequence[str]) -> Ter
         or (term.kinds & k.PATH)
     ):
         raise CannotRun("collect() of lists of nodes or relationships.")
-    kept = f" FILTER (WHERE {term.value} IS NOT NULL)" if term.kinds & k.NULL else ""
+    kept = f" FILTER (WHERE {carry(term.value)} IS NOT NULL)" if term.kinds & k.NULL else ""
     if distinct:
-        text = f"json_group_array(DISTINCT {_render_distinct(term)}){kept}"
+        text = f"json_group_array(DISTINCT {_render_distinct(term, carry)}){kept}"
     else:
         order = f" ORDER BY {', '.join(order_by)}" if order_by else ""
-        text = f"json_group_array({_render_element(term)}{order}){kept}"
+        text = f"json_group_array({_render_element(term, carry)}{order}){kept}"
     return Term(k.LIST, text, elements=term.kinds & ~k.NULL)
 
 
-def _render_element(term: Term) -> str:
+def _render_element(term: Term, carry: Carry) -> str:
     if term.kinds & _ENTITIES or not term.kinds & ~k.NATIVE:
-        return term.value
-    return f"json({render_json(term)})"
+        return carry(term.value)
+    return f"json({carry(render_json(term))})"
 
 
-def _render_distinct(term: Term) -> str:
+def _render_distinct(term: Term, carry: Carry) -> str:
     known = term.kinds & ~k.NULL
     if known & _ENTITIES or not known & ~k.NATIVE:
-        return term.value
+        return carry(term.value)
     if known == k.BOOLEAN:
-        return f"json({render_json(term)})"
+        return f"json({carry(render_json(term))})"
     if known in (k.LIST, k.MAP):
         raise CannotRun("collect(DISTINCT) of lists or maps.")
     trap = render_trap("collect(DISTINCT) of booleans, lists or maps")
-    return (
+    return carry(
         f"CASE WHEN {term.tag} IN ('integer','real','text') THEN {term.value}"
         f" WHEN {term.value} IS NOT NULL THEN {trap} END"
     )

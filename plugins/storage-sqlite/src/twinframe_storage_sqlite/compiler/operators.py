@@ -43,8 +43,8 @@ from twinframe_storage_sqlite.compiler.elements import (
     render_item,
 )
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler
+from twinframe_storage_sqlite.compiler.grouping import build_narrow, render_group_key
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.nested import render_list_key
 from twinframe_storage_sqlite.compiler.optional import (
     compile_alternatives,
     compile_optional,
@@ -64,7 +64,6 @@ from twinframe_storage_sqlite.compiler.term import (
     Term,
     check_path,
     render_json,
-    render_key,
 )
 
 _LONG = 1_000
@@ -193,18 +192,26 @@ class PlanCompiler:
         keys = {name: expressions.compile_term(each) for name, each in operator.keys}
         calls = [call for _, call in operator.aggregates]
         kept = compile_kept_count(select, keys.values(), calls)
-        scope = dict(keys)
-        for name, call in operator.aggregates:
-            scope[name] = kept or compile_aggregate(call, expressions, select.order_by)
-        return self._build_groups(select, keys.values(), scope)
+        narrow = None if kept else build_narrow(select, keys.values(), calls)
+        carry = _keep if narrow is None else narrow.carry
+        aggregates = {
+            name: kept or compile_aggregate(call, expressions, select.order_by, carry)
+            for name, call in operator.aggregates
+        }
+        if narrow is not None:
+            return narrow.build_groups(keys, aggregates)
+        return self._build_groups(select, keys.values(), keys | aggregates)
 
     def _build_distinct(self, source: Select) -> Select:
         select = source if source.is_open else source.build_wrapped()
+        narrow = build_narrow(select, select.scope.values(), ())
+        if narrow is not None:
+            return narrow.build_groups(select.scope, {})
         return self._build_groups(select, list(select.scope.values()), select.scope)
 
     def _build_groups(self, select: Select, keys: Iterable[Term], scope: dict[str, Term]) -> Select:
         keys = list(keys)
-        select.group_by = [_render_group_key(term) for term in keys]
+        select.group_by = [render_group_key(term) for term in keys]
         select.order_by = []
         select.scope = scope
         # NOTE: an aggregate must stay in its SELECT: it may neither go, where nothing else makes
@@ -328,6 +335,10 @@ def _find_arguments(operator: Operator) -> Iterator[Argument]:
             yield from _find_arguments(operator.source)
 
 
+def _keep(sql: str) -> str:
+    return sql
+
+
 def _is_long(term: Term) -> bool:
     return len(term.value) > _LONG and not term.holds_entities
 
@@ -343,16 +354,6 @@ def _render_as_list(term: Term) -> str:
         f"CASE WHEN {term.tag} = 'array' THEN {term.value}"
         f" WHEN {term.value} IS NOT NULL THEN {single} END"
     )
-
-
-def _render_group_key(term: Term) -> str:
-    if term.lookup is not None:
-        return term.lookup.column
-    if term.holds_entities:
-        raise CannotRun("Grouping by a map of nodes or relationships.")
-    if term.kinds & k.LIST and not term.kinds & ~(k.LIST | k.NULL):
-        return render_list_key(term)
-    return render_key(term, comparable=False)
 
 
 def _merge(left: Term, right: Term) -> Term:
