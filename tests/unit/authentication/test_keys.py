@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.authentication.token_factory import encode, public_jwk, sign
+from twinframe.authentication.keys import MAX_KEYS, KeySet, build_key_set
+from twinframe.errors import Unauthenticated
+
+
+def kept(*keys: Any) -> list[tuple[str | None, str]]:
+    """Key id and algorithm of those of these keys that are usable, beside a good one."""
+    document = {"keys": [*keys, public_jwk("ed", kid="good")]}
+    found = [(key.kid, key.algorithm) for key in build_key_set(document).keys]
+    assert found.pop() == ("good", "EdDSA")
+    return found
+
+
+def key_set(*keys: Any) -> KeySet:
+    return build_key_set({"keys": list(keys)})
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm"),
+    [("rsa", "RS256"), ("ec", "ES256"), ("p384", "ES384"), ("ed", "EdDSA")],
+)
+def test_a_key_without_alg_is_for_the_one_of_its_type_and_curve(name: str, algorithm: str) -> None:
+    assert kept(public_jwk(name, kid="k")) == [("k", algorithm)]
+    found = key_set(public_jwk(name, kid="k")).find("k", algorithm)
+    assert found is not None
+    assert found.verify(b"data", sign(b"data", name, algorithm))
+    assert not found.verify(b"date", sign(b"data", name, algorithm))
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"])
+def test_an_rsa_key_is_for_the_algorithm_it_names_alone(algorithm: str) -> None:
+    keys = key_set(public_jwk("rsa", kid="k", alg=algorithm))
+    found = keys.find("k", algorithm)
+    assert found is not None
+    assert found.verify(b"data", sign(b"data", "rsa", algorithm))
+    for other in {"RS256", "PS256", "HS256", "none"} - {algorithm}:
+        with pytest.raises(Unauthenticated):
+            keys.find("k", other)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        public_jwk("rsa", use="enc"),
+        public_jwk("rsa", use=None),
+        public_jwk("rsa", use=["sig"]),
+        public_jwk("rsa", key_ops=["encrypt"]),
+        public_jwk("rsa", key_ops="verify"),
+        public_jwk("rsa", alg="RSA-OAEP"),
+        public_jwk("rsa", alg="HS256"),
+        public_jwk("rsa", alg="ES256"),
+        public_jwk("rsa", alg="none"),
+        public_jwk("rsa", alg=None),
+        public_jwk("rsa", alg=["RS256"]),
+        public_jwk("rsa", kid=1),
+        public_jwk("rsa", kid=""),
+        public_jwk("rsa", kid=["k"]),
+        public_jwk("rsa", n="!!!"),
+        public_jwk("rsa", n=""),
+        public_jwk("rsa", n=7),
+        public_jwk("rsa", n=None),
+        public_jwk("rsa", n="A" * 5000),
+        public_jwk("rsa", e="AQ"),
+        public_jwk("rsa", e="Ag"),
+        public_jwk("rsa", e="A" * 400),
+        {"kty": "RSA"},
+        public_jwk("small"),
+        public_jwk("koblitz"),
+        public_jwk("ed448"),
+        public_jwk("ec", crv="P-384"),
+        public_jwk("ec", crv="Ed25519"),
+        public_jwk("ec", crv=None),
+        public_jwk("ec", x="AA"),
+        public_jwk("ec", y=encode(bytes(32)).decode()),
+        public_jwk("ec", alg="ES384"),
+        public_jwk("ed", alg="Ed25519"),
+        public_jwk("ed", alg="ECDH-ES"),
+        public_jwk("ed", crv="X25519"),
+        public_jwk("ed", x=encode(bytes(31)).decode()),
+        {"kty": "oct", "k": "c2VjcmV0", "alg": "HS256"},
+        {"kty": "oct", "k": "c2VjcmV0", "alg": "RS256"},
+        {"kty": "AKP", "alg": "ML-DSA-44", "pub": "AAAA"},
+        {"kty": ["RSA"]},
+        {"kty": "rsa"},
+        {},
+        None,
+        7,
+        "key",
+        ["RSA"],
+    ],
+    ids=str,
+)
+def test_a_key_that_must_not_verify_is_left_out(key: Any) -> None:
+    assert kept(key) == []
+
+
+def test_the_private_half_of_a_published_key_is_not_taken_in() -> None:
+    leaked = public_jwk("rsa", kid="k", d="AAAA", p="AAAA", q="AAAA", dp="AA", dq="AA", qi="AA")
+    assert kept(leaked) == [("k", "RS256")]
+    assert kept(public_jwk("ed", kid="k", d="AAAA")) == [("k", "EdDSA")]
+    assert "AAAA" not in repr(key_set(public_jwk("ec", d="AAAA")).keys[0].material)
+
+
+def test_no_more_than_32_keys_are_looked_at() -> None:
+    many = [public_jwk("rsa", kid=f"k{index}") for index in range(40)]
+    assert len(key_set(*many).keys) == MAX_KEYS == 32
+    assert key_set(*many).find("k32", "RS256") is None
+
+
+@pytest.mark.parametrize(
+    "document",
+    [{}, {"keys": []}, {"keys": None}, {"keys": {}}, {"keys": "x"}, {"keys": [{}]}, {"key": []}],
+)
+def test_a_set_without_a_usable_key_is_none(document: Any) -> None:
+    with pytest.raises(ValueError, match="no key that can verify"):
+        build_key_set(document)
+
+
+def test_a_token_without_kid_is_of_the_only_key() -> None:
+    only = key_set(public_jwk("rsa", kid="k"), public_jwk("small"), public_jwk("rsa", use="enc"))
+    found = only.find(None, "RS256")
+    assert found is not None
+    assert found.kid == "k"
+    with pytest.raises(Unauthenticated):
+        only.find(None, "PS256")
+
+
+@pytest.mark.parametrize("other", ["rsa2", "ec", "ed"])
+def test_a_token_without_kid_is_refused_where_there_are_several_keys(other: str) -> None:
+    keys = key_set(public_jwk("rsa"), public_jwk(other, kid="k"))
+    with pytest.raises(Unauthenticated) as caught:
+        keys.find(None, "RS256")
+    assert caught.value.reason == "the header has no kid and the issuer has several keys"
+
+
+def test_a_key_listed_twice_is_one_key() -> None:
+    twice = key_set(public_jwk("rsa", kid="k"), public_jwk("rsa", kid="k", alg="RS256"))
+    assert len(twice.keys) == 1
+
+
+def test_sets_are_equal_when_their_keys_are() -> None:
+    first = key_set(public_jwk("rsa", kid="k", x5c=["AAAA"]))
+    assert first == key_set(public_jwk("rsa", kid="k", alg="RS256", use="sig"))
+    assert first != key_set(public_jwk("rsa2", kid="k"))
+    assert first != key_set(public_jwk("rsa", kid="other"))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@given(
+    st.sampled_from(["rsa", "ec", "ed"]),
+    st.dictionaries(
+        st.sampled_from(["kty", "crv", "alg", "use", "kid", "n", "e", "x", "y", "key_ops", "d"]),
+        JSON,
+        max_size=4,
+    ),
+)
+def test_whatever_a_key_is_made_of_it_is_taken_or_left_out(
+    name: str, changes: dict[str, Any]
+) -> None:
+    for kid, algorithm in kept(public_jwk(name, **changes)):
+        assert kid is None or kid == changes["kid"]
+        assert algorithm in {"RS256", "ES256", "EdDSA"} or algorithm == changes["alg"]
