@@ -16,7 +16,6 @@ from uuid import uuid4
 import jwt
 from authlib.oauth2.base import OAuth2Error
 from authlib.oauth2.rfc6749 import AuthorizationServer, OAuth2Request
-from authlib.oauth2.rfc6749.errors import UnsupportedGrantTypeError
 from authlib.oauth2.rfc6749.grants import ClientCredentialsGrant
 from authlib.oauth2.rfc6749.models import ClientMixin
 from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
@@ -60,6 +59,13 @@ class InvalidTargetError(OAuth2Error):  # type: ignore[misc]  # authlib has no t
     """The audience is unknown, or not this client's (RFC 8707 section 2)."""
 
     error = "invalid_target"
+
+
+class UnsupportedGrant(OAuth2Error):  # type: ignore[misc]  # authlib has no types
+    """A grant this server has not. SEC: what was sent is not sent back."""
+
+    error = "unsupported_grant_type"
+    description = f"The grant_type must be {_GRANT}."
 
 
 class HeldBack(OAuth2Error):  # type: ignore[misc]  # authlib has no types
@@ -146,7 +152,7 @@ class TokenIssuer(AuthorizationServer):  # type: ignore[misc]  # authlib has no 
         if grant_type is None:
             raise build_request_error("grant_type is missing.")
         if grant_type != _GRANT:
-            raise _UnsupportedGrant(grant_type)
+            raise UnsupportedGrant
         answer: TokenAnswer = self.create_token_response(_Request(sent, address))
         return answer
 
@@ -239,11 +245,6 @@ class TokenIssuer(AuthorizationServer):  # type: ignore[misc]  # authlib has no 
         key = self._read_key()
         header = {"typ": "at+jwt", "kid": key.kid}
         return jwt.encode(claims, key.private_key, algorithm=key.algorithm, headers=header)
-
-
-class _UnsupportedGrant(UnsupportedGrantTypeError):  # type: ignore[misc]  # authlib has no types
-    def get_error_description(self) -> str:
-        return f"The grant_type must be {_GRANT}."
 
 
 def _find_audience(name: str, allowed: Sequence[str]) -> str | None:
