@@ -82,6 +82,8 @@ class KeyCache(KeySource):
         """Start a reading when one is due; whether the known keys stand without waiting for it."""
         now = self._steady()
         if now >= self._due:
+            if self._failures_in_row and now < self._trusted_until:
+                self._trusted_until = self._oldest_end  # the issuer may hang: nobody shall wait
             self._launch()
         return now < self._trusted_until
 

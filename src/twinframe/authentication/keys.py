@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -75,7 +75,7 @@ class KeySet:
         return fitting[0]
 
 
-def build_key_set(document: dict[str, JsonValue]) -> KeySet:
+def build_key_set(document: Mapping[str, JsonValue]) -> KeySet:
     """The usable keys of a JWK Set (RFC 7517 section 5), each stripped to its public members.
 
     Keys for other purposes, of other types, too short or too long, symmetric or malformed are left

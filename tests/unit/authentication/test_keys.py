@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.authentication.token_factory import encode, public_jwk, sign
 from twinframe.authentication.keys import MAX_KEYS, KeySet, build_key_set
 from twinframe.errors import Unauthenticated
+from twinframe.model.values import JsonValue
 
 
 def kept(*keys: Any) -> list[tuple[str | None, str]]:
@@ -20,7 +21,8 @@ def kept(*keys: Any) -> list[tuple[str | None, str]]:
 
 
 def key_set(*keys: Any) -> KeySet:
-    return build_key_set({"keys": list(keys)})
+    document: dict[str, JsonValue] = {"keys": list(keys)}
+    return build_key_set(document)
 
 
 @pytest.mark.parametrize(
