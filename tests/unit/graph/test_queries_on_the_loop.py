@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -174,18 +174,38 @@ def fresh(tmp_path: Path) -> Iterator[World]:
 
 
 def test_a_change_of_models_is_noticed_on_the_loop(fresh: World) -> None:
-    count = "MATCH (t:Sensor) RETURN count(*) AS n"
+    count = "MATCH (t:Camera) RETURN count(*) AS n"
 
     async def work(graph: Graph, runner: NotingRunner) -> None:
-        assert (await warm(graph, runner, count)).rows == (b'{"n":1}',)
+        page = await warm(graph, runner, count)
+        assert page.rows == (b'{"n":0}',)
+        assert [warning.code for warning in page.warnings] == ["UnknownLabel"]
         child: Any = [build_interface(CAMERA, extends=[SENSOR])]
         await graph.models.create_models(child)
         body: Any = {"$metadata": {"$model": CAMERA}}
         await graph.twins.put_twin("camera", body, None)
-        assert (await graph.queries.run(count)).rows == (b'{"n":2}',)
-        assert (await warm(graph, runner, count)).rows == (b'{"n":2}',)
+        for page in (await graph.queries.run(count), await warm(graph, runner, count)):
+            assert page.rows == (b'{"n":1}',)
+            assert page.warnings == ()
 
     serve(fresh.store, work)
+
+
+def test_a_result_that_is_longer_than_its_page_is_left_to_a_thread(sqlite: GraphStore) -> None:
+    text = "MATCH (t:Sensor) RETURN t.serial AS serial ORDER BY serial"
+
+    async def work(graph: Graph, runner: NotingRunner) -> None:
+        whole = (await warm(graph, runner, text)).rows
+        page = await graph.queries.run(text, None, None, 6)
+        assert runner.tried[-1] is False
+        rows = [*page.rows]
+        while page.continuation_token is not None:
+            page = await graph.queries.run(None, None, page.continuation_token)
+            rows += page.rows
+        assert tuple(rows) == whole
+        assert len(rows) == 20
+
+    serve(sqlite, work)
 
 
 def test_a_write_that_was_acknowledged_is_seen_on_the_loop(fresh: World) -> None:
@@ -292,7 +312,7 @@ async def read_all(
 @given(
     text=st.sampled_from(QUERIES),
     ids=st.lists(st.sampled_from(["alone", "r0", "r1", "s01", "none", "large"]), min_size=1),
-    size=st.integers(1, 25),
+    sizes=st.lists(st.integers(1, 25), min_size=1),
     least=st.sampled_from(["", "05", "19", "2"]),
     many=st.sampled_from([0, 1, 7, 30, -1, 2.5]),
     items=st.lists(st.integers(-3, 3)),
@@ -301,7 +321,7 @@ def test_a_query_answers_on_the_loop_as_in_a_thread(
     sqlite: GraphStore,
     text: str,
     ids: list[str],
-    size: int,
+    sizes: list[int],
     least: str,
     many: float,
     items: list[int],
@@ -309,7 +329,8 @@ def test_a_query_answers_on_the_loop_as_in_a_thread(
     async def main() -> None:
         ours, theirs = NotingRunner(sqlite), ThreadRunner(sqlite, Settings().storage)
         looped, threaded = build_graph(sqlite, ours), build_graph(sqlite, theirs)
-        for each in islice([*ids, *ids, *ids], 6):
+        # A page that holds all comes first: the query is short then.
+        for each, size in islice(zip(cycle(ids), chain((25, 25, 25), cycle(sizes))), 8):
             parameters: Any = {"id": each, "least": least, "many": many, "list": items}
             expected = await read_all(threaded, text, parameters, size)
             assert await read_all(looped, text, parameters, size) == expected
