@@ -44,8 +44,9 @@ class Walk:
 class Neighborhood:
     """Twins by hop and id, with the relationships that lead to them from the start.
 
-    `token`: where to go on when more twins follow, else None. `complete`: the walk crossed all there is within
-    its hops; else it stopped at `MOST_RELATIONSHIPS`, and nothing is known of what lies behind.
+    `token`: where to go on when more twins follow, else None. `complete`: the walk crossed all
+    there is within its hops; else it stopped at `MOST_RELATIONSHIPS`, and what lies behind is not
+    known.
     """
 
     twins: tuple[tuple[int, Node], ...]

@@ -1,0 +1,173 @@
+"""What an answer may cost: bytes of whole rows, long values shortened, and where to go on.
+
+It reads nothing itself: pages come from a function. Nothing is left out without being said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import orjson
+
+from twinframe.model.values import JsonValue
+
+LONGEST_VECTOR: Final = 64
+LONGEST_TEXT: Final = 1000
+_SMALL_TEXT: Final = 100
+_MOST_FETCHES: Final = 20
+_FILTERED_AT_ONCE: Final = 200
+_METADATA: Final = "$metadata"
+_MODEL: Final = "$model"
+
+Fetch: TypeAlias = Callable[[str | None, int], Awaitable["Fetched"]]
+"""A page behind a token (None: the first) of at most so many rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Rows of a page as JSON texts, and the token of what follows them; None behind the last."""
+
+    rows: Sequence[bytes]
+    token: str | None
+
+
+@dataclass(slots=True)
+class Shortening:
+    """How values are shortened, and the paths of those that were.
+
+    `full` leaves vectors and long texts as they are, and all of `$metadata`; else of a twin's
+    `$metadata` only `$model` is kept, which is all that an assistant needs of it.
+    """
+
+    full: bool = False
+    longest_text: int = LONGEST_TEXT
+    longest_list: int | None = None
+    paths: dict[str, None] = field(default_factory=dict)
+
+    def shorten(self, value: JsonValue, path: str = "") -> JsonValue:
+        """The value with long ones replaced: `{"$vector": n}`, or a text's begin and its length."""
+        if isinstance(value, str):
+            return value if self.full else self._shorten_text(value, path)
+        if isinstance(value, list):
+            return self._shorten_list(value, path)
+        if isinstance(value, dict):
+            return {
+                name: kept
+                for name, member in value.items()
+                if (kept := self._shorten_member(name, member, path)) is not _LEFT_OUT
+            }
+        return value
+
+    def _shorten_member(self, name: str, member: JsonValue, path: str) -> JsonValue:
+        if name == _METADATA and isinstance(member, dict) and not self.full:
+            return {_MODEL: member[_MODEL]} if _MODEL in member else _LEFT_OUT
+        return self.shorten(member, f"{path}/{name}")
+
+    def _shorten_text(self, value: str, path: str) -> JsonValue:
+        if len(value) <= self.longest_text:
+            return value
+        self.paths[path] = None
+        return f"{value[: self.longest_text]}… ({len(value)} characters)"
+
+    def _shorten_list(self, value: list[JsonValue], path: str) -> JsonValue:
+        if not self.full and len(value) > LONGEST_VECTOR and all(map(_is_number, value)):
+            self.paths[path] = None
+            return {"$vector": len(value)}
+        shown = value if self.longest_list is None else value[: self.longest_list]
+        items = [self.shorten(item, path) for item in shown]
+        if len(shown) < len(value):
+            self.paths[path] = None
+            items.append(f"… ({len(value)} items)")
+        return items
+
+
+_LEFT_OUT: Final[dict[str, JsonValue]] = {}
+
+
+@dataclass(slots=True)
+class Taken:
+    """Rows that fit into an answer. `token` goes on behind the last one; None: that was all."""
+
+    rows: list[JsonValue] = field(default_factory=list)
+    token: str | None = None
+    size: int = 0
+
+
+@dataclass(slots=True)
+class Budget:
+    """Takes rows until there are `rows` of them, or `size` bytes.
+
+    One row is always given, however long, so that each answer goes on: cut down if it must be.
+    With `keeps` only the rows that it says yes to are given.
+    """
+
+    rows: int
+    size: int
+    shortening: Shortening
+    keeps: Callable[[JsonValue], bool] | None = None
+
+    async def take(self, fetch: Fetch, token: str | None = None) -> Taken:
+        """The rows behind `token` that fit.
+
+        NOTE: a token only points behind a whole page. Where bytes end within one, that page is
+        fetched once more with as many rows as fit, and what is given is what came with its token:
+        so nothing is lost or given twice, also when somebody writes in between.
+        """
+        taken = Taken(token=token)
+        for _ in range(_MOST_FETCHES):
+            wanted = self.rows - len(taken.rows) if self.keeps is None else _FILTERED_AT_ONCE
+            page = await fetch(taken.token, wanted)
+            added, fitting = self._measure(page, taken)
+            while added is None and fitting:
+                page = await fetch(taken.token, fitting)
+                added, fitting = self._measure(page, taken)
+            if added is None:
+                return taken  # not even the page's first row fits behind those of the pages before
+            taken = added
+            if taken.token is None or len(taken.rows) >= self.rows or taken.size >= self.size:
+                return taken
+        return taken
+
+    def cut(self, row: JsonValue) -> JsonValue:
+        """A value that fits by itself: shortened, then more so, at last its size instead of it."""
+        for shortening in (
+            self.shortening,
+            Shortening(paths=self.shortening.paths),
+            Shortening(False, _SMALL_TEXT, _SMALL_TEXT // 10, self.shortening.paths),
+        ):
+            short = shortening.shorten(row)
+            if measure(short) <= self.size:
+                return short
+        self.shortening.paths[""] = None
+        return {"$omitted": f"{measure(row)} bytes: ask for less of it, by a query that names it"}
+
+    def _measure(self, page: Fetched, taken: Taken) -> tuple[Taken | None, int]:
+        """All rows of the page behind those taken; or None, and how many of its rows fit."""
+        rows, size = list(taken.rows), taken.size
+        for at, body in enumerate(page.rows):
+            row: JsonValue = orjson.loads(body)
+            if self.keeps is not None and not self.keeps(row):
+                continue
+            if len(rows) == self.rows:
+                return None, at
+            short = self.shortening.shorten(row)
+            length = measure(short) + 1
+            if size + length > self.size:
+                if rows:
+                    return None, at
+                short = self.cut(row)
+                length = measure(short) + 1
+            rows.append(short)
+            size += length
+        return Taken(rows, page.token, size), len(page.rows)
+
+
+def measure(value: JsonValue) -> int:
+    """Bytes of the value as compact JSON."""
+    return len(orjson.dumps(value))
+
+
+def _is_number(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

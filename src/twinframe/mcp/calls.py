@@ -1,0 +1,126 @@
+"""The way of each tool call: known, switched on, permitted, well formed, run, told. No transport.
+
+Whatever happens on it becomes a result that the assistant can act on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from secrets import token_hex
+from typing import Any, Final, NoReturn
+
+import orjson
+from mcp_types import CallToolRequestParams, CallToolResult, TextContent
+
+from twinframe.cypher.errors import render_suggestion
+from twinframe.errors import QueryTimeout, TwinframeError
+from twinframe.mcp.access import CURRENT_ERRAND
+from twinframe.mcp.advice import build_advice
+from twinframe.mcp.arguments import parse_arguments
+from twinframe.mcp.errors import UnknownTool, WritingOff, build_defect, build_failure
+from twinframe.mcp.tool import Answer, Tool, Toolbox
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_NAME: Final = 100
+
+
+class Calls:
+    """Runs tools by name. `tools` are all there are; the writing ones are off when so set."""
+
+    def __init__(self, tools: Sequence[Tool[Any]], box: Toolbox) -> None:
+        self._box = box
+        self._tools = {tool.name: tool for tool in tools}
+
+    @property
+    def listed(self) -> list[Tool[Any]]:
+        """The tools that `tools/list` shows: the same to everybody.
+
+        NOTE: not by what the caller may do. A list that follows the caller's rights would change
+        while an assistant holds it, and of a tool that is not there it could not say which
+        permission is missing. Who may not use a tool is told so by its result.
+        """
+        return [tool for tool in self._tools.values() if not self._is_off(tool)]
+
+    async def run(self, params: CallToolRequestParams) -> CallToolResult:
+        """The result of a call; it never raises but for a cancellation."""
+        start = time.monotonic()
+        given = params.arguments or {}
+        tool = self._tools.get(params.name)
+        try:
+            result = _build_result(await self._run(tool or self._refuse(params.name), given))
+            outcome = "done"
+        except TwinframeError as error:
+            advice = await self._advise(error, tool, given)
+            result, outcome = build_failure(error, advice), error.code
+        except Exception:  # the request edge
+            reference = find_reference()
+            logger.exception("Defect in %s (reference %s).", params.name, reference)
+            result, outcome = build_defect(reference), "InternalError"
+        self._log(params.name, outcome, start)
+        return result
+
+    def _refuse(self, name: str) -> NoReturn:
+        name = name[:_LONGEST_NAME]
+        suggestion = render_suggestion(name, self._tools)
+        raise UnknownTool(f"There is no tool {name!r}{suggestion}")
+
+    async def _run(self, tool: Tool[Any], given: Mapping[str, Any]) -> Answer:
+        # SEC: permission before arguments: who may not use a tool learns nothing by trying.
+        for permission in tool.permissions:
+            await self._box.access.check(permission, f"tools/call {tool.name}")
+        if self._is_off(tool):
+            raise WritingOff(tool.name)
+        arguments = parse_arguments(tool.arguments, tool.name, given)
+        if tool.writes:
+            # NOTE: a write that has begun is not given up halfway: its outcome is told.
+            return await tool.run(self._box, arguments)
+        seconds = self._box.limits.query_timeout
+        try:
+            async with asyncio.timeout(seconds):
+                return await tool.run(self._box, arguments)
+        except TimeoutError as error:
+            raise QueryTimeout(
+                f"{tool.name} was stopped after {seconds:g} seconds (MCP__QueryTimeout)."
+            ) from error
+
+    async def _advise(
+        self, error: TwinframeError, tool: Tool[Any] | None, given: Mapping[str, Any]
+    ) -> list[str]:
+        if tool is None:
+            return []
+        try:
+            return await build_advice(error, tool, given, self._box)
+        except TwinframeError:
+            return []  # advice is extra; the error itself is told all the same
+
+    def _is_off(self, tool: Tool[Any]) -> bool:
+        return tool.writes and self._box.limits.read_only
+
+    def _log(self, name: str, outcome: str, start: float) -> None:
+        if not logger.isEnabledFor(logging.INFO):
+            return
+        errand = CURRENT_ERRAND.get()
+        request_id = "" if errand is None else errand.request_id
+        milliseconds = (time.monotonic() - start) * 1000
+        logger.info(
+            "%r: %s in %.1f ms",
+            name[:_LONGEST_NAME],
+            outcome,
+            milliseconds,
+            extra={"request_id": request_id},
+        )
+
+
+def _build_result(answer: Answer) -> CallToolResult:
+    text = answer.text or orjson.dumps(answer.document).decode()
+    return CallToolResult(content=[TextContent(text=text)], structured_content=answer.document)
+
+
+def find_reference() -> str:
+    """The request's id, where a transport gave one, else a new one."""
+    errand = CURRENT_ERRAND.get()
+    return errand.request_id if errand is not None and errand.request_id else token_hex(8)

@@ -1,0 +1,61 @@
+"""Completion of the ids in resource templates and of the arguments of prompts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+from mcp_types import CompleteRequestParams, CompleteResult, Completion, ResourceTemplateReference
+
+from twinframe.mcp.resources import MODEL, TWIN
+from twinframe.mcp.tool import Toolbox
+from twinframe.model.ids import build_model_name
+
+_MOST: Final = 100
+_TWINS: Final = (
+    "MATCH (t:Twin) WHERE t.`$dtId` STARTS WITH $begin RETURN t.`$dtId` AS id ORDER BY id LIMIT 101"
+)
+
+
+async def complete(box: Toolbox, params: CompleteRequestParams) -> CompleteResult:
+    """Ids that begin as what was typed, and for models also names that do; at most 100.
+
+    SEC: who may not read twins or models gets no ids of them: nothing, not an error, since clients
+    ask while their user types.
+    """
+    typed = params.argument.value
+    found: list[str] = []
+    if isinstance(params.ref, ResourceTemplateReference):
+        if params.ref.uri.startswith(TWIN):
+            found = await _find_twins(box, typed)
+        elif params.ref.uri.startswith(MODEL):
+            found = await _find_models(box, typed)
+    elif params.argument.name == "focus":
+        found = [build_model_name(one) for one in await _find_models(box, typed)]
+    return CompleteResult(
+        completion=Completion(
+            values=found[:_MOST],
+            total=len(found) if len(found) <= _MOST else None,
+            has_more=len(found) > _MOST,
+        )
+    )
+
+
+async def _find_twins(box: Toolbox, typed: str) -> list[str]:
+    if not await box.access.holds("digitaltwins/read"):
+        return []
+    page = await box.graph.queries.run(_TWINS, {"begin": typed})
+    return [orjson.loads(row)["id"] for row in page.rows]
+
+
+async def _find_models(box: Toolbox, typed: str) -> list[str]:
+    if not await box.access.holds("models/read"):
+        return []
+    outlines = await box.graph.overview.read_outlines()
+    folded = typed.lower()
+    return sorted(
+        model_id
+        for model_id in outlines.interfaces
+        if model_id.lower().startswith(folded)
+        or build_model_name(model_id).lower().startswith(folded)
+    )

@@ -1,0 +1,303 @@
+"""The graph in few words: interfaces, counts, relationships, properties, queries, within a budget.
+
+It reads nothing: outlines and counts go in, text comes out, the same text for the same graph.
+What does not fit is left out from the least on, and the last line says how much that was.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from twinframe.graph.outlines import InterfaceOutline, Outlines
+from twinframe.graph.overview import Counts
+from twinframe.model.ids import build_model_name
+
+BYTES_A_TOKEN: Final = 4
+"""A rule of thumb for English and identifiers; tokenizers differ."""
+
+_MOST_PROPERTIES: Final = 16
+_MOST_ENDS: Final = 6
+_EXAMPLES: Final = 6
+_LONGEST_DESCRIPTION: Final = 120
+_RESERVE: Final = 160
+
+_GUIDE: Final = (
+    "Queries (read-only): Cypher, or the vendor's SELECT ... FROM DIGITALTWINS. A node is a twin; "
+    "its labels are its interface's name and those it extends, so (r:Room) finds all kinds of "
+    "rooms. Id: t.`$dtId`. Component values: t.climate.temperature. Values by $parameters."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """`text`, and how many `interfaces` and kinds of `relationships` are shown, of how many."""
+
+    text: str
+    interfaces: tuple[int, int]
+    relationships: tuple[int, int]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of them are shown."""
+        return all(shown == all_ for shown, all_ in (self.interfaces, self.relationships))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Relationships of one name between groups of interfaces, each given by its labels."""
+
+    name: str
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    count: int
+
+    def render(self) -> str:
+        """One line: `Level -contains-> Room 408`."""
+        return f"{_join(self.sources)} -{self.name}-> {_join(self.targets)} {self.count}"
+
+    def render_query(self) -> str:
+        """A query that finds some of them."""
+        source, target = (_only(ends) for ends in (self.sources, self.targets))
+        return (
+            f"MATCH (a{source})-[:{quote_name(self.name)}]->(b{target}) "
+            "RETURN a.`$dtId`, b.`$dtId` LIMIT 10"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of the text: lower ranks are kept first; `section` and `order` say where it stands.
+
+    A piece with `under` adds to the line of that order, and is nothing without it.
+    """
+
+    rank: float
+    section: int
+    order: int
+    text: str
+    under: bool = False
+
+    @property
+    def size(self) -> int:
+        return len(self.text.encode()) + 1
+
+
+@dataclass(slots=True)
+class _Page:
+    """The text in the making: the headings of sections, and the pieces that fit."""
+
+    room: int
+    headings: Sequence[str]
+    kept: dict[tuple[int, int], list[_Piece]] = field(default_factory=dict)
+    opened: set[int] = field(default_factory=set)
+
+    def add(self, piece: _Piece) -> None:
+        key = piece.section, piece.order
+        size = piece.size
+        if piece.under and key not in self.kept:
+            return
+        if piece.section not in self.opened:
+            size += len(self.headings[piece.section].encode()) + 2
+        if size > self.room:
+            return
+        self.room -= size
+        self.opened.add(piece.section)
+        self.kept.setdefault(key, []).append(piece)
+
+    def count(self, section: int) -> int:
+        return sum(1 for key in self.kept if key[0] == section)
+
+    def render(self) -> Iterator[str]:
+        for section in sorted(self.opened):
+            yield f"\n{self.headings[section]}"
+            for key in sorted(key for key in self.kept if key[0] == section):
+                # The line itself, then what is under it, in the order of making.
+                pieces = sorted(self.kept[key], key=lambda piece: (piece.under, piece.rank))
+                yield "".join(piece.text for piece in pieces)
+
+
+class DigestBuilder:
+    """Builds digests of one state of a graph; `focus` leaves out what is not near those models.
+
+    `focus` holds model ids or names. Unknown ones are the caller's matter.
+    """
+
+    def __init__(self, outlines: Outlines, counts: Counts, focus: frozenset[str] = frozenset()):
+        self._outlines = outlines
+        self._counts = counts
+        self._totals = _sum_subtypes(outlines, counts.twins)
+        self._populated = _list_populated(outlines, counts.twins)
+        self._edges = self._build_edges()
+        self._near = self._find_near(focus) if focus else frozenset(outlines.interfaces)
+        if focus:
+            self._edges = [edge for edge in self._edges if self._touches(edge)]
+        self._shown = self._rank_interfaces()
+
+    @property
+    def edges(self) -> Sequence[Edge]:
+        """The relationships that occur, most first."""
+        return self._edges
+
+    def build(self, max_tokens: int) -> Digest:
+        """The digest in at most so many tokens, four bytes each."""
+        header = self._render_header()
+        room = max_tokens * BYTES_A_TOKEN - len(header.encode()) - _RESERVE
+        headings = ("Interfaces (twins with subtypes):", "Relationships that occur:", "Examples:")
+        page = _Page(room, headings)
+        for piece in sorted(self._list_pieces(), key=lambda one: (one.rank, one.section)):
+            page.add(piece)
+        interfaces = page.count(0), len(self._shown)
+        relationships = page.count(1), len(self._edges)
+        lines = [header, *page.render()]
+        if interfaces[0] < interfaces[1] or relationships[0] < relationships[1]:
+            lines.append(
+                f"\nNot shown: {interfaces[1] - interfaces[0]} interfaces, "
+                f"{relationships[1] - relationships[0]} kinds of relationships. Raise max_tokens, "
+                "set model_filter, or use search_models."
+            )
+        return Digest("\n".join(lines), interfaces, relationships)
+
+    # --- what there is -----------------------------------------------------------------------
+
+    def _render_header(self) -> str:
+        relationships = sum(one.count for one in self._counts.relationships)
+        used = sum(1 for count in self._counts.twins.values() if count)
+        return (
+            f"{sum(self._counts.twins.values())} twins of {used} interfaces "
+            f"({len(self._outlines.interfaces)} stored), {relationships} relationships.\n{_GUIDE}"
+        )
+
+    def _rank_interfaces(self) -> list[InterfaceOutline]:
+        """Most twins first."""
+        found = [self._outlines.interfaces[one] for one in self._near]
+        return sorted(found, key=lambda one: (-self._totals.get(one.model_id, 0), one.model_id))
+
+    def _find_near(self, focus: frozenset[str]) -> frozenset[str]:
+        """The interfaces of these ids or names, what extends them, and what they extend."""
+        above = {one: self._outlines.list_ancestors(one) for one in self._outlines.interfaces}
+        wanted = {one for one in above if names(one, focus)}
+        near = {one for one, bases in above.items() if not wanted.isdisjoint(bases)}
+        return frozenset(near.union(*(above[one] for one in wanted)))
+
+    def _touches(self, edge: Edge) -> bool:
+        labels = {label.strip("`") for label in (*edge.sources, *edge.targets)}
+        return not labels.isdisjoint({*self._near, *map(build_model_name, self._near)})
+
+    def _build_edges(self) -> list[Edge]:
+        """Counts of pairs of models, put together where ends are the same or all of one kind."""
+        targets: dict[tuple[str, str], set[str]] = defaultdict(set)
+        amounts: dict[tuple[str, str], int] = defaultdict(int)
+        for one in self._counts.relationships:
+            targets[one.name, one.source].add(one.target)
+            amounts[one.name, one.source] += one.count
+        sources: dict[tuple[str, frozenset[str]], set[str]] = defaultdict(set)
+        for (name, source), ends in targets.items():
+            sources[name, frozenset(ends)].add(source)
+        edges = [
+            Edge(
+                name,
+                self._summarize(starts),
+                self._summarize(ends),
+                sum(amounts[name, source] for source in starts),
+            )
+            for (name, ends), starts in sources.items()
+        ]
+        return sorted(edges, key=lambda edge: (-edge.count, edge.name, edge.sources, edge.targets))
+
+    def _summarize(self, model_ids: Iterable[str]) -> tuple[str, ...]:
+        """The one interface whose twins are of just these models, if there is one; else all."""
+        wanted = frozenset(model_ids)
+        first = min(wanted)
+        if len(wanted) > 1:
+            for base in self._outlines.list_ancestors(first):
+                if self._populated.get(base) == wanted:
+                    return (self._outlines.render_label(base),)
+        return tuple(map(self._outlines.render_label, sorted(wanted)))
+
+    # --- what is said of it ------------------------------------------------------------------
+
+    def _list_pieces(self) -> Iterator[_Piece]:
+        for at, outline in enumerate(self._shown):
+            # NOTE: what has no twins comes behind all that has some.
+            rank = at if self._totals.get(outline.model_id) else at + 1000
+            yield _Piece(rank, 0, at, self._render_interface(outline))
+            if contents := self._render_contents(outline):
+                yield _Piece(rank * 2 + 2, 0, at, f": {contents}", under=True)
+            if outline.description:
+                text = " ".join(outline.description.split())[:_LONGEST_DESCRIPTION]
+                yield _Piece(rank * 8 + 30, 0, at, f" — {text}", under=True)
+        for at, edge in enumerate(self._edges):
+            yield _Piece(at * 1.5 + 0.5, 1, at, edge.render())
+        for at, query in enumerate(self._list_examples()):
+            yield _Piece(at * 5 + 3, 2, at, query)
+
+    def _render_interface(self, outline: InterfaceOutline) -> str:
+        label = self._outlines.render_label(outline.model_id)
+        twins = self._totals.get(outline.model_id, 0)
+        own = self._counts.twins.get(outline.model_id, 0)
+        few = f", {own} itself" if own and own != twins else ""
+        bases = ", ".join(map(self._outlines.render_label, outline.extends))
+        ended = " (decommissioned)" if outline.decommissioned else ""
+        return f"{label} {twins}{few}{bases and ' extends ' + bases} [{outline.model_id}]{ended}"
+
+    def _render_contents(self, outline: InterfaceOutline) -> str:
+        """Its own properties and components; those it inherits stand where they are defined."""
+        parts = [str(one) for one in outline.properties[:_MOST_PROPERTIES]]
+        if len(outline.properties) > _MOST_PROPERTIES:
+            parts.append(f"… {len(outline.properties) - _MOST_PROPERTIES} more")
+        for component in outline.components:
+            inner = [
+                str(one)
+                for base, _ in self._outlines.list_contents(component.interface)
+                for one in base.properties[:_MOST_PROPERTIES]
+            ]
+            parts.append(f"{component.name}.{{{', '.join(inner[:_MOST_PROPERTIES])}}}")
+        return ", ".join(parts)
+
+    def _list_examples(self) -> Iterator[str]:
+        """A query for each main relation, most frequent first, each name once."""
+        seen = set[str]()
+        for edge in self._edges:
+            if edge.name not in seen and len(seen) < _EXAMPLES:
+                seen.add(edge.name)
+                yield edge.render_query()
+
+
+def names(model_id: str, focus: frozenset[str]) -> bool:
+    """Whether the id, or its last name segment, is one of these."""
+    return model_id in focus or build_model_name(model_id) in focus
+
+
+def quote_name(name: str) -> str:
+    """A name of a model as a query writes it."""
+    return name if name.isidentifier() and name.isascii() else f"`{name.replace('`', '``')}`"
+
+
+def _sum_subtypes(outlines: Outlines, twins: Mapping[str, int]) -> dict[str, int]:
+    totals: dict[str, int] = defaultdict(int)
+    for model_id, count in twins.items():
+        for base in outlines.list_ancestors(model_id):
+            totals[base] += count
+    return totals
+
+
+def _list_populated(outlines: Outlines, twins: Mapping[str, int]) -> dict[str, frozenset[str]]:
+    """For each interface the models below it, and itself, that have twins."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for model_id in twins:
+        for base in outlines.list_ancestors(model_id):
+            found[base].add(model_id)
+    return {base: frozenset(below) for base, below in found.items()}
+
+
+def _join(labels: Sequence[str]) -> str:
+    more = [] if len(labels) <= _MOST_ENDS else [f"{len(labels) - _MOST_ENDS} more"]
+    return "|".join([*labels[:_MOST_ENDS], *more])
+
+
+def _only(labels: Sequence[str]) -> str:
+    """The labels in a pattern; several are alternatives."""
+    return ":" + "|".join(labels[:_MOST_ENDS])

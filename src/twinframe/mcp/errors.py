@@ -1,0 +1,115 @@
+"""The one mapping of errors to MCP: results that an assistant can act on. It finds no advice.
+
+SEC: what is not of the tree of errors is told by nothing but an id that stands in the log too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
+
+from twinframe.errors import (
+    AccessError,
+    ConfigurationError,
+    InputError,
+    InvalidArgument,
+    NotFound,
+    PermissionMissing,
+    ScopeMissing,
+    StorageBusy,
+    StorageError,
+    TwinframeError,
+)
+
+_MOST_DETAILS: Final = 20
+_LONGEST: Final = 4000
+FORBIDDEN: Final = -32003
+"""JSON-RPC's code for a refusal, from the range that is left to servers."""
+
+
+class UnknownTool(InvalidArgument):
+    """No tool has this name."""
+
+    code = "UnknownTool"
+
+
+class UnknownResource(NotFound):
+    """No resource has this URI."""
+
+    code = "ResourceNotFound"
+
+
+class WritingOff(AccessError):
+    """The tool changes the graph, and this server does not."""
+
+    code = "ReadOnly"
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(
+            f"{tool} changes the graph, and this server only reads it (MCP__ReadOnly=true)."
+        )
+
+
+class NotConfirmed(InputError):
+    """A deletion without the etag of what is deleted and without a confirmation."""
+
+    code = "ConfirmationRequired"
+
+
+def build_failure(error: TwinframeError, advice: Iterable[str] = ()) -> CallToolResult:
+    """The result of a call that failed: code and message, each finding, then what to do."""
+    return _build_result(render_failure(error, advice))
+
+
+def render_failure(error: TwinframeError, advice: Iterable[str] = ()) -> str:
+    """The same as text, of at most 4,000 characters."""
+    if isinstance(error, ConfigurationError):
+        return "InternalError: the service is not set up for this."
+    if isinstance(error, StorageError) and not isinstance(error, StorageBusy):
+        # SEC: messages of the store name files and statements.
+        return f"{error.code}: the store could not do this; nothing was changed by this call."
+    lines = [f"{error.code}: {error.message}"]
+    lines += [
+        f"- {detail.message}"
+        for detail in error.details[:_MOST_DETAILS]
+        if detail.message not in error.message
+    ]
+    if len(error.details) > _MOST_DETAILS:
+        lines.append(f"- … {len(error.details) - _MOST_DETAILS} more")
+    text = "\n".join([*lines, *advice])
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def build_defect(reference: str) -> CallToolResult:
+    """The result of a call that met a defect of the service."""
+    return _build_result(render_defect(reference))
+
+
+def render_defect(reference: str) -> str:
+    """What is said of a defect: where its log entry is found."""
+    return (
+        f"InternalError: a defect of the service (reference {reference}). Nothing of your call is "
+        "wrong; tell the operator, and try another way."
+    )
+
+
+def build_protocol_error(error: TwinframeError) -> MCPError:
+    """The error of a message that has no result to carry one: resources, prompts, completion."""
+    text = render_failure(error)
+    if isinstance(error, ScopeMissing):
+        scope = " ".join(error.scopes)
+        return MCPError(FORBIDDEN, text, {"error": "insufficient_scope", "scope": scope})
+    if isinstance(error, PermissionMissing):
+        return MCPError(FORBIDDEN, text, {"error": "forbidden", "permission": error.permission})
+    if isinstance(error, AccessError):
+        return MCPError(FORBIDDEN, text)
+    if isinstance(error, InputError | NotFound):
+        return MCPError(INVALID_PARAMS, text)
+    return MCPError(INTERNAL_ERROR, text)
+
+
+def _build_result(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=text)], is_error=True)

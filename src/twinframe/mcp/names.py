@@ -1,0 +1,51 @@
+"""Names that assistants give, resolved to what is stored, or refused with the nearest one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from twinframe.cypher.errors import find_nearest
+from twinframe.errors import InvalidArgument
+from twinframe.graph.outlines import Outlines
+from twinframe.model.ids import build_model_name
+
+_MOST: Final = 5
+_LONGEST: Final = 200
+
+
+def find_models(outlines: Outlines, given: Sequence[str]) -> frozenset[str]:
+    """The ids of the interfaces that these ids or names mean; `InvalidArgument` for unknown ones.
+
+    A name means each interface of that name, whatever its namespace and version.
+    """
+    found = set[str]()
+    for name in given:
+        plain = name.strip("`")
+        matching = {
+            model_id
+            for model_id in outlines.interfaces
+            if plain in (model_id, build_model_name(model_id))
+        }
+        if not matching:
+            raise InvalidArgument(
+                f"There is no interface {name[:_LONGEST]!r}{suggest_model(outlines, name)}"
+            )
+        found |= matching
+    return frozenset(found)
+
+
+def suggest_model(outlines: Outlines, name: str) -> str:
+    """`; did you mean 'x'?` with the nearest interface, else the way to find one."""
+    by_name = {build_model_name(model_id): model_id for model_id in outlines.interfaces}
+    nearest = find_nearest(build_model_name(name)[:_LONGEST], by_name)
+    if nearest is not None:
+        return f"; did you mean '{by_name[nearest]}'?"
+    return "; search_models finds interfaces by words."
+
+
+def list_some(names: Iterable[str], most: int = _MOST) -> str:
+    """The first few of the names, and how many more there are."""
+    all_ = list(names)
+    more = [] if len(all_) <= most else [f"… {len(all_) - most} more"]
+    return ", ".join([*all_[:most], *more])

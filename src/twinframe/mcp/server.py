@@ -1,0 +1,159 @@
+"""The MCP server of one graph: tools, resources, prompts, completion. It listens nowhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable
+from typing import Any, Final, TypeVar
+
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    CompleteRequestParams,
+    CompleteResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+)
+
+from twinframe import __version__
+from twinframe.errors import NotFound, TwinframeError
+from twinframe.graph import Graph
+from twinframe.mcp import prompts, resources
+from twinframe.mcp.access import RESOURCES_SCOPE, ToolAccess
+from twinframe.mcp.calls import Calls, find_reference
+from twinframe.mcp.completion import complete
+from twinframe.mcp.errors import build_protocol_error, render_defect
+from twinframe.mcp.tool import Toolbox
+from twinframe.mcp.tools import TOOLS
+from twinframe.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+_Context = ServerRequestContext[Any, Any]
+
+_MINUTE: Final = 60_000
+_INSTRUCTIONS: Final = (
+    "A digital twin graph: twins with typed properties and named relationships. Begin with "
+    "describe_graph, then query_digital_twins with its labels and names. Answers are cut to whole "
+    "rows: if truncated is true, go on with continuation_token. Errors say how to put it right."
+)
+_READ_ONLY: Final = " This server only reads."
+
+
+def build_server(graph: Graph, settings: Settings, access: ToolAccess) -> Server[Any]:
+    """The server with all its handlers; a transport runs it.
+
+    Transports that know their callers set `CURRENT_CALLER` and `CURRENT_ERRAND` for each message.
+    """
+    handlers = _Handlers(Toolbox(graph, settings, access))
+    read_only = settings.mcp.read_only
+    # NOTE: private, though lists are the same for all: a proxy must not keep what needs a token.
+    hint = CacheHint(_MINUTE, "private")
+    return Server(
+        settings.mcp.server_name,
+        version=settings.mcp.version or __version__,
+        instructions=_INSTRUCTIONS + (_READ_ONLY if read_only else ""),
+        cache_hints={
+            "tools/list": hint,
+            "prompts/list": hint,
+            "resources/list": hint,
+            "resources/templates/list": hint,
+        },
+        get_tool_input_schema=handlers.find_input_schema,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+        on_completion=handlers.complete,
+    )
+
+
+class _Handlers:
+    """The protocol's requests, each by the module whose matter it is."""
+
+    def __init__(self, box: Toolbox) -> None:
+        self._box = box
+        self._calls = Calls(TOOLS, box)
+        # PERF: the schemas are built once, not for each list.
+        self._documents = [tool.build_document() for tool in self._calls.listed]
+        self._schemas = {one.name: one.input_schema for one in self._documents}
+
+    def find_input_schema(self, name: str) -> dict[str, Any] | None:
+        """The schema of a tool's arguments, None for an unknown tool."""
+        return self._schemas.get(name)
+
+    async def list_tools(
+        self, _context: _Context, _params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return ListToolsResult(tools=self._documents)
+
+    async def call_tool(self, _context: _Context, params: CallToolRequestParams) -> CallToolResult:
+        return await self._calls.run(params)
+
+    async def list_resources(
+        self, _context: _Context, _params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        await self._check_scope("resources/list")
+        return resources.list_resources()
+
+    async def list_templates(
+        self, _context: _Context, _params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        await self._check_scope("resources/templates/list")
+        return resources.list_templates()
+
+    async def read_resource(
+        self, _context: _Context, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        await self._check_scope("resources/read")
+        return await _tell(resources.read_resource(self._box, params.uri), {"uri": params.uri})
+
+    async def list_prompts(
+        self, _context: _Context, _params: PaginatedRequestParams | None
+    ) -> ListPromptsResult:
+        return prompts.list_prompts()
+
+    async def get_prompt(
+        self, _context: _Context, params: GetPromptRequestParams
+    ) -> GetPromptResult:
+        return await _tell(prompts.get_prompt(self._box, params.name, params.arguments or {}))
+
+    async def complete(self, _context: _Context, params: CompleteRequestParams) -> CompleteResult:
+        if params.ref.type == "ref/resource":
+            await self._check_scope("completion/complete")
+        return await _tell(complete(self._box, params))
+
+    async def _check_scope(self, action: str) -> None:
+        await _tell(self._box.access.check_scope(RESOURCES_SCOPE, action))
+
+
+async def _tell(work: Awaitable[T], data: dict[str, str] | None = None) -> T:
+    """The outcome of the work, errors as the protocol has them. `data` goes with «not found»."""
+    try:
+        return await work
+    except NotFound as error:
+        # SPEC: MCP 2026-07-28, a resource that is not found is «invalid params» with its URI.
+        raise MCPError(INVALID_PARAMS, build_protocol_error(error).message, data) from error
+    except TwinframeError as error:
+        raise build_protocol_error(error) from error
+    except Exception as error:  # the request edge
+        reference = find_reference()
+        logger.exception("Defect (reference %s).", reference)
+        raise MCPError(INTERNAL_ERROR, render_defect(reference)) from error

@@ -1,0 +1,117 @@
+"""What a tool is: name, texts, schemas, what it needs and does. The tools stand in `tools`."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from mcp_types import Tool as ToolDocument
+from mcp_types import ToolAnnotations
+
+from twinframe.graph import Graph
+from twinframe.mcp.access import ToolAccess
+from twinframe.mcp.arguments import Arguments, build_schema
+from twinframe.mcp.budget import Budget, Shortening
+from twinframe.model.values import JsonValue
+from twinframe.settings import McpSettings, Settings
+
+A = TypeVar("A", bound=Arguments)
+
+_ENVELOPE_BYTES = 512
+"""Room for what stands around the rows of an answer."""
+
+
+class Effect(enum.Enum):
+    """What a call does to the graph: READ nothing; ADD and CHANGE write; DELETE takes away."""
+
+    READ = "read"
+    ADD = "add"
+    CHANGE = "change"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool gives: `document` by its output schema; `text` is shown instead, if given."""
+
+    document: dict[str, JsonValue]
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """What tools work with: the use cases, the settings, and who may do what."""
+
+    graph: Graph
+    settings: Settings
+    access: ToolAccess
+
+    @property
+    def limits(self) -> McpSettings:
+        """The caps of one call."""
+        return self.settings.mcp
+
+    def open_budget(self, rows: int, *, full: bool = False) -> Budget:
+        """The budget of an answer of at most so many rows."""
+        size = self.limits.max_bytes - _ENVELOPE_BYTES
+        return Budget(min(rows, self.limits.max_rows), size, Shortening(full))
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[A]):
+    """One tool. `permissions` are all needed; `example` are arguments that are right.
+
+    `description` is for a model that has never seen a twin; it is read at the begin of each
+    session, so every word of it costs.
+    """
+
+    name: str
+    title: str
+    description: str
+    effect: Effect
+    permissions: tuple[str, ...]
+    arguments: type[A]
+    output: Mapping[str, Any]
+    run: Callable[[Toolbox, A], Awaitable[Answer]]
+    example: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change the graph."""
+        return self.effect is not Effect.READ
+
+    def build_document(self) -> ToolDocument:
+        """As `tools/list` shows it."""
+        return ToolDocument(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=build_schema(self.arguments),
+            output_schema=dict(self.output),
+            annotations=_build_annotations(self.effect),
+        )
+
+
+def build_output(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
+    """The schema of an answer: an object with these members, types as JSON Schema or their name."""
+    members = {**required, **optional}
+    properties = {
+        name: {"type": schema} if isinstance(schema, str) else schema
+        for name, schema in members.items()
+    }
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def _build_annotations(effect: Effect) -> ToolAnnotations:
+    # NOTE: hints that a reader takes for given when they are absent are left out, save the one of
+    # the open world, whose default is yes.
+    if effect is Effect.READ:
+        return ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    return ToolAnnotations(
+        read_only_hint=False,
+        destructive_hint=effect is not Effect.ADD,
+        idempotent_hint=effect is not Effect.ADD,
+        open_world_hint=False,
+    )

@@ -1,0 +1,177 @@
+"""Tools for queries: running one in pages, and explaining how it would run."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Annotated, Final
+
+import orjson
+from pydantic import Field
+
+from twinframe.cypher.language import detect_language, parse_query
+from twinframe.errors import InvalidArgument, LimitExceeded, QueryInvalid, QueryTimeout
+from twinframe.graph.query_names import QueryWarning
+from twinframe.mcp.arguments import Arguments, FullValues, Limit, Parameters, Token
+from twinframe.mcp.budget import Fetched, Taken
+from twinframe.mcp.corrections import correct_names
+from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
+from twinframe.model.values import JsonValue
+
+_MOST_PATHS: Final = 20
+
+
+class QueryDigitalTwins(Arguments):
+    """Arguments of `query_digital_twins`."""
+
+    query: Annotated[str | None, Field(description="May be left out with continuation_token")] = (
+        None
+    )
+    parameters: Parameters
+    limit: Limit = 100
+    timeout_seconds: Annotated[float, Field(gt=0, le=30)] = 30
+    continuation_token: Token = None
+    full_values: FullValues = False
+
+
+async def query_digital_twins(box: Toolbox, given: QueryDigitalTwins) -> Answer:
+    """Rows that fit, and where to go on."""
+    budget = box.open_budget(given.limit, full=given.full_values)
+    warnings: list[QueryWarning] = []
+
+    async def fetch(token: str | None, size: int) -> Fetched:
+        page = await box.graph.queries.run(given.query, given.parameters, token, size)
+        warnings[:] = warnings or page.warnings
+        return Fetched(page.rows, page.continuation_token)
+
+    if given.query is None and given.continuation_token is None:
+        raise InvalidArgument("query_digital_twins needs a query, or a continuation_token.")
+    seconds = min(given.timeout_seconds, box.limits.query_timeout)
+    try:
+        # NOTE: whoever is cancelled while waiting interrupts what runs for it.
+        async with asyncio.timeout(seconds):
+            taken = await budget.take(fetch, given.continuation_token)
+    except TimeoutError as error:
+        raise QueryTimeout(
+            f"The query was stopped after {seconds:g} seconds (timeout_seconds); nothing of it runs"
+            " any more."
+        ) from error
+    document: dict[str, JsonValue] = {
+        "rows": taken.rows,
+        "row_count": len(taken.rows),
+        "columns": list[JsonValue](_find_columns(taken, given)),
+        "truncated": taken.token is not None,
+        "continuation_token": taken.token,
+    }
+    return Answer(add_notes(document, warnings, budget.shortening.paths, given.query))
+
+
+def add_notes(
+    document: dict[str, JsonValue],
+    warnings: list[QueryWarning],
+    shortened: dict[str, None],
+    query: str | None = None,
+) -> dict[str, JsonValue]:
+    """The document with `warnings`, a `corrected_query` and `shortened` where there are any."""
+    if warnings:
+        document["warnings"] = [
+            f"{one.message} (line {one.line}, column {one.column})" for one in warnings
+        ]
+        corrected = None if query is None else correct_names(query, warnings)
+        if corrected is not None:
+            document["corrected_query"] = corrected
+    if shortened:
+        document["shortened"] = list[JsonValue](shortened)[:_MOST_PATHS]
+    return document
+
+
+def _find_columns(taken: Taken, given: QueryDigitalTwins) -> list[str]:
+    columns: dict[str, None] = {}
+    for row in taken.rows:
+        if isinstance(row, dict):
+            columns.update(dict.fromkeys(row))
+    if not taken.rows and given.query is not None:
+        # NOTE: it was accepted before, perhaps with other limits than those of this parsing.
+        with suppress(QueryInvalid, LimitExceeded):
+            parsed = parse_query(given.query, parameters=given.parameters)
+            columns = dict.fromkeys(parsed.query.columns)
+    return list(columns)
+
+
+class ExplainQuery(Arguments):
+    """Arguments of `explain_query`."""
+
+    query: str
+    parameters: Parameters
+
+
+async def explain_query(box: Toolbox, given: ExplainQuery) -> Answer:
+    """The plan as text, and what the store runs of it with which indexes."""
+    text = given.query
+    explained = text  # what is refused is so with the positions of its own text
+    with suppress(QueryInvalid, LimitExceeded):
+        if not parse_query(text, parameters=given.parameters).explain:
+            explained = f"EXPLAIN {text}"
+    page = await box.graph.queries.run(explained, given.parameters)
+    row = orjson.loads(page.rows[0])
+    budget = box.open_budget(1)
+    pushed = budget.cut(row.get("pushed"))
+    document: dict[str, JsonValue] = {
+        "language": detect_language(text).value,
+        "plan": budget.cut(row.get("plan")),
+        "pushed": pushed,
+    }
+    return Answer(add_notes(document, list(page.warnings), budget.shortening.paths, text))
+
+
+_TEXTS: Final = {"type": "array", "items": {"type": "string"}}
+_OBJECTS: Final = {"type": "array", "items": {"type": "object"}}
+
+QUERYING: Final = (
+    Tool(
+        "query_digital_twins",
+        "Query the graph",
+        "Run a read-only query in Cypher (or the vendor's SELECT ... FROM DIGITALTWINS), e.g. "
+        "MATCH (f:Level)-[:contains]->(r:Room) WHERE r.climate.temperature > $t "
+        "RETURN r.`$dtId` AS id, r.name AS name ORDER BY id. Labels are interface names with their "
+        "subtypes. Aggregate and return single columns rather than whole twins. If truncated, call "
+        "again with the continuation_token alone.",
+        Effect.READ,
+        ("query/read",),
+        QueryDigitalTwins,
+        build_output(
+            {
+                "rows": _OBJECTS,
+                "row_count": "integer",
+                "columns": _TEXTS,
+                "truncated": "boolean",
+                "continuation_token": {"type": ["string", "null"]},
+            },
+            warnings=_TEXTS,
+            corrected_query="string",
+            shortened=_TEXTS,
+        ),
+        query_digital_twins,
+        {
+            "query": "MATCH (r:Room) WHERE r.capacity > $n RETURN r.`$dtId` AS id LIMIT 10",
+            "parameters": {"n": 8},
+        },
+    ),
+    Tool(
+        "explain_query",
+        "Explain a query",
+        "How a query would run, without running it: its plan, what the store does itself and by "
+        "which indexes. Also checks its names.",
+        Effect.READ,
+        ("query/read",),
+        ExplainQuery,
+        build_output(
+            {"language": "string", "plan": {}, "pushed": {}},
+            warnings=_TEXTS,
+            corrected_query="string",
+            shortened=_TEXTS,
+        ),
+        explain_query,
+        {"query": "MATCH (r:Room) RETURN count(*) AS n"},
+    ),
+)

@@ -1,0 +1,321 @@
+"""Tools for twins: read, search, put, patch, delete. What is right of them the use cases judge."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Final
+
+import orjson
+from pydantic import Field
+
+from twinframe.errors import RelationshipsNotDeleted
+from twinframe.graph.observation import WriteCases
+from twinframe.graph.removal import read_relationship_keys
+from twinframe.mcp.arguments import (
+    Arguments,
+    Confirm,
+    DryRun,
+    FullValues,
+    IfMatch,
+    JsonObject,
+    Limit,
+    ModelId,
+    Patch,
+    Token,
+    TwinId,
+)
+from twinframe.mcp.budget import Fetched
+from twinframe.mcp.changes import name_action, render_changes
+from twinframe.mcp.confirmation import require_confirmation
+from twinframe.mcp.names import find_models, list_some
+from twinframe.mcp.search import build_search, find_matches
+from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
+from twinframe.mcp.tools.querying import add_notes
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphSession, StoredDocument
+
+_SHOWN_RELATIONSHIPS: Final = 20
+
+
+class GetDigitalTwin(Arguments):
+    """Arguments of `get_digital_twin`."""
+
+    twin_id: TwinId
+    full_values: FullValues = False
+
+
+async def get_digital_twin(box: Toolbox, given: GetDigitalTwin) -> Answer:
+    """The twin's document."""
+    stored = await box.graph.twins.read_twin(given.twin_id)
+    budget = box.open_budget(1, full=given.full_values)
+    twin = budget.cut(orjson.loads(stored.body))
+    return Answer(add_notes({"twin": twin, "etag": stored.etag}, [], budget.shortening.paths))
+
+
+class SearchDigitalTwins(Arguments):
+    """Arguments of `search_digital_twins`."""
+
+    search_text: Annotated[str, Field(min_length=1, max_length=200)]
+    model_id: Annotated[
+        str | None, Field(description="Only twins of this interface (id or name) and its subtypes")
+    ] = None
+    limit: Limit = 20
+    continuation_token: Token = None
+
+
+async def search_digital_twins(box: Toolbox, given: SearchDigitalTwins) -> Answer:
+    """Ids of twins that hold all the words, with the members that hold them."""
+    outlines = await box.graph.overview.read_outlines()
+    models = find_models(outlines, [given.model_id] if given.model_id else [])
+    search = build_search(outlines, given.search_text, models)
+    budget = box.open_budget(given.limit)
+
+    async def fetch(token: str | None, size: int) -> Fetched:
+        page = await box.graph.queries.run(search.query, search.parameters, token, size)
+        rows = [find_matches(orjson.loads(row), search) for row in page.rows]
+        return Fetched(rows, page.continuation_token)
+
+    taken = await budget.take(fetch, given.continuation_token)
+    return Answer(
+        {
+            "twins": taken.rows,
+            "truncated": taken.token is not None,
+            "continuation_token": taken.token,
+        }
+    )
+
+
+class CreateOrReplaceDigitalTwin(Arguments):
+    """Arguments of `create_or_replace_digital_twin`."""
+
+    twin_id: TwinId
+    model_id: ModelId
+    properties: JsonObject = Field(
+        default_factory=dict,
+        description='{"name":"Room 7","climate":{"setpoint":21}}; components are objects',
+    )
+    only_create: Annotated[bool, Field(description="true: fail if the twin exists")] = False
+    dry_run: DryRun = False
+
+
+async def create_or_replace_digital_twin(box: Toolbox, given: CreateOrReplaceDigitalTwin) -> Answer:
+    """Put a twin; what it was and is."""
+    document: dict[str, Any] = {**given.properties, "$metadata": {"$model": given.model_id}}
+    outlines = await box.graph.overview.read_outlines()
+    for outline, _ in outlines.list_contents(given.model_id):
+        for component in outline.components:
+            # SPEC: a component is written with its (empty) $metadata, also one without values.
+            part = document.setdefault(component.name, {})
+            if isinstance(part, dict):
+                document[component.name] = {"$metadata": {}, **part}
+    none_match = "*" if given.only_create else None
+    return await write_twin(
+        box,
+        given.twin_id,
+        lambda cases: cases.twins.put_twin(given.twin_id, document, none_match),
+        dry_run=given.dry_run,
+    )
+
+
+class UpdateDigitalTwin(Arguments):
+    """Arguments of `update_digital_twin`."""
+
+    twin_id: TwinId
+    patch: Patch
+    if_match: IfMatch = None
+    dry_run: DryRun = False
+
+
+async def update_digital_twin(box: Toolbox, given: UpdateDigitalTwin) -> Answer:
+    """Patch a twin; what changed."""
+    return await write_twin(
+        box,
+        given.twin_id,
+        lambda cases: cases.twins.patch_twin(given.twin_id, given.patch, given.if_match),
+        dry_run=given.dry_run,
+        action="updated",
+    )
+
+
+class DeleteDigitalTwin(Arguments):
+    """Arguments of `delete_digital_twin`."""
+
+    twin_id: TwinId
+    if_match: IfMatch = None
+    confirm: Confirm = False
+    delete_relationships: Annotated[
+        bool, Field(description="true: also all relationships from and to it")
+    ] = False
+    dry_run: DryRun = False
+
+
+async def delete_digital_twin(box: Toolbox, given: DeleteDigitalTwin) -> Answer:
+    """Delete a twin, with its relationships when asked to; which these were."""
+    require_confirmation(given.if_match, confirmed=given.confirm or given.dry_run)
+    if given.delete_relationships:
+        await box.access.check(
+            "digitaltwins/relationships/delete", "tools/call delete_digital_twin"
+        )
+
+    def look(session: GraphSession) -> tuple[StoredDocument | None, list[str]]:
+        keys = read_relationship_keys(session, given.twin_id, _SHOWN_RELATIONSHIPS + 1)
+        return session.read_twin(given.twin_id), [f"{source}/{one}" for source, one in keys]
+
+    async def act(cases: WriteCases) -> int:
+        if given.delete_relationships:
+            return await cases.removal.remove_twin(given.twin_id, given.if_match)
+        await cases.twins.delete_twin(given.twin_id, given.if_match)
+        return 0
+
+    try:
+        seen = await box.graph.observation.run(look, act, keep=not given.dry_run)
+    except RelationshipsNotDeleted as error:
+        raise await _explain_relationships(box, given.twin_id, error) from error
+    twin, related = seen.before
+    document: dict[str, JsonValue] = {
+        "action": "deleted",
+        "dry_run": given.dry_run,
+        "changes": render_changes(twin, None),
+    }
+    if seen.result:
+        document["relationships_deleted"] = seen.result
+        document["relationships"] = list_some(related, _SHOWN_RELATIONSHIPS)
+    return Answer(document)
+
+
+async def _explain_relationships(
+    box: Toolbox, twin_id: str, error: RelationshipsNotDeleted
+) -> RelationshipsNotDeleted:
+    """The same error with the relationships that are in the way, for those who may read them."""
+    if not await box.access.holds("digitaltwins/relationships/read"):
+        return error
+    graph = box.graph.relationships
+    outgoing = [orjson.loads(one) for one in (await graph.list_relationships(twin_id)).items]
+    incoming = (await graph.list_incoming(twin_id)).items
+    related = [
+        f"{twin_id} -{one['$relationshipName']}-> {one['$targetId']} ({one['$relationshipId']})"
+        for one in outgoing
+    ]
+    related += [f"{one.source_id} -{one.name}-> {twin_id}" for one in incoming]
+    return RelationshipsNotDeleted(
+        f"{error.message} In the way: {list_some(related, 10)}. Delete them first, or set "
+        "delete_relationships: true."
+    )
+
+
+async def write_twin(
+    box: Toolbox,
+    twin_id: str,
+    act: Callable[[WriteCases], Awaitable[object]],
+    *,
+    dry_run: bool,
+    action: str | None = None,
+) -> Answer:
+    """Run a use case that writes one twin, and tell what it changed."""
+    seen = await box.graph.observation.run(
+        lambda session: session.read_twin(twin_id), act, keep=not dry_run
+    )
+    return build_written(seen.before, seen.after, dry_run=dry_run, action=action)
+
+
+def build_written(
+    before: StoredDocument | None,
+    after: StoredDocument | None,
+    *,
+    dry_run: bool,
+    action: str | None = None,
+) -> Answer:
+    """What a write did, or would do; the new etag only of what is stored."""
+    document: dict[str, JsonValue] = {
+        "action": action or name_action(before, after),
+        "dry_run": dry_run,
+        "changes": render_changes(before, after),
+    }
+    if after is not None and not dry_run:
+        document["etag"] = after.etag
+    return Answer(document)
+
+
+_TEXTS: Final = {"type": "array", "items": {"type": "string"}}
+_OBJECTS: Final = {"type": "array", "items": {"type": "object"}}
+WRITTEN: Final = build_output(
+    {"action": "string", "dry_run": "boolean", "changes": _OBJECTS}, etag="string"
+)
+
+TWINS: Final = (
+    Tool(
+        "get_digital_twin",
+        "Read a twin",
+        "One twin by its id: properties, components, model and etag.",
+        Effect.READ,
+        ("digitaltwins/read",),
+        GetDigitalTwin,
+        build_output({"twin": "object", "etag": "string"}, shortened=_TEXTS),
+        get_digital_twin,
+        {"twin_id": "room-7"},
+    ),
+    Tool(
+        "search_digital_twins",
+        "Search twins by words",
+        "Find twins whose id or texts hold all the words, in any case of letters. For conditions "
+        "on values use query_digital_twins.",
+        Effect.READ,
+        ("query/read",),
+        SearchDigitalTwins,
+        build_output(
+            {
+                "twins": _OBJECTS,
+                "truncated": "boolean",
+                "continuation_token": {"type": ["string", "null"]},
+            }
+        ),
+        search_digital_twins,
+        {"search_text": "north wing", "model_id": "Building"},
+    ),
+    Tool(
+        "create_or_replace_digital_twin",
+        "Create or replace a twin",
+        "Write a whole twin; properties left out are removed. To change some, use "
+        "update_digital_twin. get_model tells what its model allows.",
+        Effect.CHANGE,
+        ("digitaltwins/write",),
+        CreateOrReplaceDigitalTwin,
+        WRITTEN,
+        create_or_replace_digital_twin,
+        {
+            "twin_id": "room-7",
+            "model_id": "dtmi:com:example:Room;1",
+            "properties": {"name": "Room 7"},
+            "dry_run": True,
+        },
+    ),
+    Tool(
+        "update_digital_twin",
+        "Change a twin",
+        "Change some properties of a twin by JSON Patch (add, replace, remove).",
+        Effect.CHANGE,
+        ("digitaltwins/write",),
+        UpdateDigitalTwin,
+        WRITTEN,
+        update_digital_twin,
+        {
+            "twin_id": "room-7",
+            "patch": [{"op": "replace", "path": "/name", "value": "Room 7a"}],
+        },
+    ),
+    Tool(
+        "delete_digital_twin",
+        "Delete a twin",
+        "Delete a twin for good; needs if_match or confirm.",
+        Effect.DELETE,
+        ("digitaltwins/delete",),
+        DeleteDigitalTwin,
+        build_output(
+            {"action": "string", "dry_run": "boolean", "changes": _OBJECTS},
+            relationships_deleted="integer",
+            relationships="string",
+        ),
+        delete_digital_twin,
+        {"twin_id": "room-7", "confirm": True},
+    ),
+)
