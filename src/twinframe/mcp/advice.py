@@ -6,6 +6,7 @@ It is asked only after a call failed, and reads only what the caller may read.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
 import orjson
@@ -29,12 +30,14 @@ from twinframe.errors import (
     ValidationFailed,
 )
 from twinframe.mcp.corrections import correct_query, render_example
+from twinframe.mcp.errors import BadArguments
 from twinframe.mcp.names import list_some, suggest_model
 from twinframe.mcp.tool import Tool, Toolbox
 from twinframe.model.ids import build_model_name
 
 _CANDIDATES: Final = 500
 _PREFIX: Final = 3
+_LONGEST_ID: Final = 200
 _FIXED: Final[Mapping[type[TwinframeError], str]] = {
     InvalidContinuationToken: "Send the token unchanged with the same arguments, or start again "
     "without continuation_token.",
@@ -58,7 +61,7 @@ async def build_advice(
     for kind, find in _FINDERS:
         if isinstance(error, kind):
             lines += [line async for line in find(error, given, box)]
-    if type(error) is InvalidArgument and tool.example:
+    if isinstance(error, BadArguments):
         lines.append(f"Right is for example: {orjson.dumps(tool.example).decode()}")
     return lines
 
@@ -78,9 +81,10 @@ async def _find_twin(
         {"begin": wanted[:_PREFIX]},
         page_size=_CANDIDATES,
     )
-    nearest = find_nearest(wanted, [orjson.loads(row)["id"] for row in page.rows])
-    if nearest is not None:
-        yield f"Did you mean '{nearest}'?"
+    ids = [orjson.loads(row)["id"] for row in page.rows]
+    nearest = get_close_matches(wanted[:_LONGEST_ID], ids)
+    if nearest:
+        yield f"Did you mean {' or '.join(map(repr, nearest))}?"
     yield f'search_digital_twins {{"search_text": "{wanted[:50]}"}} finds ids by words.'
 
 

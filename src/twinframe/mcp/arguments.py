@@ -13,7 +13,8 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from twinframe.errors import ErrorDetail, InvalidArgument
+from twinframe.errors import ErrorDetail
+from twinframe.mcp.errors import BadArguments
 from twinframe.model.values import JsonValue
 
 A = TypeVar("A", bound="Arguments")
@@ -57,7 +58,7 @@ Patch = Annotated[
 
 
 def parse_arguments(model: type[A], name: str, given: Mapping[str, JsonValue]) -> A:
-    """The arguments of the tool `name`. `InvalidArgument` says all that is wrong with them."""
+    """The arguments of the tool `name`. `BadArguments` says all that is wrong with them."""
     try:
         return model.model_validate({k: v for k, v in given.items() if v is not None})
     except ValidationError as error:
@@ -66,8 +67,11 @@ def parse_arguments(model: type[A], name: str, given: Mapping[str, JsonValue]) -
             ErrorDetail("InvalidArgument", _explain(each, known, given))
             for each in error.errors(include_url=False)[:_MOST_DETAILS]
         )
-    message = f"{name}: " + "; ".join(detail.message for detail in details)
-    raise InvalidArgument(f"{message}. Arguments: {render_arguments(model)}.", details=details)
+    message = "; ".join(detail.message for detail in details)
+    raise BadArguments(
+        f"{name} has other arguments: {message}. They are: {render_arguments(model)}.",
+        details=details,
+    )
 
 
 def render_arguments(model: type[Arguments]) -> str:
@@ -122,7 +126,7 @@ def _explain(error: ErrorDetails, known: list[str], given: Mapping[str, JsonValu
     match error["type"]:
         case "extra_forbidden":
             nearest = _find_nearest(where, known)
-            hint = f"; did you mean '{nearest}'?" if nearest else ""
+            hint = f" (did you mean '{nearest}'?)" if nearest else ""
             return f"unknown argument '{where[:100]}'{hint}"
         case "missing":
             return f"the argument '{where}' is missing"

@@ -27,9 +27,9 @@ def render_changes(before: StoredDocument | None, after: StoredDocument | None) 
         short = Shortening(longest_text=_LONGEST)
         change: dict[str, JsonValue] = {"path": ""}
         if before is not None:
-            change["from"] = short.shorten(_load(before))
+            change["from"] = _without_etag(short.shorten(_load(before)))
         if after is not None:
-            change["to"] = short.shorten(_load(after))
+            change["to"] = _without_etag(short.shorten(_load(after)))
         return [change] if len(change) > 1 else []
     found = list(_compare(_load(before), _load(after), "", 0))
     if len(found) > _MOST:
@@ -79,6 +79,13 @@ def _build_change(path: str, before: JsonValue, after: JsonValue) -> JsonValue:
     if after is not None:
         change["to"] = short.shorten(after)
     return change
+
+
+def _without_etag(document: JsonValue) -> JsonValue:
+    """NOTE: that of a rehearsal was never stored, and that of a deleted document is of no use."""
+    if isinstance(document, dict):
+        return {name: value for name, value in document.items() if name != "$etag"}
+    return document
 
 
 def _load(document: StoredDocument) -> JsonValue:

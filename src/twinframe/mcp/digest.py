@@ -6,7 +6,7 @@ What does not fit is left out from the least on, and the last line says how much
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -22,8 +22,17 @@ _MOST_PROPERTIES: Final = 16
 _MOST_ENDS: Final = 6
 _EXAMPLES: Final = 6
 _LONGEST_DESCRIPTION: Final = 120
+_LONGEST_CONTENTS: Final = 400
 _RESERVE: Final = 160
+_MANY_EDGES: Final = 40
 
+_INTERFACES, _NAMES, _EDGES, _QUERIES = range(4)
+_HEADINGS: Final = (
+    "Interfaces (twins with subtypes):",
+    "Relationships by name:",
+    "Relationships that occur:",
+    "Examples:",
+)
 _GUIDE: Final = (
     "Queries (read-only): Cypher, or the vendor's SELECT ... FROM DIGITALTWINS. A node is a twin; "
     "its labels are its interface's name and those it extends, so (r:Room) finds all kinds of "
@@ -135,6 +144,13 @@ class DigestBuilder:
         if focus:
             self._edges = [edge for edge in self._edges if self._touches(edge)]
         self._shown = self._rank_interfaces()
+        self._parts = {
+            component.interface
+            for one in outlines.interfaces.values()
+            for component in one.components
+            if not self._totals.get(component.interface)
+        }
+        self._usual = _find_usual_place([one.model_id for one in self._shown])
 
     @property
     def edges(self) -> Sequence[Edge]:
@@ -145,12 +161,11 @@ class DigestBuilder:
         """The digest in at most so many tokens, four bytes each."""
         header = self._render_header()
         room = max_tokens * BYTES_A_TOKEN - len(header.encode()) - _RESERVE
-        headings = ("Interfaces (twins with subtypes):", "Relationships that occur:", "Examples:")
-        page = _Page(room, headings)
+        page = _Page(room, _HEADINGS)
         for piece in sorted(self._list_pieces(), key=lambda one: (one.rank, one.section)):
             page.add(piece)
-        interfaces = page.count(0), len(self._shown)
-        relationships = page.count(1), len(self._edges)
+        interfaces = page.count(_INTERFACES), len(self._shown)
+        relationships = page.count(_EDGES), len(self._edges)
         lines = [header, *page.render()]
         if interfaces[0] < interfaces[1] or relationships[0] < relationships[1]:
             lines.append(
@@ -168,7 +183,15 @@ class DigestBuilder:
         return (
             f"{sum(self._counts.twins.values())} twins of {used} interfaces "
             f"({len(self._outlines.interfaces)} stored), {relationships} relationships.\n{_GUIDE}"
+            f"{self._render_ids()}"
         )
+
+    def _render_ids(self) -> str:
+        """What the ids look like, so that they need not stand with each interface."""
+        if self._usual is None:
+            return ""
+        before, after = self._usual
+        return f"\nModel ids: {before}NAME{after} where no other is given."
 
     def _rank_interfaces(self) -> list[InterfaceOutline]:
         """Most twins first."""
@@ -223,16 +246,23 @@ class DigestBuilder:
         for at, outline in enumerate(self._shown):
             # NOTE: what has no twins comes behind all that has some.
             rank = at if self._totals.get(outline.model_id) else at + 1000
-            yield _Piece(rank, 0, at, self._render_interface(outline))
+            yield _Piece(rank, _INTERFACES, at, self._render_interface(outline))
+            if where := self._render_place(outline):
+                yield _Piece(rank * 3 + 5, _INTERFACES, at, where, under=True)
+            if outline.model_id in self._parts:
+                continue  # what it has stands with each interface that it is a part of
             if contents := self._render_contents(outline):
-                yield _Piece(rank * 2 + 2, 0, at, f": {contents}", under=True)
+                yield _Piece(rank * 2 + 2, _INTERFACES, at, f": {contents}", under=True)
             if outline.description:
                 text = " ".join(outline.description.split())[:_LONGEST_DESCRIPTION]
-                yield _Piece(rank * 8 + 30, 0, at, f" — {text}", under=True)
+                yield _Piece(rank * 8 + 30, _INTERFACES, at, f" — {text}", under=True)
+        if len(self._edges) > _MANY_EDGES:
+            for at, line in enumerate(self._list_names()):
+                yield _Piece(at * 1.2 + 0.2, _NAMES, at, line)
         for at, edge in enumerate(self._edges):
-            yield _Piece(at * 1.5 + 0.5, 1, at, edge.render())
+            yield _Piece(at * 1.5 + 0.5, _EDGES, at, edge.render())
         for at, query in enumerate(self._list_examples()):
-            yield _Piece(at * 5 + 3, 2, at, query)
+            yield _Piece(at * 5 + 3, _QUERIES, at, query)
 
     def _render_interface(self, outline: InterfaceOutline) -> str:
         label = self._outlines.render_label(outline.model_id)
@@ -241,7 +271,15 @@ class DigestBuilder:
         few = f", {own} itself" if own and own != twins else ""
         bases = ", ".join(map(self._outlines.render_label, outline.extends))
         ended = " (decommissioned)" if outline.decommissioned else ""
-        return f"{label} {twins}{few}{bases and ' extends ' + bases} [{outline.model_id}]{ended}"
+        if outline.model_id in self._parts:
+            ended = " (component)"
+        return f"{label} {twins}{few}{bases and ' extends ' + bases}{ended}"
+
+    def _render_place(self, outline: InterfaceOutline) -> str:
+        """The id, where it is not the usual one and does not stand there as the label."""
+        is_usual = _split_id(outline.model_id) == self._usual
+        is_label = self._outlines.render_label(outline.model_id).startswith("`")
+        return "" if is_usual or is_label else f" [{outline.model_id}]"
 
     def _render_contents(self, outline: InterfaceOutline) -> str:
         """Its own properties and components; those it inherits stand where they are defined."""
@@ -255,7 +293,17 @@ class DigestBuilder:
                 for one in base.properties[:_MOST_PROPERTIES]
             ]
             parts.append(f"{component.name}.{{{', '.join(inner[:_MOST_PROPERTIES])}}}")
-        return ", ".join(parts)
+        text = ", ".join(parts)
+        return text if len(text) <= _LONGEST_CONTENTS else f"{text[:_LONGEST_CONTENTS]}…"
+
+    def _list_names(self) -> Iterator[str]:
+        """The names alone, most frequent first: what is left when there are too many kinds."""
+        totals, kinds = Counter[str](), Counter[str]()
+        for edge in self._edges:
+            totals[edge.name] += edge.count
+            kinds[edge.name] += 1
+        for name in sorted(totals, key=lambda one: (-totals[one], one)):
+            yield f"{name} {totals[name]} in {kinds[name]} kinds"
 
     def _list_examples(self) -> Iterator[str]:
         """A query for each main relation, most frequent first, each name once."""
@@ -274,6 +322,19 @@ def names(model_id: str, focus: frozenset[str]) -> bool:
 def quote_name(name: str) -> str:
     """A name of a model as a query writes it."""
     return name if name.isidentifier() and name.isascii() else f"`{name.replace('`', '``')}`"
+
+
+def _split_id(model_id: str) -> tuple[str, str]:
+    """What stands before the name, and behind it: `dtmi:com:example:` and `;1`."""
+    path, mark, version = model_id.partition(";")
+    return path[: len(path) - len(build_model_name(model_id))], mark + version
+
+
+def _find_usual_place(model_ids: Sequence[str]) -> tuple[str, str] | None:
+    """The most common of these, when it is of more than one."""
+    found = Counter(map(_split_id, model_ids))
+    place, times = min(found.items(), key=lambda one: (-one[1], one[0]), default=(None, 0))
+    return place if times > 1 else None
 
 
 def _sum_subtypes(outlines: Outlines, twins: Mapping[str, int]) -> dict[str, int]:

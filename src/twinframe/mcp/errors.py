@@ -36,6 +36,10 @@ class UnknownTool(InvalidArgument):
     code = "UnknownTool"
 
 
+class BadArguments(InvalidArgument):
+    """The arguments of a call are not those of its tool."""
+
+
 class UnknownResource(NotFound):
     """No resource has this URI."""
 

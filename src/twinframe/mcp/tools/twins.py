@@ -225,11 +225,15 @@ def build_written(
     dry_run: bool,
     action: str | None = None,
 ) -> Answer:
-    """What a write did, or would do; the new etag only of what is stored."""
+    """What a write did, or would do; the new etag only of what is stored.
+
+    Of what was created only a rehearsal tells the whole: else it is what the caller just sent.
+    """
+    is_told = dry_run or before is not None
     document: dict[str, JsonValue] = {
         "action": action or name_action(before, after),
         "dry_run": dry_run,
-        "changes": render_changes(before, after),
+        "changes": render_changes(before, after) if is_told else [],
     }
     if after is not None and not dry_run:
         document["etag"] = after.etag
