@@ -38,7 +38,8 @@ class VerifiedTokens:
     def get(self, token: bytes, generation: int) -> Caller | None:
         """The caller of a token that was verified with keys of this generation; None is unknown.
 
-        PERF: 2.6 us for a token of 1 KB, against 100 us for a verification.
+        PERF: with the reading of the header 3 to 6 us of CPU for tokens of 0.6 to 2 KB, against 60
+        to 240 us for a verification.
         """
         self._enter(generation)
         key = _hash(token)
