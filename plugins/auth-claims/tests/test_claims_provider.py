@@ -13,6 +13,7 @@ from twinframe.hooks.manager import build_manager
 from twinframe.hooks.seams import PERMISSION_PROVIDER
 from twinframe.model.values import JsonValue
 from twinframe.permissions.base import Caller
+from twinframe.permissions.grammar import decide, parse_permission
 from twinframe.settings import AuthorizationSettings
 from twinframe_auth_claims.provider import ClaimsProvider, find_claim
 
@@ -52,6 +53,42 @@ def test_a_url_is_a_name_and_may_begin_a_path() -> None:
 )
 def test_any_other_form_grants_nothing(value: JsonValue) -> None:
     assert read({"permissions": value}) == set()
+
+
+ABSENT: JsonValue = ["a value that is told by its identity"]
+
+
+@pytest.mark.parametrize(
+    ("value", "allowed"),
+    [
+        pytest.param(ABSENT, False, id="missing"),
+        pytest.param([], False, id="empty"),
+        pytest.param(["digitaltwins/*", "query/read"], False, id="without mcp"),
+        pytest.param(["mcp/read"], False, id="another of mcp"),
+        pytest.param(["mcp/"], False, id="no last segment"),
+        pytest.param(["xmcp/*"], False, id="another name that ends so"),
+        pytest.param(["mcp/*/x"], False, id="a wildcard in the middle"),
+        pytest.param(["*/*"], False, id="the wildcard of all"),
+        pytest.param(["*"], False, id="a star"),
+        pytest.param([" mcp/*"], False, id="a blank in an array"),
+        pytest.param(["MCP/*"], False, id="another case"),
+        pytest.param(["digitaltwins/read mcp/*"], False, id="two in one element"),
+        pytest.param(5, False, id="a number"),
+        pytest.param(["mcp/*", 1], False, id="mixed types"),
+        pytest.param({"mcp/*": True}, False, id="an object"),
+        pytest.param("digitaltwins/read,mcp/*", False, id="text with commas"),
+        pytest.param("digitaltwins/read\tmcp/*", False, id="text with a tab"),
+        pytest.param("digitaltwins/read\nmcp/*", False, id="text with a line end"),
+        pytest.param("digitaltwins/read\u00a0mcp/*", False, id="text with another blank"),
+        pytest.param("mcp/*", True, id="text"),
+        pytest.param("digitaltwins/read mcp/*", True, id="text with a blank"),
+        pytest.param(["mcp/*"], True, id="an array"),
+        pytest.param(["mcp/tools"], True, id="exactly"),
+    ],
+)
+def test_a_claim_allows_just_what_it_states(value: JsonValue, allowed: bool) -> None:
+    held = read({} if value is ABSENT else {"permissions": value})
+    assert decide(held, parse_permission("mcp/tools")).allowed is allowed
 
 
 def test_a_claim_of_another_form_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -66,6 +66,7 @@ class ScriptedService:
         self.connections = 0
         self._tls = tls
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
 
     @property
     def url(self) -> str:
@@ -83,6 +84,12 @@ class ScriptedService:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks.copy())
+        for writer in self._writers:
+            writer.transport.abort()
+        for writer in self._writers.copy():
+            with contextlib.suppress(OSError):  # how the client ended it
+                await writer.wait_closed()
+        await self._server.wait_closed()
 
     async def stop_listening(self) -> None:
         """From now on connections are refused, as if the process were gone."""
@@ -90,6 +97,7 @@ class ScriptedService:
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self._writers.add(writer)
         task = asyncio.create_task(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
