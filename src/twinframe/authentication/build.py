@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
 from twinframe.authentication.bearer import BearerAuthenticator
@@ -13,6 +14,7 @@ from twinframe.authentication.key_source import KeySource
 from twinframe.authentication.port import Authenticator
 from twinframe.authentication.tokens import TokenVerifier
 from twinframe.authentication.verified import VerifiedTokens
+from twinframe.errors import SettingsError
 from twinframe.settings import AuthenticationSettings
 
 
@@ -51,5 +53,19 @@ def build_key_source(settings: AuthenticationSettings) -> KeySource:
             settings.jwks_uri,
         ),
         settings.keys_timeout,
+        trust=load_trust(settings.ca_file),
     )
     return KeyCache(issuer.read, KeyAges(settings.keys_lifetime, settings.keys_max_age))
+
+
+def load_trust(ca_file: str) -> ssl.SSLContext | None:
+    """The authorities in a file; None for those of the system. Raises `SettingsError`."""
+    if not ca_file:
+        return None
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:  # an SSLError is one
+        raise SettingsError(
+            f"Authentication__CaFile={ca_file}: {error.strerror or error}. It must be a PEM file "
+            "with the certificates to trust."
+        ) from error

@@ -58,12 +58,13 @@ class IssuerKeys:
         timeout: float,
         steady: Callable[[], float] = time.monotonic,
         transport: httpx2.AsyncBaseTransport | None = None,
+        trust: ssl.SSLContext | None = None,
     ) -> None:
         self._address = address
         self._timeout = timeout
         self._steady = steady
         self._transport = transport
-        self._context: ssl.SSLContext | None = None
+        self._context = trust
         self._found = ""
         self._found_until = float("-inf")
 

@@ -71,6 +71,11 @@ class AuthenticationSettings(Section):
     keys_file: str = Field(
         default="", description="File with the issuer's keys (a JWK Set); set, nobody is asked."
     )
+    ca_file: str = Field(
+        default="",
+        description="PEM file with the authorities that sign the issuer's certificate; empty "
+        "trusts those of the system.",
+    )
     algorithms: Annotated[tuple[Algorithm, ...], Field(min_length=1)] = Field(
         default=("RS256", "PS256", "ES256", "EdDSA"),
         description="Signature algorithms that are accepted.",
