@@ -198,7 +198,7 @@ def measure(report: Report, data: Path, twins: int, *, quick: bool) -> None:
 async def _measure(report: Report, data: Path, shape: Shape, *, quick: bool) -> None:
     installation = load_installation(environ={"Storage__Sqlite__Directory": str(data)})
     connection = apsw.Connection(str(data / "default.db"), flags=apsw.SQLITE_OPEN_READONLY)
-    connection.execute("pragma cache_size=-8192").fetchall()
+    connection.execute(f"pragma cache_size=-{SqliteSettings().cache_bytes // 1024}").fetchall()
     store = SqliteGraphStore(SqliteSettings(directory=str(data)), "default")
     store.open()
     session = store.session()

@@ -25,7 +25,7 @@ class SqliteSettings(Section):
         "end of the process, but power loss may take the last writes (never parts of one).",
     )
     cache_bytes: Bytes = Field(
-        default=8 * 1024 * 1024,
+        default=16 * 1024 * 1024,
         description="Page cache of each connection; a worker holds about four.",
     )
     wal_limit_bytes: Bytes = Field(
