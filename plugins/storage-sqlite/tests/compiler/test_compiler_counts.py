@@ -30,6 +30,10 @@ KEPT = (
     "MATCH (a)<-[r]-(b) RETURN type(r) AS name, count(*) AS n",
     "MATCH ()-[:nothing]->() RETURN count(*) AS n",
     "MATCH (t:Nothing) RETURN t.$metadata.$model AS m, count(*) AS n",
+    "SELECT COUNT() FROM DIGITALTWINS",
+    "SELECT COUNT() FROM DIGITALTWINS T WHERE IS_OF_MODEL(T, 'dtmi:ex:Room;1')",
+    "SELECT COUNT() FROM DIGITALTWINS WHERE $metadata.$model = 'dtmi:ex:Room;1'",
+    "SELECT COUNT() FROM RELATIONSHIPS WHERE $relationshipName = 'has'",
     "MATCH (t:Room) RETURN count(*) AS n UNION ALL MATCH ()-[:has]->() RETURN count(*) AS n",
 )
 READ = (
