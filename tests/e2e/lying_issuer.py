@@ -100,13 +100,14 @@ class LyingIssuer:
     """An issuer on a loopback port; a context manager.
 
     It serves `documents` by path, unless `misdeeds` has something else for that path. `asked` are
-    the paths that were asked for, in order.
+    the paths that were asked for, in order, `received` the whole requests.
     """
 
     def __init__(self, tls: tuple[Path, Path] | None = None) -> None:
         self.documents: dict[str, Any] = {}
         self.misdeeds: dict[str, Callable[[Write, bytes], Any]] = {}
         self.asked: list[str] = []
+        self.received: list[bytes] = []
         self._context: ssl.SSLContext | None = None
         if tls is not None:
             self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -182,6 +183,7 @@ class LyingIssuer:
             received += part
         path = received.split(b" ", 2)[1].decode()
         self.asked.append(path)
+        self.received.append(received)
         good = json.dumps(self.documents.get(path, {})).encode()
         if path in self.misdeeds:
             self.misdeeds[path](connection.sendall, good)

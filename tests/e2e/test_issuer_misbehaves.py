@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -234,6 +235,29 @@ def test_a_hundred_requests_at_once_wait_for_one_reading(issuer: LyingIssuer) ->
         assert issuer.asked == [METADATA, KEYS]
 
     run(scenario)
+
+
+def test_no_proxy_and_no_password_of_the_environment_is_used(
+    issuer: LyingIssuer,
+    elsewhere: LyingIssuer,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    passwords = tmp_path / "netrc"
+    passwords.write_text("machine 127.0.0.1 login me password secret")
+    monkeypatch.setenv("NETRC", str(passwords))
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, elsewhere.url)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+    async def scenario() -> None:
+        await Service(issuer, keys_timeout=5.0).until(True)
+
+    run(scenario)
+    assert elsewhere.asked == []
+    assert issuer.asked[:2] == [METADATA, KEYS]
+    assert not any(b"authorization" in request.lower() for request in issuer.received)
 
 
 def test_an_issuer_over_tls_is_believed_only_with_a_certificate_of_a_trusted_authority(
