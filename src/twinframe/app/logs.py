@@ -17,7 +17,7 @@ _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {
     "color_message",  # the same message again, from uvicorn
 }
 
-_QUIET = ("httpx", "httpcore", "stevedore", "asyncio")
+_QUIET = ("httpx", "httpx2", "httpcore", "httpcore2", "stevedore", "asyncio")
 """Libraries whose informational lines say nothing to an operator."""
 
 

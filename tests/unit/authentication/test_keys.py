@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from typing import Any
 
 import pytest
@@ -178,3 +179,50 @@ def test_whatever_a_key_is_made_of_it_is_taken_or_left_out(
     for kid, algorithm in kept(public_jwk(name, **changes)):
         assert kid is None or kid == changes["kid"]
         assert algorithm in {"RS256", "ES256", "EdDSA"} or algorithm == changes["alg"]
+
+
+@pytest.mark.parametrize(
+    ("key", "algorithm", "signed", "signature"),
+    [
+        (
+            {
+                "kty": "EC",
+                "crv": "P-256",
+                "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+                "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+            },
+            "ES256",
+            (
+                "eyJhbGciOiJFUzI1NiJ9."
+                "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFt"
+                "cGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
+            ),
+            (
+                "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSA"
+                "pmWQxfKTUJqPP3-Kg6NU1Q"
+            ),
+        ),
+        (
+            {
+                "kty": "OKP",
+                "crv": "Ed25519",
+                "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+            },
+            "EdDSA",
+            "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc",
+            (
+                "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5B"
+                "hVsPt9g7sVvpAr_MuM0KAg"
+            ),
+        ),
+    ],
+    ids=["RFC 7515 A.3", "RFC 8037 A.4"],
+)
+def test_the_examples_of_the_standards_verify(
+    key: dict[str, Any], algorithm: str, signed: str, signature: str
+) -> None:
+    found = key_set(key).find(None, algorithm)
+    assert found is not None
+    raw = urlsafe_b64decode(signature + "==")
+    assert found.verify(signed.encode(), raw)
+    assert not found.verify(signed.encode() + b"A", raw)
