@@ -12,11 +12,12 @@ PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
 WORKERS ?= 2
 ENGINE ?= evaluator
 
-.PHONY: help setup demo test check format lint types contracts docs bench tck dtdl-cases clean
+.PHONY: help setup demo test test-mcp check format lint types contracts docs bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
 	@echo 'make test    set up and run every test'
+	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
 	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
 	@echo 'make bench   comparisons against floors, as ratios (ARGS=--quick: fewer rounds)'
 	@echo 'make tck     the openCypher TCK, all of it (ENGINE=evaluator or sqlite; ARGS=--help: more)'
@@ -40,6 +41,9 @@ demo: setup
 
 test: setup
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q $(ARGS)
+
+test-mcp: setup
+	@$(BIN)/python -m tests.mcp
 
 check: setup
 	@$(MAKE) --no-print-directory lint types contracts

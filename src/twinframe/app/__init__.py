@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from twinframe.app.application import build_app, create_app, open_graph
+from twinframe.app.application import build_app, build_mcp_app, create_app, open_graph
 
-__all__ = ["build_app", "create_app", "open_graph"]
+__all__ = ["build_app", "build_mcp_app", "create_app", "open_graph"]

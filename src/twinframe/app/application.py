@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
-from twinframe.app.access import build_access
-from twinframe.app.installation import (
-    Installation,
-    build_installation,
-    check_built,
-    load_installation,
-)
+from twinframe.app.access import AccessService, build_access
+from twinframe.app.assistants import McpService, build_service, list_resources
+from twinframe.app.installation import Installation, build_installation, load_installation
 from twinframe.app.logs import configure_logging
 from twinframe.errors import StorageError
 from twinframe.graph import Graph
@@ -20,7 +17,10 @@ from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore
 from twinframe.storage.runner import StoreRunner
 from twinframe.web.application import build_application
+from twinframe.web.discovery import WELL_KNOWN
 from twinframe.web.guard import Guard
+from twinframe.web.operations import Route
+from twinframe.web.routes import ROUTES
 
 
 def create_app(
@@ -38,22 +38,47 @@ def create_app(
     return build_app(installation)
 
 
-def build_app(installation: Installation) -> Guard:
+def build_app(installation: Installation, relay: Path | None = None) -> Guard:
     """The ASGI application of an installation. Call it in the process that serves.
 
+    `relay` is where the workers of a service reach each other; None is a service of one worker.
     NOTE: nothing is opened and no thread runs before the lifespan's start-up.
     """
     settings = installation.settings
-    check_built(settings)
-    service = StoreService(installation.build_store(), settings)
+    bind = settings.server.bind
+    return _build(installation, ROUTES, bind if settings.mcp.enabled else None, relay)
+
+
+def build_mcp_app(installation: Installation, relay: Path | None = None) -> Guard:
+    """The ASGI application of the MCP server alone, with health and discovery beside it.
+
+    The installation is one of `build_mcp_installation`.
+    """
+    routes = [route for route in ROUTES if route.path.startswith(("/health/", f"/{WELL_KNOWN}/"))]
+    return _build(installation, routes, installation.settings.server.bind, relay)
+
+
+def _build(
+    installation: Installation, routes: Sequence[Route], mcp: str | None, relay: Path | None
+) -> Guard:
+    settings = installation.settings
+    store = StoreService(installation.build_store(), settings)
     access = build_access(installation)
+    gate = None if access is None else access.gate
+    graph = build_graph(installation, store)
+    assistants = None if mcp is None else build_service(graph, settings, gate, mcp, relay)
+    services: list[StoreService | AccessService | McpService] = [store]
+    services += [service for service in (access, assistants) if service is not None]
     return build_application(
-        build_graph(installation, service),
+        graph,
         settings,
-        gate=None if access is None else access.gate,
-        start=[service.start, *([] if access is None else [access.start])],
-        stop=[*([] if access is None else [access.stop]), service.stop],
-        is_ready=service.is_ready,
+        gate=gate,
+        start=[service.start for service in services],
+        stop=[service.stop for service in reversed(services)],
+        is_ready=store.is_ready,
+        routes=routes,
+        mounted=None if assistants is None else assistants.endpoint,
+        resources=() if mcp is None else list_resources(settings, alone=routes is not ROUTES),
     )
 
 

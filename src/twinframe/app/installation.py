@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pluggy
 
-from twinframe.errors import SettingsError
 from twinframe.hooks.drivers import Plugin, load_plugin, load_plugins
 from twinframe.hooks.manager import build_manager
 from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE
@@ -94,19 +93,3 @@ def build_installation(
 ) -> Installation:
     """An installation of settings made in Python; `sections` by path: `("Storage", "Sqlite")`."""
     return Installation(Configuration(settings, sections or {}), build_manager())
-
-
-def check_built(settings: Settings) -> None:
-    """Refuse what can be set but is not built yet: it must not look as if it were on.
-
-    Raises `SettingsError`.
-    """
-    sections = {
-        "MCP": settings.mcp.enabled,
-    }
-    wanted = [f"{name}__Enabled=true" for name, enabled in sections.items() if enabled]
-    if wanted:
-        raise SettingsError(
-            f"{' and '.join(wanted)}: this is not built yet, and the service does not start as if "
-            "it were. Leave it off."
-        )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from twinframe.app.access import check_access
-from twinframe.app.installation import Installation, check_built
+from twinframe.app.installation import Installation
 from twinframe.errors import (
     ConfigurationError,
     PluginError,
@@ -24,15 +24,18 @@ from twinframe.web.routes import ROUTES
 _LONGEST_SOCKET_PATH = 107  # what the kernel takes, less the closing zero
 
 
-def find_problems(installation: Installation, *, everything: bool = False) -> Iterator[str]:
+def find_problems(
+    installation: Installation, *, everything: bool = False, section: str = "Server"
+) -> Iterator[str]:
     """What would stop the start, one line each; with `everything` also what is not in use.
+
+    `section` has the address that is listened on.
 
     It opens the store and closes it again, which creates or migrates it.
     """
     settings = installation.settings
     checks: list[Callable[[], object]] = [
-        lambda: check_built(settings),
-        lambda: check_anonymous(settings),
+        lambda: check_anonymous(settings, section),
         lambda: check_access(settings),
         lambda: check_base_path(settings.server.base_path),
         lambda: check_tls(settings.server.tls),
@@ -48,13 +51,13 @@ def find_problems(installation: Installation, *, everything: bool = False) -> It
             yield error.message
 
 
-def list_warnings(settings: Settings) -> list[str]:
+def list_warnings(settings: Settings, section: str = "Server") -> list[str]:
     """What an operator should know though it stops nothing."""
     warnings = []
     if not settings.authentication.asks and not settings.server.bind.startswith(LOOPBACK_BINDS):
         warnings.append(
-            f"Server__Bind={settings.server.bind} is reachable from other machines and nobody is "
-            "asked for credentials: whoever reaches it may read and change everything."
+            f"{section}__Bind={settings.server.bind} is reachable from other machines and nobody "
+            "is asked for credentials: whoever reaches it may read and change everything."
         )
     if settings.authentication.enabled and settings.authentication.mode == "None":
         warnings.append("Authentication__Mode=None: nobody is asked for credentials.")
@@ -65,14 +68,14 @@ def list_warnings(settings: Settings) -> list[str]:
     return warnings
 
 
-def check_anonymous(settings: Settings) -> None:
+def check_anonymous(settings: Settings, section: str = "Server") -> None:
     """Refuse an address that others reach while nobody is asked. Raises `SettingsError`."""
     bind = settings.server.bind
     if settings.authentication.asks or settings.authentication.allow_anonymous:
         return
     if not bind.startswith(LOOPBACK_BINDS):
         raise SettingsError(
-            f"Server__Bind={bind} is reachable from other machines and nobody is asked for "
+            f"{section}__Bind={bind} is reachable from other machines and nobody is asked for "
             "credentials. Set Authentication__Enabled=true; or, if something in front asks for "
             "them, Authentication__AllowAnonymous=true."
         )

@@ -13,6 +13,7 @@ from twinframe.cli.console import Commands
 from twinframe.cli.demo import demo
 from twinframe.cli.dtdl import dtdl
 from twinframe.cli.index import index
+from twinframe.cli.mcp import mcp
 from twinframe.cli.plugins import plugins
 from twinframe.cli.query import explain, query
 from twinframe.cli.serve import serve
@@ -29,6 +30,7 @@ def main() -> None:
 
 for command in (
     serve,
+    mcp,
     demo,
     check,
     plugins,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from contextlib import ExitStack
 from pathlib import Path
+from typing import ClassVar
 
 import click
 from gunicorn.app.base import BaseApplication
@@ -11,6 +13,7 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
 from twinframe.app import build_app
+from twinframe.app.assistants import open_relay
 from twinframe.app.installation import Installation, load_installation
 from twinframe.app.logs import configure_logging
 from twinframe.app.preflight import check_bind, find_problems, list_warnings
@@ -28,15 +31,20 @@ _LOG = logging.getLogger(__name__)
 def serve(config: Path | None) -> None:
     """Serve the graph API. HUP reads the settings again, TERM drains and ends."""
     installation = load_installation(config)
-    problems = list(find_problems(installation))
+    run_service(Service(installation, config), installation)
+
+
+def run_service(service: Service, installation: Installation) -> None:
+    """Check what would stop the start, then serve until told to end."""
+    problems = list(find_problems(installation, section=service.section))
     if problems:
         write_problems(problems)
         raise SystemExit(1)
-    check_bind(installation.settings.server)
+    check_bind(installation.settings.server, service.section)
     configure_logging(installation.settings.logging)
-    for warning in list_warnings(installation.settings):
+    for warning in list_warnings(installation.settings, service.section):
         _LOG.warning("%s", warning)
-    Service(installation, config).run()
+    service.run()
 
 
 class ServiceLogger(Logger):
@@ -57,28 +65,52 @@ class Service(BaseApplication):
     NOTE: nothing is preloaded: a store opened before the fork would be shared by force.
     """
 
+    section: ClassVar = "Server"
+    name: ClassVar = "twinframe"
+
     def __init__(self, installation: Installation, config: Path | None) -> None:
         self._installation = installation
         self._config = config
+        self._relay: Path | None = None
+        self._held = ExitStack()
         super().__init__()
+
+    def read_installation(self) -> Installation:
+        """The installation as the settings are now. Raises `TwinframeError`."""
+        return load_installation(self._config)
+
+    def uses_mcp(self) -> bool:
+        """Whether MCP is served, whose workers have to reach each other."""
+        return self._installation.settings.mcp.enabled
+
+    def run(self) -> None:
+        """Serve until told to end."""
+        with self._held:
+            self._open_relay()
+            super().run()
+
+    def _open_relay(self) -> None:
+        if self._relay is None and self.uses_mcp():
+            self._relay = self._held.enter_context(open_relay())
 
     def load_config(self) -> None:
         """Translate our settings to gunicorn's. Its own files and variables are not read."""
-        for name, value in build_gunicorn_settings(self._installation.settings.server).items():
+        settings = build_gunicorn_settings(self._installation.settings.server)
+        for name, value in (settings | {"proc_name": self.name}).items():
             self.cfg.set(name, value)
 
     def load(self) -> Guard:
         """The ASGI application, in the worker process."""
-        return build_app(self._installation)
+        return build_app(self._installation, self._relay)
 
     def reload(self) -> None:
         """Read the settings again; wrong ones are told and the old ones stay in force."""
         try:
-            installation = load_installation(self._config)
-            problems = list(find_problems(installation))
+            installation = self.read_installation()
+            problems = list(find_problems(installation, section=self.section))
             server = installation.settings.server
             if server.bind != self._installation.settings.server.bind:
-                check_bind(server)
+                check_bind(server, self.section)
         except TwinframeError as error:
             problems = [error.message]
             installation = self._installation
@@ -86,6 +118,7 @@ class Service(BaseApplication):
             _LOG.error("The new settings are not taken: %s", " ".join(problems))
         else:
             self._installation = installation
+            self._open_relay()
             configure_logging(installation.settings.logging)
         super().reload()
 

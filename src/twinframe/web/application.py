@@ -21,7 +21,7 @@ from twinframe.model.json import JsonLimits
 from twinframe.settings import AuthenticationSettings, CorsSettings, Settings
 from twinframe.web.access import AccessLayer, guard_responder
 from twinframe.web.access_log import AccessLog
-from twinframe.web.discovery import Discovery
+from twinframe.web.discovery import Discovery, Resource
 from twinframe.web.discovery import read_document as read_protected_resource
 from twinframe.web.edge import Edge
 from twinframe.web.errors import (
@@ -38,6 +38,7 @@ from twinframe.web.graph.ports import Graph
 from twinframe.web.guard import Guard, logger
 from twinframe.web.links import Links
 from twinframe.web.messages import read_exchange, write_no_content
+from twinframe.web.mount import Mount, Mounted
 from twinframe.web.openapi import build_document
 from twinframe.web.operations import Route
 from twinframe.web.routes import ROUTES
@@ -50,6 +51,7 @@ _PATCH_TWIN = "/digitaltwins/{twin_id}"
 _METHODS = ("GET", "HEAD", "PUT", "POST", "PATCH", "DELETE")
 _EXPOSED = (
     "ETag",
+    "Mcp-Session-Id",
     "Operation-Location",
     "Retry-After",
     "query-charge",
@@ -69,10 +71,13 @@ def build_application(
     stop: Sequence[Hook] = (),
     is_ready: Probe | None = None,
     routes: Sequence[Route] = ROUTES,
+    mounted: Mounted | None = None,
+    resources: tuple[Resource, ...] = (),
 ) -> Guard:
     """The outermost ASGI application over a graph.
 
-    `gate` None asks nobody for credentials.
+    `gate` None asks nobody for credentials. `mounted` is a server beside the API, and `resources`
+    are what discovery says of it.
     `start` and `stop` run at the lifespan's events, in order, in the process that serves; an
     error in `start` stops the start-up. `is_ready` says whether the store answers. The lines of
     the access log go to standard error.
@@ -88,14 +93,18 @@ def build_application(
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
         links=links,
         explorer=Explorer(partial(_describe, routes, settings.authentication)),
-        discovery=Discovery(settings, links),
+        discovery=Discovery(settings, links, resources),
         is_ready=ready,
     )
     app = cast("Asgi", build_falcon(edge, routes, _Lifespan(start, stop), gate))
     if gate is not None:
         app = AccessLayer(app, gate, edge.discovery, routes)
+    if mounted is not None:
+        app = Mount(app, mounted)
     log = AccessLog(sys.stderr.buffer, settings.logging.format) if settings.logging.access else None
     guard = Guard(app, settings.server, access_log=log)
+    if mounted is not None:
+        guard.on_drain(mounted.begin_drain)
     if settings.cors.origins:
         guard.wrap(build_cors(guard, settings.cors))
     return guard

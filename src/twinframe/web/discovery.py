@@ -31,10 +31,14 @@ _BOTH_TEXT = "Authentication required. Please provide a valid Bearer token or X-
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A protected resource: where it is below the origin, and its own URL if settings name it."""
+    """A protected resource: where it is below the origin, and its own URL if settings name it.
+
+    `name` is for people.
+    """
 
     path: str
     url: str = ""
+    name: str = "twinframe"
 
 
 class Discovery:
@@ -81,7 +85,7 @@ class Discovery:
             if self._scopes:
                 document["scopes_supported"] = self._scopes
         document["bearer_methods_supported"] = ["header"]
-        document["resource_name"] = "twinframe"
+        document["resource_name"] = resource.name
         return orjson.dumps(document)
 
     def build_address(self, exchange: Exchange, path: str) -> str:

@@ -9,6 +9,7 @@ import itertools
 import logging
 import secrets
 import sys
+from collections.abc import Callable
 from time import perf_counter, time
 from urllib.parse import quote
 
@@ -38,6 +39,7 @@ class Guard:
     ) -> None:
         self.server = server
         self.draining = False
+        self._drain_hooks: list[Callable[[], None]] = []
         self._app = app
         self._handle: Asgi = self.handle
         self._body_limit = server.max_body_bytes
@@ -49,6 +51,12 @@ class Guard:
     def begin_drain(self) -> None:
         """From now on the service is not ready; requests already accepted are finished."""
         self.draining = True
+        for hook in self._drain_hooks:
+            hook()
+
+    def on_drain(self, hook: Callable[[], None]) -> None:
+        """Have `hook` called when the drain begins: for answers without an end of their own."""
+        self._drain_hooks.append(hook)
 
     def wrap(self, layer: Asgi) -> None:
         """Put an ASGI layer around `handle`: its answers get ids and log lines as well."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator, MutableMapping
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from pydantic import ValidationError
 
 from twinframe.app import create_app, open_graph
+from twinframe.app.assistants import build_mcp_installation, list_resources
 from twinframe.app.installation import build_installation, load_installation
 from twinframe.app.preflight import check_bind, check_tls, find_problems, list_warnings
 from twinframe.errors import PluginError, SettingsError
@@ -43,8 +46,13 @@ def sections_of(folder: Path) -> dict[KeyPath, Section]:
     return {("Storage", "Sqlite"): SqliteSettings(directory=str(folder))}
 
 
-async def get(app: Callable[..., Coroutine[Any, Any, None]], path: str) -> tuple[int, bytes]:
-    """Status and body of a GET, between the lifespan's start-up and shutdown."""
+async def get(
+    app: Callable[..., Coroutine[Any, Any, None]],
+    path: str,
+    host: str = "test",
+    method: str = "GET",
+) -> tuple[int, bytes]:
+    """Status and body of an answer, between the lifespan's start-up and shutdown."""
     events: asyncio.Queue[Message] = asyncio.Queue()
     answers: asyncio.Queue[Message] = asyncio.Queue()
     lifespan = asyncio.create_task(app({"type": "lifespan", "asgi": ASGI}, events.get, answers.put))
@@ -62,12 +70,12 @@ async def get(app: Callable[..., Coroutine[Any, Any, None]], path: str) -> tuple
         "type": "http",
         "asgi": ASGI,
         "http_version": "1.1",
-        "method": "GET",
+        "method": method,
         "scheme": "http",
         "path": path,
         "raw_path": path.encode(),
         "query_string": b"",
-        "headers": [(b"host", b"test")],
+        "headers": [(b"host", host.encode())],
         "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 2),
     }
@@ -103,15 +111,54 @@ def test_use_cases_run_without_a_service(tmp_path: Path) -> None:
     assert asyncio.run(run()) == (b'{"n":0}',)
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (Settings(mcp=McpSettings(enabled=True)), "MCP__Enabled"),
-    ],
-)
-def test_what_is_not_built_yet_refuses_to_start(settings: Settings, said: str) -> None:
-    with pytest.raises(SettingsError, match=f"{said}=true: this is not built yet"):
-        create_app(settings)
+@pytest.mark.parametrize("enabled", [True, False])
+def test_mcp_is_served_beside_the_api_when_it_is_on(enabled: bool, tmp_path: Path) -> None:
+    settings = Settings(mcp=McpSettings(enabled=enabled), logging=QUIET)
+    app = create_app(settings, sections_of(tmp_path))
+    status, body = asyncio.run(get(app, "/sse", host="127.0.0.1:8080", method="HEAD"))
+    assert (status, b"MethodNotAllowed" in body) == ((405, True) if enabled else (404, False))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="it asks a fresh process")
+def test_without_mcp_its_sdk_is_not_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys; from twinframe.app import create_app; "
+        "from twinframe.settings import Settings; "
+        "import twinframe.cli; create_app(Settings()); "
+        "sys.exit(any(name.split('.')[0] == 'mcp' for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_address_of_mcp_is_checked_like_that_of_the_api(tmp_path: Path) -> None:
+    settings = Settings(mcp=McpSettings(bind="0.0.0.0:8082"))
+    installation = build_mcp_installation(build_installation(settings, sections_of(tmp_path)))
+    problems = list(find_problems(installation, section="MCP"))
+    assert [problem.partition(" is reachable")[0] for problem in problems] == [
+        "MCP__Bind=0.0.0.0:8082"
+    ]
+
+
+def discovered(mcp: McpSettings, *, alone: bool) -> dict[str, str]:
+    return {each.path: each.url for each in list_resources(Settings(mcp=mcp), alone=alone)}
+
+
+def test_discovery_has_a_document_for_each_url_a_client_may_be_given() -> None:
+    assert discovered(McpSettings(), alone=False) == {"/mcp": "", "/sse": ""}
+    assert discovered(McpSettings(), alone=True) == {"": "", "/mcp": "", "/sse": ""}
+    origin = McpSettings(resource_server_url="https://h.example/")
+    assert discovered(origin, alone=False) == {
+        "": "https://h.example/",
+        "/mcp": "https://h.example/mcp",
+        "/sse": "https://h.example/sse",
+    }
+    below = McpSettings(resource_server_url="https://h.example/twins/mcp")
+    assert discovered(below, alone=True) == {
+        "": "https://h.example/twins/mcp",
+        "/twins/mcp": "https://h.example/twins/mcp",
+        "/twins/sse": "https://h.example/twins/sse",
+    }
 
 
 def build_access_settings(**more: Any) -> AuthenticationSettings:
@@ -192,12 +239,14 @@ def test_all_problems_are_found_at_once(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("", encoding="utf-8")
     settings = Settings(
-        mcp=McpSettings(enabled=True),
-        server=ServerSettings(tls=TlsSettings(certificate="/no/chain.pem", key="/no/key.pem")),
+        server=ServerSettings(
+            base_path="/models",
+            tls=TlsSettings(certificate="/no/chain.pem", key="/no/key.pem"),
+        ),
     )
     problems = list(find_problems(build_installation(settings, sections_of(blocked / "below"))))
     assert len(problems) == 3
-    assert problems[0].startswith("MCP__Enabled=true")
+    assert problems[0].startswith("Server__BasePath=/models")
     assert problems[1] == "Server__Tls__Certificate=/no/chain.pem: No such file or directory."
     assert str(blocked) in problems[2]
 

@@ -29,7 +29,7 @@ from twinframe.settings import AuthorizationSettings, McpSettings, ServerSetting
 METADATA = "http://127.0.0.1:8082/.well-known/oauth-protected-resource"
 
 
-def ask(known: dict[str, Caller], token: str | None = "t", **more: Any) -> Answer:
+def ask(known: dict[str, Caller], token: str = "t", **more: Any) -> Answer:  # noqa: S107
     """The answer to one call of a tool."""
 
     async def run() -> Answer:

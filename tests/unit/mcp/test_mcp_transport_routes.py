@@ -209,8 +209,9 @@ def test_a_message_for_a_worker_that_is_not_there_finds_no_session(
 
 
 def test_a_message_for_a_worker_that_has_ended_finds_no_session(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+
     async def run() -> None:
-        tmp_path.chmod(0o700)
         async with open_world(relay=tmp_path) as left:
             async with open_world(relay=tmp_path) as ended:
                 client = await Client.open(ended.endpoint)
@@ -229,11 +230,13 @@ def test_a_message_for_a_worker_that_has_ended_finds_no_session(tmp_path: Path) 
 
 
 def test_the_sockets_are_for_this_user_alone_and_go_with_the_worker(tmp_path: Path) -> None:
+    def list_modes() -> list[int]:
+        return [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()]
+
     async def run() -> None:
         async with open_worlds(tmp_path):
-            modes = [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()]
-            assert modes == [0o600, 0o600]
-        assert list(tmp_path.iterdir()) == []
+            assert list_modes() == [0o600, 0o600]
+        assert list_modes() == []
 
     asyncio.run(run())
 

@@ -1,0 +1,156 @@
+"""The MCP server in an installation: beside the API, alone, or on stdio. It imports it late."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from twinframe.app.installation import Installation
+from twinframe.authentication.gate import Gate
+from twinframe.graph import Graph
+from twinframe.settings import Settings
+from twinframe.web.audit_log import AuditLog
+from twinframe.web.discovery import Resource
+
+_PATHS = ("/mcp", "/sse")
+
+if TYPE_CHECKING:
+    from twinframe.mcp.app import McpEndpoint
+
+
+class McpService:
+    """An MCP server over HTTP as the lifespan sees it, with its audit trail."""
+
+    def __init__(self, endpoint: McpEndpoint, log: AuditLog | None) -> None:
+        self.endpoint = endpoint
+        self._log = log
+
+    async def start(self) -> None:
+        """Start the trail, then the transports."""
+        if self._log is not None:
+            self._log.start()
+        await self.endpoint.start()
+
+    async def stop(self) -> None:
+        """End the transports, then write the rest of the trail."""
+        await self.endpoint.stop()
+        if self._log is not None:
+            self._log.stop()
+
+
+def build_service(
+    graph: Graph, settings: Settings, gate: Gate | None, bind: str, relay: Path | None
+) -> McpService:
+    """The MCP server over these use cases, reached at `bind`.
+
+    Where there is a gate, it has the trail; else nobody is asked who calls, but what is done is
+    written down all the same.
+    """
+    log = build_log(settings) if gate is None else None
+    endpoint: McpEndpoint = load_mcp("build").build_mcp(
+        graph,
+        settings,
+        gate,
+        binds=[bind],
+        audit=None if log is None else log.add,
+        relay=relay,
+    )
+    return McpService(endpoint, log)
+
+
+def build_mcp_installation(installation: Installation) -> Installation:
+    """The installation as `twinframe mcp` serves it: at its own address, without the API's URL."""
+    configuration = installation.configuration
+    server = configuration.settings.server.model_copy(
+        update={"bind": configuration.settings.mcp.bind, "public_url": ""}
+    )
+    settings = configuration.settings.model_copy(update={"server": server})
+    return replace(installation, configuration=replace(configuration, settings=settings))
+
+
+def list_resources(settings: Settings, *, alone: bool) -> tuple[Resource, ...]:
+    """What discovery says of the MCP server: one document for each URL a client may be given.
+
+    With `alone` the origin is its own too, and not the API's.
+    """
+    url, name = settings.mcp.resource_server_url, settings.mcp.server_name
+    if not url:
+        paths = ("", *_PATHS) if alone else _PATHS
+        return tuple(Resource(path, name=name) for path in paths)
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/")
+    prefix = next((path.removesuffix(own) for own in _PATHS if path.endswith(own)), path)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    found = [Resource(prefix + own, origin + prefix + own, name) for own in _PATHS]
+    if alone:
+        found.append(Resource("", url, name))
+    return (*found, Resource(path, url, name))
+
+
+async def serve_stdio(installation: Installation, graph: Graph) -> bool:
+    """Serve one client on standard input and output until the input ends, or a signal comes.
+
+    Returns whether it is over: after a signal it still waits for its input, in a thread.
+    """
+    log = build_log(installation.settings)
+    if log is not None:
+        log.start()
+    server = load_mcp("build").build_stdio(
+        graph, installation.settings, None if log is None else log.add
+    )
+    serving = asyncio.create_task(load_mcp("stdio").serve_stdio(server))
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    waiting = asyncio.create_task(stopping.wait())
+    try:
+        await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        if log is not None:
+            log.stop()
+    if serving.done():
+        serving.result()
+    return serving.done()
+
+
+def build_log(settings: Settings) -> AuditLog | None:
+    """The audit trail on standard error, if it is wanted."""
+    return AuditLog(sys.stderr.buffer) if settings.logging.audit else None
+
+
+def load_mcp(name: str) -> ModuleType:
+    """A module of the MCP server.
+
+    PERF: imported here and not at the head of this file: the SDK takes 0.6 s and 62 MiB, which
+    whoever serves no MCP must not pay.
+    """
+    return importlib.import_module(f"twinframe.mcp.{name}")
+
+
+@contextmanager
+def open_relay() -> Iterator[Path]:
+    """A directory for the sockets of this service's workers; it goes with this process.
+
+    NOTE: workers leave by the same way, as copies of this process; it is not theirs to remove.
+    """
+    owner = os.getpid()
+    directory = Path(tempfile.mkdtemp(prefix="twinframe-mcp-"))  # mode 0700
+    try:
+        yield directory
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(directory, ignore_errors=True)

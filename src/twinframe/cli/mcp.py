@@ -1,0 +1,68 @@
+"""`twinframe mcp`: the MCP server alone, under gunicorn, or for one client on stdio."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import ClassVar
+
+import click
+
+from twinframe.app import build_mcp_app, open_graph
+from twinframe.app.assistants import build_mcp_installation, serve_stdio
+from twinframe.app.installation import Installation, load_installation
+from twinframe.app.logs import configure_logging
+from twinframe.cli.console import config_option
+from twinframe.cli.serve import Service, run_service
+from twinframe.web.guard import Guard
+
+
+@click.command()
+@click.option(
+    "--stdio",
+    is_flag=True,
+    help="Serve whoever started this process, on standard input and output.",
+)
+@config_option
+def mcp(config: Path | None, *, stdio: bool) -> None:
+    """Serve the graph to AI assistants by the Model Context Protocol.
+
+    At the address of MCP__Bind: streamable HTTP at /mcp, SSE at /sse, either at /. The API may
+    run beside it on the same store. HUP reads the settings again, TERM drains and ends.
+    """
+    installation = load_installation(config)
+    if stdio:
+        configure_logging(installation.settings.logging)
+        asyncio.run(_serve_stdio(installation))
+        return
+    installation = build_mcp_installation(installation)
+    run_service(McpService(installation, config), installation)
+
+
+async def _serve_stdio(installation: Installation) -> None:
+    async with open_graph(installation) as graph:
+        is_over = await serve_stdio(installation, graph)
+    if not is_over:
+        # NOTE: a signal came. The thread that reads the input waits for a line, nothing else can
+        # end it, and all that was accepted is stored.
+        os._exit(0)
+
+
+class McpService(Service):
+    """The MCP server that gunicorn runs."""
+
+    section: ClassVar = "MCP"
+    name: ClassVar = "twinframe-mcp"
+
+    def read_installation(self) -> Installation:
+        """The installation as the settings are now, at the address of this server."""
+        return build_mcp_installation(load_installation(self._config))
+
+    def uses_mcp(self) -> bool:
+        """Always."""
+        return True
+
+    def load(self) -> Guard:
+        """The ASGI application, in the worker process."""
+        return build_mcp_app(self._installation, self._relay)

@@ -1,0 +1,43 @@
+"""Puts the MCP server together from the use cases: over HTTP, or for one client on stdio.
+
+It starts nothing. Importing this imports the SDK: half a second and 60 MiB, so only whoever
+serves MCP does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from mcp.server.lowlevel import Server
+
+from twinframe.authentication.gate import Audit, Gate
+from twinframe.graph import Graph
+from twinframe.mcp.access import GateAccess, OpenAccess
+from twinframe.mcp.app import McpEndpoint
+from twinframe.mcp.server import build_server
+from twinframe.settings import Settings
+
+
+def build_mcp(
+    graph: Graph,
+    settings: Settings,
+    gate: Gate | None,
+    *,
+    binds: Iterable[str],
+    audit: Audit | None = None,
+    relay: Path | None = None,
+) -> McpEndpoint:
+    """The MCP server over HTTP; see `McpEndpoint` for `binds` and `relay`.
+
+    `gate` None asks nobody for credentials; then `audit` takes the trail of what tools do.
+    """
+    access = OpenAccess(audit) if gate is None else GateAccess(gate)
+    server = build_server(graph, settings, access)
+    return McpEndpoint(server, settings, gate, binds=binds, relay=relay)
+
+
+def build_stdio(graph: Graph, settings: Settings, audit: Audit | None) -> Server[Any]:
+    """The MCP server for the one who started the process, who may do everything."""
+    return build_server(graph, settings, OpenAccess(audit))
