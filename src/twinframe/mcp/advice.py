@@ -76,15 +76,17 @@ async def _find_twin(
     if not await box.access.holds("query/read"):
         return
     wanted = error.twin_id
-    page = await box.graph.queries.run(
-        "MATCH (t:Twin) WHERE t.`$dtId` STARTS WITH $begin RETURN t.`$dtId` AS id",
-        {"begin": wanted[:_PREFIX]},
-        page_size=_CANDIDATES,
-    )
-    ids = [orjson.loads(row)["id"] for row in page.rows]
-    nearest = get_close_matches(wanted[:_LONGEST_ID], ids)
-    if nearest:
-        yield f"Did you mean {' or '.join(map(repr, nearest))}?"
+    for begin in (wanted[:_PREFIX], wanted[:1]):
+        page = await box.graph.queries.run(
+            "MATCH (t:Twin) WHERE t.`$dtId` STARTS WITH $begin RETURN t.`$dtId` AS id",
+            {"begin": begin},
+            page_size=_CANDIDATES,
+        )
+        ids = [orjson.loads(row)["id"] for row in page.rows]
+        nearest = get_close_matches(wanted[:_LONGEST_ID], ids)
+        if nearest:
+            yield f"Did you mean {' or '.join(map(repr, nearest))}?"
+            break
     yield f'search_digital_twins {{"search_text": "{wanted[:50]}"}} finds ids by words.'
 
 
