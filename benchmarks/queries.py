@@ -1,7 +1,8 @@
 """Query shapes in process, each beside the same question as SQL written by hand through APSW.
 
-Ours is the whole use case: cached plan, the hop to the query thread, the page as JSON rows. By hand
-is a bare cursor on a connection with the same settings, fetching the same JSON rows.
+Ours is the whole use case: cached plan, the run on the event loop or the hop to the query thread,
+the page as JSON rows. By hand is a bare cursor on a connection with the same settings, fetching the
+same JSON rows.
 """
 
 from __future__ import annotations
