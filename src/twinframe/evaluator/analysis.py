@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
 from typing import assert_never
 
 from twinframe.cypher.algebra import (
@@ -66,10 +65,14 @@ def find_conjuncts(predicate: Expression | None) -> tuple[Expression, ...]:
 
 
 def build_conjunction(conjuncts: Sequence[Expression]) -> Expression | None:
-    """All of them joined by AND; None for none."""
-    if not conjuncts:
-        return None
-    return reduce(lambda left, right: Binary(BinaryOperator.AND, left, right), conjuncts)
+    """All of them joined by AND, in a tree of least height; None for none."""
+    joined = list(conjuncts)
+    while len(joined) > 1:
+        # NOTE: thousands of conditions are no deeper than a dozen, whoever recurses over them.
+        pairs = zip(joined[::2], joined[1::2], strict=False)
+        paired: list[Expression] = [Binary(BinaryOperator.AND, *pair) for pair in pairs]
+        joined = paired + joined[len(paired) * 2 :]
+    return joined[0] if joined else None
 
 
 # --- expressions --------------------------------------------------------------------------------

@@ -237,7 +237,7 @@ def _compile_case(expression: Case, scope: Scope) -> Evaluate:
 
         def search(row: Row, run: Run) -> Value:
             for when, then in branches:
-                if when(row, run) is True:
+                if check_truth(when(row, run), "CASE WHEN"):
                     return then(row, run)
             return default(row, run)
 

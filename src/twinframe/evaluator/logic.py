@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias, assert_never
 
 from twinframe.cypher.algebra import BinaryOperator, UnaryOperator
+from twinframe.errors import QueryInvalid
 from twinframe.evaluator import arithmetic, text
 from twinframe.evaluator.failures import build_type_error
 from twinframe.evaluator.run import Evaluate, Row, Run
@@ -37,12 +38,12 @@ _STRICT: dict[BinaryOperator, Dyadic] = {
 
 
 def compile_binary(operator: BinaryOperator, left: Evaluate, right: Evaluate) -> Evaluate:
-    """The operator over two operands. OR and AND skip the right one where it cannot matter."""
+    """The operator over two operands. OR and AND skip one that cannot matter, errors included."""
     match operator:
         case BinaryOperator.AND:
-            return _compile_and(left, right)
+            return _compile_junction(left, right, "AND", decisive=False)
         case BinaryOperator.OR:
-            return _compile_or(left, right)
+            return _compile_junction(left, right, "OR", decisive=True)
         case BinaryOperator.XOR:
             return _compile_xor(left, right)
         case BinaryOperator.ADD:
@@ -95,26 +96,27 @@ def is_element(item: Value, items: Value, run: Run) -> bool | None:
     return answer
 
 
-def _compile_and(left: Evaluate, right: Evaluate) -> Evaluate:
+def _compile_junction(left: Evaluate, right: Evaluate, place: str, *, decisive: bool) -> Evaluate:
+    """AND (`decisive` false) or OR (true): one decisive operand decides, whatever the other is.
+
+    SPEC: openCypher 9 leaves open which operand is looked at first, and engines choose by cost. So
+    an error of one operand, a value that is no boolean included, counts only where the other one
+    does not decide.
+    """
+
     def evaluate(row: Row, run: Run) -> Value:
-        one = check_truth(left(row, run), "AND")
-        if one is False:
-            return False
-        other = check_truth(right(row, run), "AND")
-        return False if other is False else (one and other)
-
-    return evaluate
-
-
-def _compile_or(left: Evaluate, right: Evaluate) -> Evaluate:
-    def evaluate(row: Row, run: Run) -> Value:
-        one = check_truth(left(row, run), "OR")
-        if one is True:
-            return True
-        other = check_truth(right(row, run), "OR")
-        if other is True:
-            return True
-        return None if one is None or other is None else False
+        try:
+            one = check_truth(left(row, run), place)
+        except QueryInvalid:
+            if check_truth(right(row, run), place) is decisive:
+                return decisive
+            raise
+        if one is decisive:
+            return decisive
+        other = check_truth(right(row, run), place)
+        if other is decisive:
+            return decisive
+        return None if one is None or other is None else not decisive
 
     return evaluate
 

@@ -13,6 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from twinframe.cypher.language import parse_query
+from twinframe.errors import QueryInvalid
+from twinframe.evaluator.engine import run as evaluate
+from twinframe.planner.optimize import optimize
+from twinframe.storage.base import CannotRun
+from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
+
 PARAMETERS: dict[str, Any] = {
     "i": 1,
     "s": "foo",
@@ -475,7 +482,7 @@ SHAPES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(
     contents=st.tuples(CONTENTS, CONTENTS, CONTENTS),
     edges=st.lists(EDGES, max_size=5),
@@ -495,3 +502,66 @@ def test_generated_queries_over_generated_graphs_have_equal_rows(
     twins = [(name, "dtmi:ex:Room;1", each) for name, each in zip("abc", contents, strict=True)]
     graph = make_graph(twins, edges)
     law(shape.format(expression), graph, parameters, lenient=True)
+
+
+JUNCTIONS = _filtered_and_returned(
+    "<a> <o> <b>",
+    a=("t.s", "t.x", "t.flag", "NOT t.x", "(t.x > 0 OR t.x)", "true", "false"),
+    o=("AND", "OR", "XOR"),
+    b=("true", "false", "t.s = 'foo'", "t.x", "t.s IS NULL", "t.nope", "(false AND t.s)"),
+)
+CONDITIONS = (
+    "MATCH (t) RETURN t.$dtId AS i, CASE WHEN t.<a> THEN 1 ELSE 2 END AS v",
+    "MATCH (t) WHERE CASE WHEN t.<a> THEN true ELSE null END RETURN t.$dtId AS i",
+    "MATCH (t) WHERE CASE WHEN t.<a> THEN null END RETURN t.$dtId AS i",
+    "MATCH (t) WHERE t.s = 'foo' RETURN CASE WHEN t.<a> THEN 1 WHEN t.s THEN 2 END = 'a' AS v",
+    "MATCH (t) RETURN [y IN [t.<a>] WHERE y | 1] AS v",
+    "MATCH (a)-[r]->(t) WHERE a.<a> AND t.s = 'bar' AND r.w > 0 RETURN a.$dtId AS i",
+    "MATCH (a)-[r]->(t) WHERE (a.<a> OR t.flag) AND r.w = 1 RETURN a.$dtId AS i",
+)
+
+
+def test_errors_count_alike_where_another_operand_does_not_decide(law: Law, odd_graph: Any) -> None:
+    texts = [*JUNCTIONS, *_each(*CONDITIONS, a=("flag", "x", "s", "nope"))]
+    for text in texts:
+        law(text, odd_graph, PARAMETERS)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("MATCH (t) WHERE t.s OR true RETURN t", 13),
+        ("MATCH (t) WHERE true OR t.s RETURN t", 13),
+        ("MATCH (t) WHERE NOT (t.s AND false) RETURN t", 13),
+        ("MATCH (t) WHERE 1 / 0 = 1 OR t.s IS NOT NULL RETURN t", 13),
+        ("MATCH (t) WHERE t.x AND t.$dtId = 'd' RETURN t", 1),
+        ("MATCH (t)-->(u) WHERE t.s AND u.$dtId = 'none' RETURN t", 0),
+    ],
+)
+def test_an_operand_that_decides_does_so_whatever_the_other_one_is(
+    text: str, rows: int, law: Law, odd_graph: Any
+) -> None:
+    found = law(text, odd_graph, {})
+    assert found.declined is not None or len(found.rows) == rows
+    query = parse_query(text).query
+    for each in (query, optimize(query)):
+        assert len(list(evaluate(each, odd_graph, {}))) == rows
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (t) WHERE t.s OR false RETURN t",
+        "MATCH (t) WHERE t.s AND true RETURN t",
+        "MATCH (t) RETURN CASE WHEN t.s THEN 1 END",
+        "MATCH (t)-->(u) WHERE t.s AND u.s > '' RETURN t",
+    ],
+)
+def test_a_value_that_is_no_boolean_is_an_error_where_nothing_else_decides(
+    text: str, odd_graph: Any
+) -> None:
+    query = parse_query(text).query
+    with pytest.raises(QueryInvalid, match="takes a Boolean, not String"):
+        list(evaluate(query, odd_graph, {}))
+    with pytest.raises(CannotRun):
+        list(SqliteQueryEngine().compile(query, {}).run_rows(odd_graph, {}))

@@ -25,7 +25,7 @@ from twinframe.cypher.algebra import (
     Subscript,
     Variable,
 )
-from twinframe.evaluator.analysis import find_conjuncts, find_variables
+from twinframe.evaluator.analysis import build_conjunction, find_conjuncts, find_variables
 from twinframe.evaluator.labels import find_label_names
 from twinframe.evaluator.patterns.steps import (
     BuildPath,
@@ -92,8 +92,9 @@ class _Layout:
         while self._relationships or any(name not in self._bound for name in self._nodes):
             yield from self._next_step()
             yield from self._settle()
-        for check in self._checks:
-            yield CheckPredicate(check)
+        together = build_conjunction(self._checks)
+        if together is not None:
+            yield CheckPredicate(together)
 
     # --- choosing -----------------------------------------------------------------------------
 
@@ -228,9 +229,14 @@ class _Layout:
         yield from self._take_checks()
 
     def _take_checks(self) -> Iterator[Step]:
-        for check in [one for one in self._checks if find_variables(one) <= self._bound]:
-            self._checks.remove(check)
-            yield CheckPredicate(check)
+        ready: list[Expression] = []
+        waiting: list[Expression] = []
+        for check in self._checks:
+            (ready if find_variables(check) <= self._bound else waiting).append(check)
+        self._checks = waiting
+        together = build_conjunction(ready)
+        if together is not None:
+            yield CheckPredicate(together)
 
     # --- what the pattern asks ----------------------------------------------------------------
 

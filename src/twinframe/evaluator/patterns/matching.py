@@ -7,6 +7,7 @@ matches of one source row stand together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from twinframe.cypher.algebra import (
@@ -14,9 +15,12 @@ from twinframe.cypher.algebra import (
     Expression,
     GraphPattern,
     Length,
+    Literal,
     PathKind,
     RelationshipPattern,
 )
+from twinframe.errors import QueryInvalid
+from twinframe.evaluator.analysis import build_conjunction
 from twinframe.evaluator.expressions import compile_expression
 from twinframe.evaluator.failures import build_type_error
 from twinframe.evaluator.labels import compile_labels
@@ -62,9 +66,18 @@ def compile_pattern(
 ) -> tuple[Scope, Stage]:
     """The scope of the extended rows, and how to get them from rows of `scope`."""
     stages: list[Stage] = []
-    for step in layout_pattern(pattern, predicate, scope.names, scope.plans.mentioned):
-        scope, stage = _compile_step(step, scope)
-        stages.append(stage)
+    steps = layout_pattern(pattern, predicate, scope.names, scope.plans.mentioned)
+    checks = [step.predicate for step in steps if isinstance(step, CheckPredicate)]
+    is_split = len(checks) > 1 or any(isinstance(step, CheckPredicate) for step in steps[:-1])
+    doubts = _Doubts()
+    for step in steps:
+        if isinstance(step, CheckPredicate) and is_split:
+            stages.append(_compile_early_check(step, scope, doubts))
+        else:
+            scope, stage = _compile_step(step, scope)
+            stages.append(stage)
+    if is_split:
+        stages.append(_compile_last_check(checks, scope, doubts))
 
     def match(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
         for stage in stages:
@@ -231,6 +244,47 @@ def compile_filter(predicate: Expression, scope: Scope) -> Stage:
                 yield row
 
     return keep
+
+
+@dataclass(slots=True)
+class _Doubts:
+    """Whether a condition tested on the way had an error that another one may make irrelevant."""
+
+    found: bool = False
+
+
+def _compile_early_check(step: CheckPredicate, scope: Scope, doubts: _Doubts) -> Stage:
+    """Drops the rows that a condition, one of several, does not hold for; errors are for later.
+
+    SPEC: the conditions are the operands of one AND, of which any that is false decides.
+    """
+    holds = compile_expression(step.predicate, scope)
+
+    def keep(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
+        for row in rows:
+            run.budget.tick()
+            try:
+                is_kept = check_truth(holds(row, run), "WHERE")
+            except QueryInvalid:
+                doubts.found = is_kept = True
+            if is_kept:
+                yield row
+
+    return keep
+
+
+def _compile_last_check(checks: Sequence[Expression], scope: Scope, doubts: _Doubts) -> Stage:
+    """Tests all conditions again, on rows that have everything, once one of them had an error."""
+    keep = compile_filter(build_conjunction(checks) or Literal(value=True), scope)
+
+    def check(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
+        for row in rows:
+            if not doubts.found:
+                yield row
+            else:
+                yield from keep(run, iter((row,)))
+
+    return check
 
 
 def _compile_check_node(step: CheckNode, scope: Scope) -> Stage:

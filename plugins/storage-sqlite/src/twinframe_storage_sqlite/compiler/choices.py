@@ -9,6 +9,7 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import LARGEST_OPERAND
 from twinframe_storage_sqlite.compiler.elements import render_item
+from twinframe_storage_sqlite.compiler.guards import has_trap
 from twinframe_storage_sqlite.compiler.term import Term, build_json_term
 
 _ENTITIES = k.ENTITIES
@@ -21,7 +22,10 @@ def build_choice(branches: Sequence[tuple[str, Term]], default: Term) -> Term:
     for term in terms:
         kinds |= term.kinds
     _check_entities(terms, kinds)
-    assumed = any(term.assumed for term in terms)
+    guarded = any(has_trap(test) for test, _ in branches)
+    if guarded and kinds == k.NULL:
+        raise CannotRun("A CASE of nulls alone, whose conditions may be no booleans.")
+    assumed = guarded or any(term.assumed for term in terms)
     if k.is_plain(kinds):
         text = _render_case([(test, t.value) for test, t in branches], default.value)
         elements = 0

@@ -44,7 +44,7 @@ class Compiler(Protocol):
         """The value of an expression."""
         ...
 
-    def compile_test(self, expression: Expression, *, wanted: bool, strict: bool = True) -> str:
+    def compile_test(self, expression: Expression, *, wanted: bool) -> str:
         """SQL that is 1 exactly when the expression is `wanted`."""
         ...
 
@@ -66,7 +66,7 @@ def compile_comprehension(
     inner.scope[expression.variable] = element
     compiler = compilers(inner)
     if expression.predicate is not None:
-        inner.add_condition(compiler.compile_test(expression.predicate, wanted=True, strict=False))
+        inner.add_condition(compiler.compile_test(expression.predicate, wanted=True))
     item = compiler.compile_term(expression.projection or Variable(expression.variable))
     elements = find_element_kinds([item], "A list comprehension")
     text = f"({inner.render([render_group(item, position)])})"

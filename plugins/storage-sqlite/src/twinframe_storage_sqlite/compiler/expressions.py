@@ -241,7 +241,7 @@ class ExpressionCompiler:
         branches: list[tuple[str, Term]] = []
         for when, then in case.branches:
             if operand is None:
-                test = self.compile_test(when, wanted=True, strict=False)
+                test = self.compile_test(when, wanted=True)
             else:
                 test = compile_equal(operand, self.compile_term(when), wanted=True)
             branches.append((test, self.compile_term(then)))
@@ -293,10 +293,10 @@ class ExpressionCompiler:
 
     # --- tests ----------------------------------------------------------------------------------
 
-    def compile_test(self, expression: Expression, *, wanted: bool, strict: bool = True) -> str:
+    def compile_test(self, expression: Expression, *, wanted: bool) -> str:
         """SQL that is 1 exactly when the expression is `wanted`, and 0 or NULL otherwise.
 
-        A value that is no boolean is a trap, unless not `strict`: then it is simply not true.
+        A value that is no boolean is a trap.
         """
         match expression:
             case Unary(operator=UnaryOperator.NOT, operand=operand):
@@ -323,7 +323,7 @@ class ExpressionCompiler:
             case Literal(value=bool() as value):
                 return "1" if value is wanted else "0"
             case _:
-                return _compile_truth_test(self.compile_term(expression), wanted, strict)
+                return _compile_truth_test(self.compile_term(expression), wanted)
 
     def _compile_binary_test(self, expression: Binary, *, wanted: bool) -> str:
         operator = expression.operator
@@ -352,18 +352,14 @@ class ExpressionCompiler:
         raise CannotRun(f"The operator {operator.value}.")
 
 
-def _compile_truth_test(term: Term, wanted: bool, strict: bool) -> str:
+def _compile_truth_test(term: Term, wanted: bool) -> str:
     if not term.kinds & ~(k.BOOLEAN | k.NULL):
         if term.kinds == k.NULL:
             return "0"
         return f"({term.value})" if wanted else f"(NOT ({term.value}))"
     if term.tag is None:
-        if strict or not wanted:
-            raise CannotRun(f"A {k.render_kinds(term.kinds)} as a condition.")
-        return "0"
+        raise CannotRun(f"A {k.render_kinds(term.kinds)} as a condition.")
     test = f"{term.tag} = '{'true' if wanted else 'false'}'"
-    if not strict:
-        return test
     trap = render_trap("a condition that is no boolean")
     return (
         f"CASE WHEN {term.tag} IN ('true','false','null') THEN {test}"

@@ -31,6 +31,11 @@ def render_trap(reason: str) -> str:
     return f"json_extract('{{}}', {render_text(_MARK + reason)})"
 
 
+def has_trap(sql: str) -> bool:
+    """Whether a trap stands in the SQL, so that leaving it out would leave an error out."""
+    return _MARK in sql
+
+
 def render_limit(message: str) -> str:
     """An SQL expression that fails with `LimitExceeded` when it is reached."""
     return f"json_extract('{{}}', {render_text(_LIMIT_MARK + message)})"
