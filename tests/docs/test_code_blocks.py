@@ -23,7 +23,7 @@ from rich.console import Console
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser
 
-from tests.e2e.server import Server
+from tests.e2e.server import Server, free_port
 from twinframe.demo import tour
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +34,7 @@ PAGES = [
     *sorted((ROOT / "plugins").glob("*/README.md")),
 ]
 ADDRESS = "127.0.0.1:8080"
+TOKEN_ADDRESS = "127.0.0.1:8081"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -44,9 +45,11 @@ class Page:
         self._server = server
         self._folder = folder
         self._names: dict[str, Any] = {"__name__": "__docs__"}
+        self._token_address = f"127.0.0.1:{free_port()}"
         self.printed = ""
 
     def _adapt(self, text: str) -> str:
+        text = text.replace(TOKEN_ADDRESS, self._token_address)
         return text.replace(ADDRESS, f"127.0.0.1:{self._server.port}")
 
     def run_python(self, example: Example) -> None:
@@ -87,7 +90,9 @@ class Page:
         checker = doctest.OutputChecker()
         want, got = (
             example.parsed,
-            self._adapt(self.printed).replace(f"127.0.0.1:{self._server.port}", ADDRESS),
+            self._adapt(self.printed)
+            .replace(f"127.0.0.1:{self._server.port}", ADDRESS)
+            .replace(self._token_address, TOKEN_ADDRESS),
         )
         assert checker.check_output(want, got.rstrip() + "\n", FLAGS), (
             f"{example.path}:{example.line}\nexpected:\n{want}\ngot:\n{got}"
