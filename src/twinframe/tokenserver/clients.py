@@ -121,13 +121,14 @@ class Clients:
         SEC: one read and two comparisons whether there is such a client or not.
         """
         rows = self.file.read(_FIND, (client_id,))
-        client, current, old = _parse_row(rows[0]) if rows else (None, NO_SECRET, NO_SECRET)
+        current, old = _parse_hashes(rows[0]) if rows else (NO_SECRET, NO_SECRET)
         sent = secret.encode()
         is_current, is_old = current.matches(sent), old.matches(sent)
-        if client is None:
+        if not (rows and (is_current or is_old)):
             return None
+        client = _build_client(rows[0])
         in_time = client.old_until is not None and self._clock() < client.old_until
-        return client if is_current or (is_old and in_time) else None
+        return client if is_current or in_time else None
 
     def _change(self, sql: str, parameters: tuple[object, ...], client_id: str) -> None:
         changed = 0
@@ -140,10 +141,10 @@ class Clients:
             )
 
 
-def _parse_row(row: Row) -> tuple[Client, SecretHash, SecretHash]:
+def _parse_hashes(row: Row) -> tuple[SecretHash, SecretHash]:
     salt, digest, old_salt, old_digest = row[7:]
     old = NO_SECRET if old_salt is None else SecretHash(old_salt, old_digest)
-    return _build_client(row), SecretHash(salt, digest), old
+    return SecretHash(salt, digest), old
 
 
 def _build_client(row: Row) -> Client:

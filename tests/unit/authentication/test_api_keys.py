@@ -255,6 +255,18 @@ def test_revoking_an_unknown_key_says_where_the_ids_are(path: Path) -> None:
     assert not path.exists()
 
 
+def test_what_a_worker_remembers_of_keys_is_bounded(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("twinframe.authentication.api_keys._MOST_KNOWN", 4)
+    keys = ApiKeys(path)
+    texts = [keys.create("a", PERMISSIONS)[1] for _ in range(10)]
+    authenticator = ApiKeyAuthenticator(path)
+    for text in texts * 2:
+        assert show(authenticator, text).subject == f"apikey:{text.split('_')[1]}"
+        assert len(authenticator._known) <= 4
+
+
 WRITER = """
 import sys
 from pathlib import Path
