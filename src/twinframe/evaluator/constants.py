@@ -1,7 +1,8 @@
-"""Evaluates an expression without row, graph or parameters: what a planner folds."""
+"""Evaluates an expression without row or graph: what a planner folds, or a store binds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from twinframe.cypher.algebra import Expression, Operator
@@ -18,8 +19,16 @@ def evaluate_constant(expression: Expression) -> Value:
 
     Raises `QueryInvalid` where its evaluation would.
     """
+    return compile_constant(expression)({})
+
+
+def compile_constant(expression: Expression) -> Callable[[Mapping[str, Value]], Value]:
+    """A function of the parameters to the value of an expression that reads nothing else.
+
+    Raises `LookupError` for one that reads a variable or the graph.
+    """
     evaluate = compile_expression(expression, Scope((), Plans(_refuse_plan, frozenset())))
-    return evaluate((), Run(EmptyReader(), {}, Limits()))
+    return lambda parameters: evaluate((), Run(EmptyReader(), parameters, Limits()))
 
 
 def _refuse_plan(plan: Operator, outer: Scope) -> NoReturn:

@@ -28,19 +28,28 @@ class QueryWriter:
         self._chance = chance
         self._bound: list[str] = []
         self._lists: dict[str, bool] = {}
+        self._paths: list[str] = []
         self._relationships = 0
 
     def write(self) -> str:
         text = ""
         for _ in range(self._chance.choice((1, 1, 2))):
             optional = "OPTIONAL " if text and self._chance.random() < 0.4 else ""
-            parts = [self._write_path() for _ in range(self._chance.choice((1, 1, 2)))]
+            parts = [self._write_named_path() for _ in range(self._chance.choice((1, 1, 2)))]
             text += f"{optional}MATCH {', '.join(parts)} "
             if self._chance.random() < 0.5:
                 text += f"WHERE {self._write_predicate(2)} "
             if self._bound and self._chance.random() < 0.25:
                 text += self._write_with()
         return text + self._write_return()
+
+    def _write_named_path(self) -> str:
+        if self._chance.random() < 0.8:
+            return self._write_path()
+        self._relationships += 1
+        name = f"p{self._relationships}"
+        self._paths.append(name)
+        return f"{name} = {self._write_path()}"
 
     def _write_path(self) -> str:
         text = self._write_node()
@@ -94,6 +103,7 @@ class QueryWriter:
     def _write_with(self) -> str:
         self._bound = self._bound[: self._chance.choice((1, 2))]
         self._lists = {}
+        self._paths = []
         names = ", ".join(self._bound)
         order = ", ".join(f"{name}.$dtId" for name in self._bound)
         return self._chance.choice(
@@ -118,13 +128,13 @@ class QueryWriter:
                 f"count(*) AS n, count(DISTINCT {one}) AS m",
                 f"{one}.s AS k, count(*) AS n, min({other}.s) AS low",
                 f"DISTINCT {ids}",
-                ", ".join([ids, *self._lists]),
-                ", ".join([*self._bound, *lists]),
+                ", ".join([ids, *self._lists, *self._paths]),
+                ", ".join([*self._bound, *lists, *(f"length({p}) AS {p}" for p in self._paths)]),
             )
         )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(chance=st.randoms(use_true_random=False))
 def test_generated_patterns_have_equal_rows(
     law: Law, small_odd_graph: Any, chance: random.Random

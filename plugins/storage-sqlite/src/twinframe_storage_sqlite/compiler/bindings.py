@@ -18,6 +18,7 @@ from twinframe.storage.base import CannotRun
 
 SqliteValue = None | int | float | str | bytes
 Transform = Callable[[Value], SqliteValue]
+Compute = Callable[[Mapping[str, Value]], Value]
 
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
@@ -119,6 +120,7 @@ class Bindings:
     def __init__(self) -> None:
         self._constants: dict[str, SqliteValue] = {}
         self._parameters: list[tuple[str, str, Transform]] = []
+        self._computed: list[tuple[str, Callable[[Mapping[str, Value]], SqliteValue]]] = []
         self._known: dict[tuple[object, ...], str] = {}
 
     def bind(self, source: Source, transform: Transform = build_scalar) -> str:
@@ -138,11 +140,23 @@ class Bindings:
             self._known[identity] = placeholder
         return ":" + placeholder
 
+    def bind_computed(self, compute: Compute, transform: Transform) -> str:
+        """The placeholder of a value that `compute` makes of the parameters."""
+        placeholder = f"p{len(self._known)}"
+        self._known[(placeholder,)] = placeholder
+        self._computed.append((placeholder, lambda parameters: transform(compute(parameters))))
+        return ":" + placeholder
+
     def build(self, parameters: Mapping[str, Value]) -> dict[str, SqliteValue]:
         """What to bind for these request parameters."""
         bound = dict(self._constants)
         for placeholder, name, transform in self._parameters:
             bound[placeholder] = transform(read_parameter(parameters, name))
+        for placeholder, compute in self._computed:
+            try:
+                bound[placeholder] = compute(parameters)
+            except QueryInvalid as error:
+                raise CannotRun("A computed value that is an error.") from error
         return bound
 
 

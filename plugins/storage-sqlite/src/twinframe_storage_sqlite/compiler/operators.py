@@ -32,6 +32,7 @@ from twinframe.cypher.algebra import (
     Unit,
     Unwind,
 )
+from twinframe.evaluator.constants import compile_constant
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.aggregates import compile_aggregate
@@ -291,7 +292,14 @@ class PlanCompiler:
             case Parameter(name=name):
                 return self._statement.bindings.bind(Source(name), build_count)
             case _:
-                raise CannotRun("SKIP or LIMIT by a computed number.")
+                return self._bind_computed_count(count)
+
+    def _bind_computed_count(self, count: Expression) -> str:
+        try:
+            compute = compile_constant(count)
+        except LookupError as error:
+            raise CannotRun("SKIP or LIMIT by a number that the graph decides.") from error
+        return self._statement.bindings.bind_computed(compute, build_count)
 
     # --- subplans -------------------------------------------------------------------------------
 

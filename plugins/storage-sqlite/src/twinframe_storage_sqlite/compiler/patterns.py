@@ -30,6 +30,7 @@ from twinframe_storage_sqlite.compiler.entities import compile_member
 from twinframe_storage_sqlite.compiler.expressions import ExpressionCompiler, find_operands
 from twinframe_storage_sqlite.compiler.labels import compile_labels
 from twinframe_storage_sqlite.compiler.names import find_names
+from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.shortest import (
     Shortest,
@@ -37,7 +38,12 @@ from twinframe_storage_sqlite.compiler.shortest import (
     find_shortest,
 )
 from twinframe_storage_sqlite.compiler.term import Term, read_table
-from twinframe_storage_sqlite.compiler.walks import Crossed, Walk, compile_walk
+from twinframe_storage_sqlite.compiler.walks import (
+    Crossed,
+    Walk,
+    build_trail_name,
+    compile_walk,
+)
 
 Expressions = Callable[[Select], ExpressionCompiler]
 
@@ -111,19 +117,37 @@ class PatternCompiler:
         return self.select
 
     def _bind_paths(self) -> None:
-        """A path of single relationships is the list of its parts."""
+        """A path is the list of its parts, nodes and relationships in turn."""
         for path in self._pattern.paths:
             if path.variable is None or path.variable not in self.select.statement.names:
                 continue
-            found = [self.select.scope.get(name) for name in path.elements]
-            terms = [term for term in found if term is not None]
-            if len(terms) < len(found) or any(
-                term.kinds & ~(k.NODE | k.RELATIONSHIP) for term in terms
-            ):
-                raise CannotRun("A named path of variable length.")
-            ids = ", ".join(term.value for term in terms)
+            parts = [f"'[' || {self._read_part(path.elements[0], k.NODE)}"]
+            for crossed, node in zip(path.elements[1::2], path.elements[2::2], strict=True):
+                trail = self.select.scope.get(build_trail_name(crossed))
+                if trail is not None:
+                    parts.append(trail.value)
+                else:
+                    parts.append(f"',' || {self._read_part(crossed, k.RELATIONSHIP)}")
+                    parts.append(f"',' || {self._read_part(node, k.NODE)}")
+            parts.append("']'")
+            text = f"({render_balanced(parts, '||')})"
             elements = k.NODE | k.RELATIONSHIP
-            self.select.scope[path.variable] = Term(k.PATH, f"json_array({ids})", elements=elements)
+            self.select.scope[path.variable] = Term(k.PATH, text, elements=elements)
+        for pattern in self._pattern.relationships:
+            self.select.scope.pop(build_trail_name(pattern.variable), None)
+
+    def _read_part(self, name: str, kind: int) -> str:
+        term = self.select.scope.get(name)
+        if term is None or term.kinds & ~kind:
+            raise CannotRun(f"A named path with a part that may be no single element: {name}.")
+        return term.value
+
+    def _has_trail(self, variable: str) -> bool:
+        """Whether a path that something reads goes along the relationships of `variable`."""
+        names = self.select.statement.names
+        return any(
+            variable in path.elements and path.variable in names for path in self._pattern.paths
+        )
 
     # --- nodes ----------------------------------------------------------------------------------
 
@@ -265,6 +289,7 @@ class PatternCompiler:
             crossed=tuple(self._crossed),
             kept=self._find_kept(walks),
             is_followed=len(walks) > 1,
+            has_trail=self._has_trail(pattern.variable),
         )
         found = compile_walk(self.select, walk, self._expressions)
         self.select = found.select

@@ -37,7 +37,8 @@ class Walk:
     """What to walk: from the node `start`, against the pattern's direction if `backwards`.
 
     `crossed` must not be crossed again; `kept` are the variables needed afterwards; `is_followed`
-    says that another walk of the same match comes after this one.
+    says that another walk of the same match comes after this one; `has_trail` that a named path
+    needs what was crossed, nodes included.
     """
 
     pattern: RelationshipPattern
@@ -46,6 +47,7 @@ class Walk:
     crossed: tuple[Crossed, ...]
     kept: tuple[str, ...]
     is_followed: bool
+    has_trail: bool
 
     @property
     def length(self) -> Length:
@@ -72,6 +74,14 @@ class Walked:
     crossed: Crossed
 
 
+def build_trail_name(variable: str) -> str:
+    """The variable that holds the trail of a walk from its pattern's left end to its right.
+
+    It is the text `,1,2,3,4` of the row ids of relationships and the nodes they reach, in turn.
+    """
+    return f" trail of {variable}"
+
+
 def compile_walk(
     seed: Select, walk: Walk, expressions: Callable[[Select], ExpressionCompiler]
 ) -> Walked:
@@ -84,6 +94,9 @@ def compile_walk(
     values += [seed.scope[walk.start].value, "0", _render_used(walk.crossed)]
     if needs_list:
         columns.append("path")
+        values.append("''")
+    if walk.has_trail:
+        columns.append("trail")
         values.append("''")
     after = Select(statement)
     after.ctes, seed.ctes = seed.ctes, []
@@ -102,6 +115,9 @@ def compile_walk(
         after.scope[walk.pattern.variable] = Term(
             k.LIST, f"('[' || substr({table}.path, 2) || ']')", elements=k.RELATIONSHIP
         )
+    if walk.has_trail:
+        trail = Term(k.STRING, f"{table}.trail")
+        after.scope[build_trail_name(walk.pattern.variable)] = trail
     return Walked(after, f"{table}.node", Crossed(f"{table}.used", frozenset(), many=True))
 
 
@@ -150,6 +166,10 @@ def _compile_step(
             ("','", f"{alias}.id", "w.path") if walk.backwards else ("w.path", "','", f"{alias}.id")
         )
         columns.append(" || ".join(order))
+    if walk.has_trail and walk.backwards:
+        columns.append(f"',' || {alias}.id || ',' || w.node || w.trail")
+    elif walk.has_trail:
+        columns.append(f"w.trail || ',' || {alias}.id || ',' || {alias}.{far}")
     return step.render(columns)
 
 
