@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import pytest
 from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
 
 from tests.unit.graph.conftest import World, build_sqlite
 from twinframe.mcp.access import OpenAccess, ToolAccess
@@ -46,11 +47,19 @@ class Assistant:
         self.server = build_server(world.graph, settings, access or OpenAccess())
 
     def do(self, work: Any) -> Any:
+        """What `work` gives, or the protocol's error that it ends with."""
+
         async def run() -> Any:
             async with Client(self.server) as client:
-                return await work(client)
+                try:
+                    return await work(client)
+                except MCPError as error:  # raised in here it would come in a group of errors
+                    return error
 
-        return asyncio.run(run())
+        found = asyncio.run(run())
+        if isinstance(found, MCPError):
+            raise found
+        return found
 
     def call(self, tool: str, **arguments: Any) -> Told:
         async def run(client: Client) -> Told:
@@ -81,7 +90,8 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore]:
     """An open, empty store, sound at the end."""
-    store = MemoryStore() if request.param == "memory" else build_sqlite(tmp_path, durability="relaxed")
+    is_memory = request.param == "memory"
+    store = MemoryStore() if is_memory else build_sqlite(tmp_path, durability="relaxed")
     store.scratch = tmp_path / "results"
     store.open()
     yield store

@@ -1,0 +1,262 @@
+"""Who may not do what: permissions, scopes, read-only, names that are not right, defects."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+
+from tests.unit.mcp.conftest import Assistant
+from tests.unit.mcp.test_writing_tools import WRITES, read_all
+from twinframe.authentication.gate import AuditEntry, Errand, Gate
+from twinframe.authentication.port import Authenticator, Headers
+from twinframe.mcp.access import CURRENT_CALLER, CURRENT_ERRAND, GateAccess, OpenAccess
+from twinframe.mcp.tools import TOOLS
+from twinframe.permissions.base import Caller, PermissionProvider
+from twinframe.testing.factories import ROOM
+
+READS: dict[str, dict[str, Any]] = {
+    "describe_graph": {},
+    "explore_neighborhood": {"twin_id": "room-1"},
+    "query_digital_twins": {"query": "MATCH (r:Room) RETURN r"},
+    "explain_query": {"query": "MATCH (r:Room) RETURN r"},
+    "get_digital_twin": {"twin_id": "room-1"},
+    "search_digital_twins": {"search_text": "room"},
+    "list_relationships": {"twin_id": "room-1"},
+    "get_relationship": {"source_id": "room-1", "relationship_id": "watch"},
+    "list_models": {},
+    "get_model": {"model_id": ROOM},
+    "search_models": {"search_text": "room"},
+}
+CALLS = {**READS, **WRITES}
+NAMES = [tool.name for tool in TOOLS]
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+class Nobody(Authenticator):
+    async def authenticate(self, headers: Headers) -> Caller:
+        raise AssertionError(headers)  # the transports do this
+
+
+class Listed(PermissionProvider):
+    """Answers what the caller's claims say."""
+
+    async def read_permissions(self, caller: Caller) -> frozenset[str]:
+        return frozenset(str(one) for one in caller.claims.get("permissions") or ())  # type: ignore[union-attr]
+
+
+class Guarded:
+    """An assistant behind the gate, as a caller with these permissions and scopes."""
+
+    def __init__(self, world: Any, **limits: Any) -> None:
+        self.trail: list[AuditEntry] = []
+        access = GateAccess(Gate(Nobody(), Listed(), self.trail.append))
+        self.assistant = Assistant(world, access, **limits)
+
+    def as_caller(self, *permissions: str, scopes: tuple[str, ...] = ()) -> Assistant:
+        claims: Any = {"permissions": list(permissions)}
+        CURRENT_CALLER.set(Caller("someone", claims, scopes=frozenset(scopes)))
+        CURRENT_ERRAND.set(Errand("POST /mcp", "request-1", "192.0.2.1"))
+        return self.assistant
+
+
+@pytest.fixture
+def guarded(world: Any) -> Any:
+    yield Guarded(world)
+    CURRENT_CALLER.set(None)
+    CURRENT_ERRAND.set(None)
+
+
+def test_every_tool_is_called_here() -> None:
+    assert set(CALLS) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mcp_alone_gives_no_tool(guarded: Any, name: str) -> None:
+    before = read_all(guarded.assistant.world)
+    needed = BY_NAME[name].permissions
+    text = guarded.as_caller("mcp/*").fail(name, **CALLS[name])
+    assert text.startswith(f"Forbidden: User lacks required permission: {needed[0]}")
+    assert read_all(guarded.assistant.world) == before
+    entry = guarded.trail[0]
+    assert not entry.allowed
+    assert entry.needed == needed[0]
+    assert entry.errand == Errand(f"tools/call {name}", "request-1", "192.0.2.1")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_needed_permission_is_needed(guarded: Any, name: str) -> None:
+    needed = BY_NAME[name].permissions
+    for missing in needed:
+        held = [one for one in needed if one != missing]
+        text = guarded.as_caller("mcp/*", *held).fail(name, **CALLS[name])
+        assert f"permission: {missing}" in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_needed_permissions_are_enough(guarded: Any, name: str) -> None:
+    extra = ["digitaltwins/relationships/delete"] if name == "delete_digital_twin" else []
+    guarded.as_caller("mcp/*", *BY_NAME[name].permissions, *extra).ask(name, **CALLS[name])
+    allowed = [entry.needed for entry in guarded.trail if entry.allowed]
+    assert allowed[: len(BY_NAME[name].permissions)] == list(BY_NAME[name].permissions)
+
+
+def test_a_reader_is_no_writer(guarded: Any) -> None:
+    reader = guarded.as_caller("mcp/*", "digitaltwins/read", "query/*", "models/read")
+    for name in WRITES:
+        assert "User lacks required permission" in reader.fail(name, **WRITES[name])
+
+
+def test_deleting_relationships_along_needs_their_permission(guarded: Any) -> None:
+    text = guarded.as_caller("mcp/*", "digitaltwins/delete").fail(
+        "delete_digital_twin", **WRITES["delete_digital_twin"]
+    )
+    assert "permission: digitaltwins/relationships/delete" in text
+    assert guarded.assistant.world.read("room-1")
+
+
+def test_a_message_without_a_caller_runs_nothing(world: Any) -> None:
+    for name in NAMES:
+        text = Guarded(world).assistant.fail(name, **CALLS[name])
+        assert text.startswith("Unauthorized: ")
+
+
+def test_who_may_not_use_a_tool_learns_nothing_of_its_arguments(guarded: Any) -> None:
+    text = guarded.as_caller("mcp/*").fail("get_digital_twin", wrong=1)
+    assert "permission: digitaltwins/read" in text
+    assert "twin_id" not in text
+
+
+def test_advice_shows_only_what_the_caller_may_read(guarded: Any) -> None:
+    few = guarded.as_caller("digitaltwins/read").fail("get_digital_twin", twin_id="room-11")
+    assert "room-1'" not in few
+    more = guarded.as_caller("digitaltwins/read", "query/read").fail(
+        "get_digital_twin", twin_id="room-11"
+    )
+    assert "room-1'" in more
+    delete = guarded.as_caller("digitaltwins/delete").fail(
+        "delete_digital_twin", twin_id="room-1", confirm=True
+    )
+    assert "sensor-1" not in delete
+
+
+def test_an_open_server_writes_each_call_down(world: Any) -> None:
+    trail: list[AuditEntry] = []
+    Assistant(world, OpenAccess(trail.append)).ask("get_digital_twin", twin_id="room-1")
+    assert [(one.needed, one.errand.action, one.allowed) for one in trail] == [
+        ("digitaltwins/read", "tools/call get_digital_twin", True)
+    ]
+
+
+# --- scopes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda client: client.list_resources(),
+        lambda client: client.list_resource_templates(),
+        lambda client: client.read_resource("twin://room-1"),
+    ],
+)
+def test_resources_need_their_scope(guarded: Any, read: Any) -> None:
+    with pytest.raises(MCPError, match="Required scopes: mcp:resources") as refused:
+        guarded.as_caller("digitaltwins/read", scopes=("mcp:tools",)).do(read)
+    assert refused.value.data == {"error": "insufficient_scope", "scope": "mcp:resources"}
+    assert guarded.as_caller("digitaltwins/read", scopes=("mcp:resources",)).do(read)
+
+
+def test_a_resource_needs_the_permission_of_what_it_is(guarded: Any) -> None:
+    for uri, permission in (
+        ("twin://room-1", "digitaltwins/read"),
+        (f"model://{ROOM}", "models/read"),
+        ("graph://schema", "models/read"),
+    ):
+        assistant = guarded.as_caller(scopes=("mcp:resources",))
+        with pytest.raises(MCPError, match=f"permission: {permission}"):
+            assistant.do(lambda client, uri=uri: client.read_resource(uri))
+
+
+# --- read-only --------------------------------------------------------------------------------
+
+
+def test_a_reading_server_neither_lists_nor_runs_what_writes(world: Any) -> None:
+    assistant = Assistant(world, ReadOnly=True)
+
+    async def list_names(client: Client) -> set[str]:
+        return {tool.name for tool in (await client.list_tools()).tools}
+
+    assert assistant.do(list_names) == set(READS)
+    before = read_all(world)
+    for name, arguments in WRITES.items():
+        for dry_run in (False, True):
+            text = assistant.fail(name, **arguments, dry_run=dry_run)
+            assert text.startswith(f"ReadOnly: {name} changes the graph")
+    assert read_all(world) == before
+    for name, arguments in READS.items():
+        assistant.ask(name, **arguments)
+
+
+# --- what is not right ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unknown_argument_is_refused_by_every_tool(assistant: Assistant, name: str) -> None:
+    before = read_all(assistant.world)
+    text = assistant.fail(name, **CALLS[name], surprise=1)
+    assert "unknown argument 'surprise'" in text
+    assert "Right is for example: {" in text
+    assert read_all(assistant.world) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("get_digital_twin", {"twinId": "a"}, "did you mean 'twin_id'"),
+        ("get_digital_twin", {"id": "a"}, "did you mean 'twin_id'"),
+        ("get_digital_twin", {}, "the argument 'twin_id' is missing"),
+        ("get_digital_twin", {"twin_id": 7}, "'twin_id': input should be a valid string"),
+        ("query_digital_twins", {"query": "RETURN 1", "limit": "7"}, "'limit'"),
+        ("query_digital_twins", {"query": "RETURN 1", "limit": 1001}, "1000"),
+        ("query_digital_twins", {"query": "RETURN 1", "limit": 0}, "'limit'"),
+        ("query_digital_twins", {"query": "RETURN 1", "timeout_seconds": 31}, "30"),
+        ("query_digital_twins", {"query": "RETURN 1", "parameters": '{"a":1}'}, "not a string"),
+        ("update_digital_twin", {"twin_id": "a", "patch": "[]"}, "not a string"),
+        ("explore_neighborhood", {"twin_id": "a", "hops": 4}, "'hops'"),
+        ("list_relationships", {"twin_id": "a", "direction": "up"}, "'outgoing'"),
+        ("get_digital_twins", {"twin_id": "a"}, "did you mean 'get_digital_twin'?"),
+        ("x" * 500, {}, "There is no tool"),
+    ],
+)
+def test_a_wrong_call_says_what_would_be_right(
+    assistant: Assistant, name: str, arguments: dict[str, Any], told: str
+) -> None:
+    text = assistant.fail(name, **arguments)
+    assert told in text
+    assert len(text) < 1200
+
+
+def test_null_is_not_given(assistant: Assistant) -> None:
+    told = assistant.ask("list_relationships", twin_id="room-1", relationship_name=None)
+    assert len(told["relationships"]) == 2
+
+
+def test_a_defect_is_told_by_a_reference_alone(
+    assistant: Assistant, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(_self: object, _id: str) -> None:
+        raise KeyError("secret internals")
+
+    monkeypatch.setattr(type(assistant.world.graph.twins), "read_twin", fail)
+    with caplog.at_level(logging.ERROR):
+        text = assistant.fail("get_digital_twin", twin_id="room-1")
+    assert "secret" not in text
+    reference = text.partition("reference ")[2].partition(")")[0]
+    assert reference in caplog.text
+    assert "secret internals" in caplog.text
+    with pytest.raises(MCPError, match="reference") as refused:
+        assistant.do(lambda client: client.read_resource("twin://room-1"))
+    assert "secret" not in str(refused.value)
