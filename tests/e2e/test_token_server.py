@@ -58,7 +58,7 @@ def test_rotated_secrets_overlap_only_when_asked(server: TokenProcess) -> None:
     done = server.run("client", "rotate", first.client_id, "--json")
     third = Registered(**json.loads(done.stdout))
     assert [server.ask(one)[0] for one in (first, second, third)] == [401, 401, 200]
-    assert server.run("client", "remove", first.client_id).returncode == 0
+    assert server.run("client", "remove", first.client_id).exit_code == 0
     assert server.ask(third)[0] == 401
 
 
@@ -86,7 +86,7 @@ def test_a_rotation_by_hand_is_followed_and_old_tokens_stay_valid(tmp_path: Path
         client = server.add_client("one")
         tokens = [server.get_token(client)]
         for _ in range(3):
-            assert server.run("auth-server", "--rotate-key").returncode == 0
+            assert server.run("auth-server", "--rotate-key").exit_code == 0
             tokens.append(server.get_token(client))
         assert len({jwt.get_unverified_header(token)["kid"] for token in tokens}) == 4
         for token in tokens:
@@ -121,7 +121,7 @@ def test_a_server_goes_on_while_rotations_are_killed_beside_it(tmp_path: Path) -
             tokens.append(server.get_token(client))
             for token in tokens:
                 server.verify(token)
-        assert server.run("auth-server", "--rotate-key").returncode == 0
+        assert server.run("auth-server", "--rotate-key").exit_code == 0
         server.verify(server.get_token(client))
 
 
@@ -162,7 +162,7 @@ def test_a_reload_takes_new_settings_and_refuses_wrong_ones(tmp_path: Path) -> N
 
 def test_an_address_in_use_is_told_by_the_name_of_its_setting(server: TokenProcess) -> None:
     done = server.run("auth-server")
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert f"TokenServer__Bind=127.0.0.1:{server.port}" in done.stderr
 
 

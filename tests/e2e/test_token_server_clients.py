@@ -112,7 +112,7 @@ def test_a_rotation_of_keys_is_followed_by_the_service_and_old_tokens_stay_valid
     url, ca = f"{service.url}/models", certificates.authority
     shown = [tokens.get_token(client)]
     for _ in range(2):
-        assert tokens.run("auth-server", "--rotate-key").returncode == 0
+        assert tokens.run("auth-server", "--rotate-key").exit_code == 0
         shown.append(tokens.get_token(client))
     statuses = [fetch(url, ca, Authorization=f"Bearer {token}") for token in shown * 2]
     assert statuses == [200] * 6
@@ -132,7 +132,7 @@ def test_an_api_key_is_taken_until_it_is_revoked_by_every_worker(
     assert fetch(models, ca, X_API_Key=key[:-1] + "x") == 401
     [listed] = json.loads(tokens.run("apikey", "list", "--json").stdout)
     assert listed["state"] == "valid"
-    assert tokens.run("apikey", "revoke", listed["id"]).returncode == 0
+    assert tokens.run("apikey", "revoke", listed["id"]).exit_code == 0
     # Each request is a connection of its own, so both workers are asked.
     assert [fetch(models, ca, X_API_Key=key) for _ in range(16)] == [401] * 16
 

@@ -22,8 +22,10 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 import jwt
+from click.testing import CliRunner, Result
 
 from tests.e2e.server import Certificates, free_port
+from twinframe.cli.main import main
 
 AUDIENCE = "twinframe"
 
@@ -70,24 +72,16 @@ class TokenProcess:
             settings["TokenServer__Tls__Key"] = str(self.certificates.key)
         return settings
 
-    def run(
-        self, *arguments: str, text: str = "", **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command with its settings."""
-        return subprocess.run(
-            [sys.executable, "-m", "twinframe", *arguments],
-            env={**os.environ, **self.settings, **environment},
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+    def run(self, *arguments: str, text: str = "", **environment: str) -> Result:
+        """Run a command with its settings, in this process: it shares the server's files alone."""
+        env = {**self.settings, **environment}
+        return CliRunner().invoke(main, list(arguments), input=text, env=env)
 
     def add_client(self, name: str, *permissions: str, scope: str = "mcp:tools") -> Registered:
         """Register a client with these permissions."""
         options = [part for name_ in permissions for part in ("--permission", name_)]
         done = self.run("client", "add", name, *options, "--scope", scope, "--json")
-        assert done.returncode == 0, done.stderr
+        assert done.exit_code == 0, done.stderr
         return Registered(**json.loads(done.stdout))
 
     def request(
