@@ -183,26 +183,25 @@ class Queries:
         deadline = time.monotonic() + settings.timeout
         limits = Limits(settings.max_rows, deadline, settings.max_hops, Meter())
         request = _Request(position, size, limits)
-        answer = self._run_short(request) if settings.timeout > SHORT_SECONDS else None
-        if answer is not None:
-            return answer
+        text, values = position.text, position.values
+        plan = self._plans.find(text, values) if is_small(text, values) else None
+        if plan is not None and plan.is_short and settings.timeout > SHORT_SECONDS:
+            answer = self._run_short(request, plan)
+            if answer is not None:
+                return answer
 
         def take(session: GraphSession, publish: _Publish) -> _Answer:
-            return self._take(session, request, publish)
+            return self._take(session, request, plan, publish)
 
         return await self._context.runner.scan_early(take, settings.timeout)
 
     # --- on the event loop, when it is short --------------------------------------------------
 
-    def _run_short(self, request: _Request) -> _Answer | None:
-        """The page at once, if the plan's runs were short of late and this one is, else None.
+    def _run_short(self, request: _Request, plan: Plan) -> _Answer | None:
+        """The page at once, if this run of a plan that was short of late is so too, else None.
 
         PERF: the way to a thread and back takes longer than most short queries do.
         """
-        text, values = request.position.text, request.position.values
-        plan = self._plans.find(text, values) if is_small(text, values) else None
-        if plan is None or not plan.is_short:
-            return None
         start = time.thread_time()
         answer = self._context.runner.read_short(
             lambda session: _take_short(session, request, plan), SHORT_STEPS, SHORT_SECONDS
@@ -215,10 +214,12 @@ class Queries:
 
     # --- in a thread --------------------------------------------------------------------------
 
-    def _take(self, session: GraphSession, request: _Request, publish: _Publish) -> _Answer:
+    def _take(
+        self, session: GraphSession, request: _Request, found: Plan | None, publish: _Publish
+    ) -> _Answer:
         """The page, by the engine's plan or, when that gives up, by the evaluator's."""
         position = request.position
-        plan = self._plans.open(session, position.text, position.values)
+        plan = self._plans.open(session, position.text, position.values, found)
         start = time.thread_time()
         try:
             answer = self._take_page(session, request, plan, publish)
@@ -301,12 +302,13 @@ def _build_answer(
     """The page of `rows`, of which there may be one more, and where a resumable scan goes on."""
     position, size = request.position, request.size
     following = None
-    if len(rows) > size:
-        rows = rows[:size]
-        if plan.execution.resumable:
-            following = replace(position, after=rows[-1][1])
     # PERF: a list first; a generator here takes twice as long for a page.
-    given = tuple([body for body, _ in rows])
+    bodies = [body for body, _ in rows]
+    if len(rows) > size:
+        del bodies[size:]
+        if plan.execution.resumable:
+            following = replace(position, after=rows[size - 1][1])
+    given = tuple(bodies)
     warnings = plan.warnings if position.after is None else ()
     # PERF: all of the cost is found here, where the rows are in the processor's cache yet.
     work = _measure_rows(given) + _measure_steps(session, request.limits)

@@ -60,9 +60,20 @@ class QueryPlans:
             return None
         return self._kept.find(build_plan_key(text, values, self._version, self._options))
 
-    def open(self, session: GraphSession, text: str, values: Mapping[str, Value]) -> Plan:
-        """The plan under the models that `session` sees, made if it is not kept."""
+    def open(
+        self,
+        session: GraphSession,
+        text: str,
+        values: Mapping[str, Value],
+        found: Plan | None = None,
+    ) -> Plan:
+        """The plan under the models that `session` sees, made if it is not kept.
+
+        PERF: `found` is what `find` gave for the same; it is looked up once only.
+        """
         self._version = version = session.read_schema_version()
+        if found is not None and found.key.schema_version == version:
+            return found
         key = build_plan_key(text, values, version, self._options)
         return self._kept.find_or_build(key, lambda: self._build(session, key, values))
 
