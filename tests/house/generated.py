@@ -15,6 +15,7 @@ from twinframe.cypher.reference import render_cypher_page
 from twinframe.evaluator.calls import SPECIAL
 from twinframe.evaluator.functions import FUNCTIONS as COMPUTED
 from twinframe.hooks.reference import render_hooks_page, render_settings_page
+from twinframe.mcp.reference import render_tools_page
 from twinframe.web.reference import render_errors_page, render_routes_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
@@ -30,6 +31,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cypher.md": _render_cypher_page,
     "errors.md": render_errors_page,
     "hooks.md": render_hooks_page,
+    "mcp-tools.md": render_tools_page,
     "routes.md": render_routes_page,
     "settings.md": render_settings_page,
 }

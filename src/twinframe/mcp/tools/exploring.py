@@ -27,7 +27,9 @@ _DIRECTIONS: Final = {
 class DescribeGraph(Arguments):
     """Arguments of `describe_graph`."""
 
-    max_tokens: Annotated[int, Field(ge=300, le=20_000)] = 1500
+    max_tokens: Annotated[
+        int, Field(ge=300, le=20_000, description="How long the description may be")
+    ] = 1500
     model_filter: list[str] = Field(
         default_factory=list,
         max_length=50,
@@ -59,8 +61,10 @@ class ExploreNeighborhood(Arguments):
     """Arguments of `explore_neighborhood`."""
 
     twin_id: TwinId
-    hops: Annotated[int, Field(ge=1, le=3)] = 1
-    direction: Literal["both", "outgoing", "incoming"] = "both"
+    hops: Annotated[int, Field(ge=1, le=3, description="How far to walk")] = 1
+    direction: Annotated[
+        Literal["both", "outgoing", "incoming"], Field(description="Of each step")
+    ] = "both"
     relationship_names: list[str] = Field(
         default_factory=list, max_length=50, description="Cross these only; none: all"
     )

@@ -142,8 +142,8 @@ def _list_properties(outlines: Outlines, model_id: str) -> dict[str, JsonValue]:
 class SearchModels(Arguments):
     """Arguments of `search_models`."""
 
-    search_text: Annotated[str, Field(min_length=1, max_length=200)]
-    limit: Annotated[int, Field(ge=1, le=100)] = 10
+    search_text: Annotated[str, Field(min_length=1, max_length=200, description="Words")]
+    limit: Annotated[int, Field(ge=1, le=100, description="Most interfaces to show")] = 10
 
 
 async def search_models(box: Toolbox, given: SearchModels) -> Answer:

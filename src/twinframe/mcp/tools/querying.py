@@ -24,12 +24,14 @@ _MOST_PATHS: Final = 20
 class QueryDigitalTwins(Arguments):
     """Arguments of `query_digital_twins`."""
 
-    query: Annotated[str | None, Field(description="May be left out with continuation_token")] = (
-        None
-    )
+    query: Annotated[
+        str | None, Field(description="Its text; may be left out with continuation_token")
+    ] = None
     parameters: Parameters
     limit: Limit = 100
-    timeout_seconds: Annotated[float, Field(gt=0, le=30)] = 30
+    timeout_seconds: Annotated[
+        float, Field(gt=0, le=30, description="Stops the query after this time")
+    ] = 30
     continuation_token: Token = None
     full_values: FullValues = False
 
@@ -101,7 +103,7 @@ def _find_columns(taken: Taken, given: QueryDigitalTwins) -> list[str]:
 class ExplainQuery(Arguments):
     """Arguments of `explain_query`."""
 
-    query: str
+    query: Annotated[str, Field(description="Cypher or SELECT, as for query_digital_twins")]
     parameters: Parameters
 
 

@@ -40,8 +40,12 @@ class ListRelationships(Arguments):
     """Arguments of `list_relationships`."""
 
     twin_id: TwinId
-    direction: Literal["outgoing", "incoming", "both"] = "both"
-    relationship_name: str | None = None
+    direction: Annotated[
+        Literal["outgoing", "incoming", "both"], Field(description="Seen from the twin")
+    ] = "both"
+    relationship_name: Annotated[
+        str | None, Field(description="Only those of this name, such as feeds")
+    ] = None
     limit: Limit = 100
     continuation_token: Token = None
 
@@ -136,7 +140,9 @@ class CreateOrReplaceRelationship(Arguments):
     relationship_id: RelationshipId
     relationship_name: Annotated[str, Field(description="As the source's model names it: feeds")]
     target_id: Annotated[str, Field(description="$dtId of the twin where it ends")]
-    properties: JsonObject = Field(default_factory=dict)
+    properties: JsonObject = Field(
+        default_factory=dict, description="Its own properties, as the model defines them"
+    )
     only_create: Annotated[bool, Field(description="true: fail if it exists")] = False
     dry_run: DryRun = False
 

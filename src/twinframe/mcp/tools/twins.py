@@ -55,7 +55,9 @@ async def get_digital_twin(box: Toolbox, given: GetDigitalTwin) -> Answer:
 class SearchDigitalTwins(Arguments):
     """Arguments of `search_digital_twins`."""
 
-    search_text: Annotated[str, Field(min_length=1, max_length=200)]
+    search_text: Annotated[
+        str, Field(min_length=1, max_length=200, description="One to five words or their parts")
+    ]
     model_id: Annotated[
         str | None, Field(description="Only twins of this interface (id or name) and its subtypes")
     ] = None
@@ -144,7 +146,11 @@ class DeleteDigitalTwin(Arguments):
     if_match: IfMatch = None
     confirm: Confirm = False
     delete_relationships: Annotated[
-        bool, Field(description="true: also all relationships from and to it")
+        bool,
+        Field(
+            description="true: also all relationships from and to it; needs "
+            "digitaltwins/relationships/delete"
+        ),
     ] = False
     dry_run: DryRun = False
 
