@@ -14,6 +14,7 @@ from twinframe.cypher.algebra import (
     Aggregate,
     AggregateCall,
     AggregateKind,
+    Apply,
     Argument,
     Distinct,
     Filter,
@@ -39,6 +40,7 @@ from twinframe.cypher.algebra import (
 from twinframe.evaluator.engine import run
 from twinframe.planner.optimize import optimize
 from twinframe.planner.rules import RULES
+from twinframe.planner.rules.apply_into_source import move_apply_into_source
 from twinframe.planner.rules.equality_into_pattern import move_equality_into_pattern
 from twinframe.planner.rules.filter_into_match import move_filter_into_match
 from twinframe.planner.rules.fold_constants import fold_constants
@@ -113,6 +115,38 @@ def test_a_projection_of_every_variable_is_dropped_and_a_narrowing_one_kept() ->
     pair = Match(Unit(), pattern(node("a"), node("b")))
     narrowing = Project(pair, (("a", var("a")),))
     assert merge_projects(narrowing) is narrowing
+
+
+def test_a_subquery_that_reads_its_row_becomes_part_of_the_query() -> None:
+    step = pattern(node("a"), node("b"), rel("r", "a", "b"))
+    inner = Match(Argument(("a",)), step)
+    found = Project(inner, (("x", prop("b", "name")),))
+    assert move_apply_into_source(Apply(FOUND, found)) == Project(
+        Match(FOUND, step), (("a", var("a")), ("x", prop("b", "name")))
+    )
+    counted = Aggregate(inner, (), (("n", AggregateCall(AggregateKind.COUNT_ROWS)),))
+    assert move_apply_into_source(Apply(FOUND, counted)) == Project(
+        FOUND, (("a", var("a")), ("n", Subplan(SubplanKind.COUNT, inner)))
+    )
+
+
+def test_a_subquery_stays_where_it_is_done_for_each_row_or_would_mix_up_names() -> None:
+    step = pattern(node("a"), node("b"), rel("r", "a", "b"))
+    inner = Match(Argument(("a",)), step)
+    both = Match(Unit(), pattern(node("a"), node("b")))
+    renamed = Match(Project(Argument(("a",)), (("x", prop("a", "x")),)), pattern(node("a")))
+    alone = Project(Match(Unit(), pattern(node("b"))), (("y", prop("b", "y")),))
+    for source, plan in (
+        (FOUND, Limit(inner, lit(1))),
+        (FOUND, Distinct(inner)),
+        (FOUND, Aggregate(inner, (("b", var("b")),), ())),
+        (FOUND, Project(inner, (("a", var("b")),))),
+        (FOUND, renamed),
+        (FOUND, alone),
+        (both, Project(inner, (("x", prop("b", "name")),))),
+    ):
+        kept = Apply(source, plan)
+        assert move_apply_into_source(kept) is kept
 
 
 def test_rules_reach_into_the_plans_of_expressions() -> None:

@@ -297,6 +297,23 @@ CALLS = (
     "CALL { MATCH (t) RETURN t.x AS x } RETURN x IS NULL AS z, count(*) AS n",
     "CALL { MATCH (t) RETURN collect(t) AS ts } UNWIND ts AS t RETURN t.s AS s",
 )
+CORRELATED_CALLS = (
+    "MATCH (a) CALL { WITH a MATCH (a)-->(b) RETURN b.x AS x } RETURN a, x",
+    "MATCH (a) CALL { WITH a MATCH (a)-[r]->(b) WHERE r.w > 0 RETURN r, b } RETURN a.s AS s, r, b",
+    "MATCH (a), (b:Sensor) CALL { WITH a MATCH (a)-->(c) RETURN c.x AS x } RETURN a, b, x",
+    "MATCH (a) CALL { WITH a OPTIONAL MATCH (a)-->(b:Room) RETURN b } RETURN a, b",
+    "MATCH (a) CALL { WITH a WITH a.list AS l UNWIND l AS e RETURN e } RETURN a.$dtId AS i, e",
+    "MATCH (a) CALL { WITH a WITH a.s AS s MATCH (t {s: s}) RETURN t } RETURN a, t",
+    "MATCH (a) CALL { WITH a MATCH (a)-->(b) RETURN count(b) AS n } RETURN a, n",
+    "MATCH (a) CALL { WITH a MATCH (a)--(b) RETURN count(b.x) AS n } WITH n WHERE n > 0 RETURN n",
+    "MATCH (a) CALL { WITH a MATCH (a)-->(b) RETURN collect(b.s) AS l } RETURN a, size(l) AS n",
+    "MATCH (a) CALL { WITH a OPTIONAL MATCH (a)-->(b) RETURN count(*) + 1 AS n } RETURN a, n",
+    "MATCH (a) CALL { WITH a MATCH (a)-[*1..2]->(b) RETURN b } RETURN a, b",
+    (
+        "MATCH (a) CALL { WITH a MATCH (a)--(b) CALL { WITH b MATCH (b)--(c) RETURN c } RETURN c }"
+        " RETURN a, c"
+    ),
+)
 PATHS = (
     "MATCH p = (a)-->(b) RETURN p",
     "MATCH p = (a)-->(b)<--(c) RETURN length(p) AS n, nodes(p) AS m, relationships(p) AS r",
@@ -383,6 +400,39 @@ def test_sql_and_evaluator_answer_alike(
     answers = [law(text, odd_graph, PARAMETERS) for text in texts]
     share = sum(answer.declined is not None for answer in answers) / len(answers)
     assert share <= declined
+
+
+@pytest.mark.parametrize("text", CORRELATED_CALLS)
+def test_a_subquery_that_reads_its_row_runs_in_sql(text: str, law: Law, odd_graph: Any) -> None:
+    found = law(text, odd_graph, PARAMETERS, rewrite=optimize)
+    assert found.declined is None
+    assert found.rows
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "MATCH (a)-->(b) RETURN b ORDER BY b.$dtId LIMIT 1",
+        "MATCH (a)-->(b) RETURN DISTINCT b.s AS b",
+        "MATCH (a)-->(c) RETURN c.s AS b, count(*) AS n",
+        "MATCH (a)-->(b) RETURN max(b.s) AS b",
+        "MATCH (a)-->(z) RETURN z.s AS b",
+        "WITH a.s AS s MATCH (a)-->(c {s: s}) RETURN c AS b",
+        "MATCH (a)-->(b) RETURN b UNION WITH a MATCH (b)-->(a) RETURN b",
+    ],
+)
+def test_a_subquery_to_be_run_for_each_row_apart_is_left_as_it_is(
+    inner: str, law: Law, odd_graph: Any
+) -> None:
+    text = f"MATCH (a), (z:Sensor) CALL {{ WITH a {inner} }} RETURN a, b"
+    query = parse_query(text).query
+    together = [freeze_rows(evaluate(each, odd_graph, {})) for each in (query, optimize(query))]
+    assert together[0] == together[1] != []
+    assert law(text, odd_graph, {}, rewrite=optimize).declined is not None
+
+
+def freeze_rows(rows: Iterable[Any]) -> list[str]:
+    return sorted(map(repr, rows))
 
 
 def test_sql_and_evaluator_order_alike(law: Law, odd_graph: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from twinframe.cypher.algebra import Operator
+from twinframe.planner.rules.apply_into_source import move_apply_into_source
 from twinframe.planner.rules.equality_into_pattern import move_equality_into_pattern
 from twinframe.planner.rules.filter_into_match import move_filter_into_match
 from twinframe.planner.rules.fold_constants import fold_constants
@@ -13,6 +14,7 @@ from twinframe.planner.rules.merge_projects import merge_projects
 
 RULES: tuple[Callable[[Operator], Operator], ...] = (
     fold_constants,
+    move_apply_into_source,
     merge_projects,
     move_filter_into_match,
     move_equality_into_pattern,
