@@ -104,23 +104,36 @@ def test_two_servers_on_one_directory_agree(tmp_path: Path) -> None:
         assert one.ask(client)[0] == two.ask(client)[0] == 401
 
 
+ROTATE = """
+from twinframe.app.installation import load_installation
+from twinframe.tokenserver.application import build_key_store
+store = build_key_store(load_installation().settings)
+while True:
+    print(store.rotate().active.kid, flush=True)
+"""
+
+
 def test_a_server_goes_on_while_rotations_are_killed_beside_it(tmp_path: Path) -> None:
     with TokenProcess(tmp_path) as server:
         client = server.add_client("one")
         tokens = []
-        for round_ in range(8):
+        for round_ in range(5):
             process = subprocess.Popen(
-                [sys.executable, "-m", "twinframe", "auth-server", "--rotate-key"],
+                [sys.executable, "-c", ROTATE],
                 env={**os.environ, **server.settings},
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
             )
-            time.sleep(0.4 + 0.05 * round_)
+            assert process.stdout is not None
+            process.stdout.readline()
+            tokens += [server.get_token(client) for _ in range(3)]
+            time.sleep(0.002 * round_)
             process.send_signal(signal.SIGKILL)
+            process.stdout.close()
             process.wait(20)
             tokens.append(server.get_token(client))
             for token in tokens:
                 server.verify(token)
+        assert len({jwt.get_unverified_header(token)["kid"] for token in tokens}) > 5
         assert server.run("auth-server", "--rotate-key").exit_code == 0
         server.verify(server.get_token(client))
 

@@ -50,8 +50,8 @@ class KeyStore:
     def read(self) -> KeyRing:
         """The ring in force.
 
-        PERF: 1 us while the file is the same one. SEC: should two changes within one tick of the
-        file system's clock look like one, the key that signs is still published.
+        PERF: 1 us while the file is the same one. Two changes within one tick of the file system's
+        clock may look like none; `maintain` sees the difference, long before a key is dropped.
         """
         try:
             identity = self._identify()
@@ -75,6 +75,8 @@ class KeyStore:
                 return True
             self._check_mode()
             ring = self._parse()  # never from memory: another process may have just rotated
+            if ring != self._ring:
+                self._identity = None
             kept = maintain(ring, policy.algorithm, policy.token_lifetime, policy.key_lifetime, now)
             if kept is not ring:
                 self._write(kept)

@@ -43,7 +43,11 @@ class SigningKey:
     @cached_property
     def private_key(self) -> PrivateKey:
         """The key itself. Raises `ValueError` for a PEM of another kind."""
-        key = load_pem_private_key(self.pem.encode(), password=None)
+        # PERF: checking the primes of an RSA key takes 40 ms. The file is our own, and the
+        # thumbprint beside the key says that it is the one that was written.
+        key = load_pem_private_key(
+            self.pem.encode(), password=None, unsafe_skip_rsa_key_validation=True
+        )
         if not isinstance(key, _KINDS[self.algorithm]):
             raise ValueError(f"a key of {self.algorithm} is expected")  # noqa: TRY004
         return key
