@@ -8,8 +8,9 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from os import environ
 from pathlib import Path
 from types import FrameType
@@ -20,32 +21,54 @@ from twinframe.app.installation import load_installation
 from twinframe.app.preflight import check_bind
 from twinframe.cli.console import config_option
 from twinframe.errors import ConfigurationError
-from twinframe.settings import ServerSettings
+from twinframe.settings import ServerSettings, Settings
+from twinframe.tokenserver.addresses import build_addresses
+from twinframe.tokenserver.clients import Clients
 
 _START_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _OPEN = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104  (compared, not bound)
+_QUIET = {"Logging__Level": "warning", "Logging__Access": "false", "Logging__Audit": "false"}
+_AUDIENCE = "twinframe-demo"
+_PERMISSIONS = ("digitaltwins/*", "models/*", "query/*", "mcp/*")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What the service and the tour are told when callers have to show tokens."""
+
+    service: Mapping[str, str]
+    tour: Mapping[str, str]
 
 
 @click.command()
 @click.option("--once", is_flag=True, help="End after the tour instead of serving on.")
+@click.option("--auth", is_flag=True, help="With authentication on, and a token server beside it.")
 @config_option
-def demo(config: Path | None, *, once: bool) -> None:
+def demo(config: Path | None, *, once: bool, auth: bool) -> None:
     """Serve with a sample building in it, query it, and keep serving.
 
     It takes the settings of `serve`: http://127.0.0.1:8080 and ./var unless they say otherwise.
     """
-    server = load_installation(config).settings.server
-    url = build_url(server)
-    check_bind(server)  # NOTE: else the tour might load its sample into somebody else's service
-    with _serving(config) as service:
+    settings = load_installation(config).settings
+    url = build_url(settings.server)
+    check_bind(settings.server)  # NOTE: else the tour might load its sample into another service
+    signal.signal(signal.SIGTERM, _end)
+    with ExitStack() as running:
+        access = running.enter_context(_issuing(settings, config)) if auth else Access({}, {})
+        service = running.enter_context(_serving("serve", config, access.service))
         _wait_until_ready(service, url)
-        tour = subprocess.run([sys.executable, "-m", "twinframe.demo", url], check=False)  # noqa: S603  (our own module)
+        tour = subprocess.run(  # noqa: S603  (our own module)
+            [sys.executable, "-m", "twinframe.demo", url],
+            env={**environ, **access.tour},
+            check=False,
+        )
         if tour.returncode:
             raise SystemExit(tour.returncode)
         if once:
             return
-        click.echo(f"\nServing on. API: {url}{server.base_path}   Explorer: {url}/swagger")
+        click.echo(f"\nServing on. API: {url}{settings.server.base_path}   Explorer: {url}/swagger")
+        _tell_access(access, url)
         click.echo("Press Ctrl-C to end.")
         service.wait()
 
@@ -61,15 +84,61 @@ def build_url(server: ServerSettings) -> str:
     return f"http://{_OPEN.get(host, host)}:{port}"
 
 
+# --- access ---------------------------------------------------------------------------------------
+
+
 @contextmanager
-def _serving(config: Path | None) -> Iterator[subprocess.Popen[bytes]]:
-    """A service of its own process, ended in any case."""
-    command = [sys.executable, "-m", "twinframe", "serve"]
+def _issuing(settings: Settings, config: Path | None) -> Iterator[Access]:
+    """A token server with one client for the demo, which goes with it."""
+    addresses = build_addresses(settings.token_server)
+    check_bind(settings.server.model_copy(update={"bind": settings.token_server.bind}))
+    clients = Clients(Path(settings.token_server.directory))
+    made, secret = clients.add("demo", _PERMISSIONS, ("mcp:tools", "mcp:resources"))
+    audience = settings.authentication.audience or _AUDIENCE
+    try:
+        with _serving("auth-server", config, {"TokenServer__Audiences__0": audience}) as process:
+            _wait_until_ready(process, addresses.base)
+            yield Access(
+                {
+                    "Authentication__Enabled": "true",
+                    "Authentication__Authority": addresses.issuer,
+                    "Authentication__Audience": audience,
+                },
+                {
+                    "TWINFRAME_TOKEN_ENDPOINT": addresses.token_endpoint,
+                    "TWINFRAME_CLIENT_ID": made.id,
+                    "TWINFRAME_CLIENT_SECRET": secret,
+                },
+            )
+    finally:
+        clients.remove(made.id)
+
+
+def _tell_access(access: Access, url: str) -> None:
+    if not access.tour:
+        return
+    click.echo("Callers need a token. In another shell, as long as this demo runs:")
+    for name, value in access.tour.items():
+        if name != "TWINFRAME_TOKEN_ENDPOINT":
+            click.echo(f"  export {name}={value}")
+    click.echo(
+        f'  curl -H "Authorization: Bearer $(twinframe token --endpoint '
+        f'{access.tour["TWINFRAME_TOKEN_ENDPOINT"]})" {url}/models'
+    )
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _serving(
+    command: str, config: Path | None, settings: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server of its own process, ended in any case."""
+    words = [sys.executable, "-m", "twinframe", command]
     if config is not None:
-        command += ["--config", str(config)]
-    quiet = {"Logging__Level": "warning", "Logging__Access": "false"}
-    signal.signal(signal.SIGTERM, _end)
-    service = subprocess.Popen(command, env={**environ, **quiet})  # noqa: S603  (our own module)
+        words += ["--config", str(config)]
+    service = subprocess.Popen(words, env={**environ, **_QUIET, **settings})  # noqa: S603  (our own module)
     try:
         yield service
     except KeyboardInterrupt:

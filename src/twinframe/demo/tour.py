@@ -5,15 +5,20 @@ It is a client like any other: it knows the service by its address only.
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
 
 from azure.core import MatchConditions
 from azure.core.credentials import AccessToken
 from azure.core.exceptions import ResourceExistsError
-from azure.core.pipeline.policies import SansIOHTTPPolicy
+from azure.core.pipeline import PipelineRequest
+from azure.core.pipeline.policies import BearerTokenCredentialPolicy, SansIOHTTPPolicy
 from azure.digitaltwins.core import DigitalTwinsClient
 from rich.console import Console
 from rich.progress import Progress
@@ -77,12 +82,42 @@ class NoCredential:
         return AccessToken(f"none for {len(scopes)} scopes", 2**31)
 
 
-def build_client(url: str) -> DigitalTwinsClient:
-    """The vendor's client for a service without authentication, over plain HTTP too."""
-    # NOTE: the SDK's own bearer policy refuses to send a token over http://; there is none to send.
-    return DigitalTwinsClient(
-        url, NoCredential(), authentication_policy=SansIOHTTPPolicy[Any, Any]()
-    )
+@dataclass(frozen=True, slots=True)
+class ClientCredential:
+    """Gets tokens from a token endpoint by client credentials."""
+
+    endpoint: str
+    client_id: str
+    client_secret: str
+
+    def get_token(self, *_scopes: str, **_: object) -> AccessToken:
+        """A new token; the SDK keeps it until shortly before it expires."""
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": self.client_id,
+            "client_secret": self.client_secret,
+        }
+        request = Request(self.endpoint, urlencode(form).encode())  # noqa: S310  (our own server)
+        with urlopen(request, timeout=10) as answer:  # noqa: S310
+            document = json.load(answer)
+        return AccessToken(document["access_token"], int(time.time()) + document["expires_in"])
+
+
+class PlainBearer(BearerTokenCredentialPolicy[Any, Any]):
+    """The SDK's bearer policy, over http:// too: the demo stays on one machine."""
+
+    def on_request(self, request: PipelineRequest[Any]) -> None:
+        """Show the token, as the SDK does over TLS alone unless told."""
+        request.context.options["enforce_https"] = False
+        super().on_request(request)
+
+
+def build_client(url: str, credential: ClientCredential | None = None) -> DigitalTwinsClient:
+    """The vendor's client, over plain HTTP too; without a credential no token is sent."""
+    if credential is None:
+        policy = SansIOHTTPPolicy[Any, Any]()
+        return DigitalTwinsClient(url, NoCredential(), authentication_policy=policy)
+    return DigitalTwinsClient(url, credential, authentication_policy=PlainBearer(credential))
 
 
 def load_sample(client: DigitalTwinsClient, console: Console) -> bool:
