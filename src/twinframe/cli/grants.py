@@ -17,6 +17,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 # SPEC: RFC 6749 section 3.3.
 _SCOPE = re.compile(r"[!#-\[\]-~]+")
 _LONGEST_NAME = 100
+_LONGEST_SECONDS = 100 * 365 * 86400
 
 
 def parse_grants(texts: Iterable[str]) -> tuple[str, ...]:
@@ -56,13 +57,16 @@ def parse_scopes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def parse_duration(text: str) -> int:
-    """Seconds of `90d`, `12h`, `30m`, `45s` or `2w`. Raises `InvalidArgument`."""
+    """Seconds of `90d`, `12h`, `30m`, `45s` or `2w`, to 100 years. Raises `InvalidArgument`."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise InvalidArgument(
             f"{text!r} is no duration: write a number and one of s, m, h, d, w, such as 90d."
         )
-    return int(found[1]) * _UNITS[found[2]]
+    seconds = int(found[1]) * _UNITS[found[2]]
+    if seconds > _LONGEST_SECONDS:
+        raise InvalidArgument(f"{text!r} is longer than 100 years; write a time such as 90d.")
+    return seconds
 
 
 def parse_name(text: str) -> str:

@@ -125,7 +125,8 @@ def test_durations_have_one_unit(text: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1", "d", "-1d", "0d", "1.5h", "1d12h", "1D", "1 d", "\u0661d"]
+    "text",
+    ["", "1", "d", "-1d", "0d", "1.5h", "1d12h", "1D", "1 d", "\u0661d", "9999999s", "99999w"],
 )
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument, match="such as 90d"):
