@@ -52,7 +52,10 @@ def make_certificates(folder: Path) -> Certificates:
 
 @dataclass(slots=True)
 class Server:
-    """`twinframe serve` on a free port with its data in `folder`; use as a context manager."""
+    """`twinframe serve` on a free port with its data in `folder`; use as a context manager.
+
+    `command` is `serve` or `mcp`.
+    """
 
     folder: Path
     certificates: Certificates | None = None
@@ -60,6 +63,7 @@ class Server:
     environment: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
+    command: str = "serve"
 
     @property
     def url(self) -> str:
@@ -75,7 +79,7 @@ class Server:
         """Start the service and wait until it says that it is ready."""
         self.port = self.port or free_port()
         settings = {
-            "Server__Bind": f"127.0.0.1:{self.port}",
+            f"{'MCP' if self.command == 'mcp' else 'Server'}__Bind": f"127.0.0.1:{self.port}",
             "Server__Workers": str(self.workers),
             "Storage__Sqlite__Directory": str(self.folder / "data"),
             **self.environment,
@@ -85,7 +89,7 @@ class Server:
             settings["Server__Tls__Key"] = str(self.certificates.key)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "twinframe", "serve"],
+                [sys.executable, "-m", "twinframe", self.command],
                 env={**os.environ, **settings},
                 cwd=self.folder,
                 stdout=log,

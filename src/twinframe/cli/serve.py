@@ -13,7 +13,7 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
 from twinframe.app import build_app
-from twinframe.app.assistants import open_relay
+from twinframe.app.assistants import load_mcp, open_relay
 from twinframe.app.installation import Installation, load_installation
 from twinframe.app.logs import configure_logging
 from twinframe.app.preflight import check_bind, find_problems, list_warnings
@@ -91,6 +91,9 @@ class Service(BaseApplication):
 
     def _open_relay(self) -> None:
         if self._relay is None and self.uses_mcp():
+            # PERF: imported before the fork, the SDK is in memory once, and a worker is there in
+            # a tenth of a second; it could take longer than a sign of life may.
+            load_mcp("build")
             self._relay = self._held.enter_context(open_relay())
 
     def load_config(self) -> None:
