@@ -7,7 +7,7 @@ takes, else nothing: what an engine declines, the evaluator runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from twinframe.cypher.algebra import (
     Aggregate,
@@ -36,7 +36,7 @@ from twinframe.planner.execution import (
     PushedPart,
     WholeExecution,
 )
-from twinframe.planner.typed_members import TextEngine
+from twinframe.planner.typed_members import TextEngine, move_typed_conditions
 from twinframe.storage.base import CannotRun, GraphSession, QueryEngine
 
 
@@ -54,6 +54,7 @@ def split(
         return EvaluatedExecution(query, compile_query(query, typing=typing))
     if typing is not None:
         engine = TextEngine(engine, typing.names)
+        query = replace(query, root=move_typed_conditions(query.root, typing.names))
     try:
         return WholeExecution(query, engine.name, engine.compile(query, parameters))
     except CannotRun as declined:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.planner.test_splitting import PickyEngine
-from twinframe.cypher.algebra import Match, Project, Sort
+from twinframe.cypher.algebra import Filter, Match, Project, Query, Sort
 from twinframe.cypher.language import parse_query
-from twinframe.planner.typed_members import TextEngine, find_typed_member
+from twinframe.cypher.render import render_query
+from twinframe.planner.typed_members import (
+    TextEngine,
+    find_typed_member,
+    move_typed_conditions,
+)
 from twinframe.storage.base import CannotRun
 
 NAMES = frozenset({"made", "gauge"})
@@ -58,3 +63,37 @@ def test_other_members_are_left_to_the_engine(text: str) -> None:
     engine = PickyEngine(Match, Project, Sort)
     TextEngine(engine, NAMES).compile(query, {})
     assert engine.asked == [query]
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("MATCH (n:A)-->(m) WHERE n.made > 1 AND m.size = 2 RETURN m", "(n.made > 1)"),
+        ("MATCH (n:A {made: 1, size: 2})-->(m) RETURN m", "(n.made = 1)"),
+        ("MATCH (n)-[r:of {made: 1}]->(m {size: n.made}) RETURN m", "((r.made = 1) and (m.size = n.made))"),
+        ("MATCH (n) WHERE EXISTS { (n)-->({made: 1}) } AND n.size = 2 RETURN n", "exists"),
+    ],
+)
+def test_conditions_on_such_a_member_leave_their_match_to_the_engine(
+    text: str, condition: str
+) -> None:
+    root = move_typed_conditions(parse_query(text).query.root, NAMES)
+    assert isinstance(root, Project)
+    assert isinstance(root.source, Filter)
+    assert find_typed_member(root.source.source, NAMES) is None
+    assert isinstance(root.source.source, Match)
+    assert condition.lower() in render_query(Query(root, ("n",))).lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OPTIONAL MATCH (n {made: 1}) WHERE n.made > 1 RETURN n",
+        "MATCH (n)-[*1..2 {made: 1}]->(m) RETURN n",
+        "MATCH p = shortestPath((n {made: 1})-[*]->(m)) RETURN p",
+        "MATCH (n) WHERE n.size = 1 RETURN n",
+    ],
+)
+def test_conditions_that_a_filter_would_not_say_stay(text: str) -> None:
+    root = parse_query(text).query.root
+    assert move_typed_conditions(root, NAMES) is root
