@@ -6,6 +6,7 @@ mistake of the assistant is told to it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
@@ -13,8 +14,9 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from twinframe.errors import ErrorDetail
+from twinframe.errors import ErrorDetail, InvalidArgument
 from twinframe.mcp.errors import BadArguments
+from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
 
 A = TypeVar("A", bound="Arguments")
@@ -72,6 +74,22 @@ def parse_arguments(model: type[A], name: str, given: Mapping[str, JsonValue]) -
         f"{name} has other arguments: {message}. They are: {render_arguments(model)}.",
         details=details,
     )
+
+
+def parse_values(given: Mapping[str, Any], limits: JsonLimits) -> dict[str, JsonValue]:
+    """The values as the API would read them; `InvalidArgument` for what it would refuse.
+
+    SEC: the protocol's package takes NaN, integers of any size, lone surrogates and U+0000, which
+    stores and other clients cannot.
+    """
+    try:
+        text = json.dumps(given, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument(
+            "An argument holds NaN or infinity, or nests deeper than can be read."
+        ) from error
+    values = parse_json(text.encode(), limits)
+    return values if isinstance(values, dict) else {}
 
 
 def render_arguments(model: type[Arguments]) -> str:

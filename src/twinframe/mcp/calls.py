@@ -19,7 +19,7 @@ from twinframe.cypher.errors import render_suggestion
 from twinframe.errors import QueryTimeout, TwinframeError
 from twinframe.mcp.access import CURRENT_ERRAND
 from twinframe.mcp.advice import build_advice
-from twinframe.mcp.arguments import parse_arguments
+from twinframe.mcp.arguments import parse_arguments, parse_values
 from twinframe.mcp.errors import UnknownTool, WritingOff, build_defect, build_failure
 from twinframe.mcp.tool import Answer, Tool, Toolbox
 
@@ -74,7 +74,9 @@ class Calls:
             await self._box.access.check(permission, f"tools/call {tool.name}")
         if self._is_off(tool):
             raise WritingOff(tool.name)
-        arguments = parse_arguments(tool.arguments, tool.name, given)
+        arguments = parse_arguments(
+            tool.arguments, tool.name, parse_values(given, self._box.json_limits)
+        )
         if tool.writes:
             # NOTE: a write that has begun is not given up halfway: its outcome is told.
             return await tool.run(self._box, arguments)

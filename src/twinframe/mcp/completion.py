@@ -23,15 +23,7 @@ async def complete(box: Toolbox, params: CompleteRequestParams) -> CompleteResul
     SEC: who may not read twins or models gets no ids of them: nothing, not an error, since clients
     ask while their user types.
     """
-    typed = params.argument.value
-    found: list[str] = []
-    if isinstance(params.ref, ResourceTemplateReference):
-        if params.ref.uri.startswith(TWIN):
-            found = await _find_twins(box, typed)
-        elif params.ref.uri.startswith(MODEL):
-            found = await _find_models(box, typed)
-    elif params.argument.name == "focus":
-        found = [build_model_name(one) for one in await _find_models(box, typed)]
+    found = await _find(box, params)
     return CompleteResult(
         completion=Completion(
             values=found[:_MOST],
@@ -39,6 +31,20 @@ async def complete(box: Toolbox, params: CompleteRequestParams) -> CompleteResul
             has_more=len(found) > _MOST,
         )
     )
+
+
+async def _find(box: Toolbox, params: CompleteRequestParams) -> list[str]:
+    typed = params.argument.value
+    if not typed.isprintable():
+        return []  # no id is so
+    if isinstance(params.ref, ResourceTemplateReference):
+        if params.ref.uri.startswith(TWIN):
+            return await _find_twins(box, typed)
+        if params.ref.uri.startswith(MODEL):
+            return await _find_models(box, typed)
+    elif params.argument.name == "focus":
+        return [build_model_name(one) for one in await _find_models(box, typed)]
+    return []
 
 
 async def _find_twins(box: Toolbox, typed: str) -> list[str]:

@@ -84,7 +84,12 @@ def render_failure(error: TwinframeError, advice: Iterable[str] = ()) -> str:
     if len(error.details) > _MOST_DETAILS:
         lines.append(f"- … {len(error.details) - _MOST_DETAILS} more")
     text = "\n".join([*lines, *advice])
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return clean_text(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+
+
+def clean_text(text: str) -> str:
+    """The text as UTF-8 can carry it: lone surrogates, which clients may send, are written out."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def build_defect(reference: str) -> CallToolResult:

@@ -20,7 +20,8 @@ from mcp_types import (
 
 from twinframe.cypher.errors import render_suggestion
 from twinframe.errors import InvalidArgument, MissingArgument
-from twinframe.mcp.resources import read_digest
+from twinframe.mcp.describing import read_digest
+from twinframe.mcp.errors import clean_text
 from twinframe.mcp.tool import Toolbox
 
 _DIGEST_TOKENS: Final = 2000
@@ -64,7 +65,8 @@ async def get_prompt(box: Toolbox, name: str, given: Mapping[str, str]) -> GetPr
     _check(template.prompt, given)
     for permission in template.permissions:
         await box.access.check(permission, f"prompts/get {name}")
-    text = await template.render(box, {key: value[:_LONGEST] for key, value in given.items()})
+    values = {key: clean_text(value[:_LONGEST]) for key, value in given.items()}
+    text = await template.render(box, values)
     return GetPromptResult(
         description=template.prompt.description,
         messages=[PromptMessage(role="user", content=TextContent(text=text))],
@@ -84,6 +86,11 @@ def _check(prompt: Prompt, given: Mapping[str, str]) -> None:
             raise MissingArgument(f"The prompt {prompt.name} needs the argument {name!r}.")
 
 
+async def _read_digest(box: Toolbox) -> str:
+    digest, _ = await read_digest(box, _DIGEST_TOKENS)
+    return digest.text
+
+
 async def _render_explore(box: Toolbox, given: Mapping[str, str]) -> str:
     focus = given.get("focus", "").strip()
     about = f" I am interested in: {focus}." if focus else ""
@@ -92,7 +99,7 @@ async def _render_explore(box: Toolbox, given: Mapping[str, str]) -> str:
         "Look at the interfaces and relationships below; then use query_digital_twins to count and "
         "compare (aggregations, few rows), explore_neighborhood for a typical twin, and end with "
         "five findings and three questions worth asking. Do not change anything.\n\n"
-        f"{await read_digest(box, _DIGEST_TOKENS)}"
+        f"{await _read_digest(box)}"
     )
 
 
@@ -100,7 +107,7 @@ async def _render_query(box: Toolbox, given: Mapping[str, str]) -> str:
     return (
         f"Write a query for this digital twin graph that answers: {given['question']}\n\n{_RULES}"
         "\n\nCheck it with explain_query, run it with query_digital_twins, and give the query, its "
-        f"answer in words, and what it leaves out.\n\n{await read_digest(box, _DIGEST_TOKENS)}"
+        f"answer in words, and what it leaves out.\n\n{await _read_digest(box)}"
     )
 
 

@@ -19,7 +19,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from twinframe.mcp.digest import BYTES_A_TOKEN, DigestBuilder
+from twinframe.mcp.describing import read_digest
 from twinframe.mcp.errors import UnknownResource
 from twinframe.mcp.tool import Toolbox
 
@@ -97,18 +97,11 @@ async def read_resource(box: Toolbox, uri: str) -> ReadResourceResult:
     return ReadResourceResult(contents=[contents])
 
 
-async def read_digest(box: Toolbox, max_tokens: int) -> str:
-    """The digest of the whole graph."""
-    overview = box.graph.overview
-    builder = DigestBuilder(await overview.read_outlines(), await overview.count())
-    tokens = min(max_tokens, box.limits.max_bytes // BYTES_A_TOKEN)
-    return builder.build(tokens).text
-
-
 async def _read_schema(box: Toolbox, action: str) -> str:
     await box.access.check("models/read", action)
     await box.access.check("query/read", action)
-    return await read_digest(box, _SCHEMA_TOKENS)
+    digest, _ = await read_digest(box, _SCHEMA_TOKENS)
+    return digest.text
 
 
 def _render(box: Toolbox, body: bytes) -> str:

@@ -35,7 +35,7 @@ from twinframe.mcp import prompts, resources
 from twinframe.mcp.access import RESOURCES_SCOPE, ToolAccess
 from twinframe.mcp.calls import Calls, find_reference
 from twinframe.mcp.completion import complete
-from twinframe.mcp.errors import build_protocol_error, render_defect
+from twinframe.mcp.errors import build_protocol_error, clean_text, render_defect
 from twinframe.mcp.tool import Toolbox
 from twinframe.mcp.tools import TOOLS
 from twinframe.settings import Settings
@@ -123,7 +123,8 @@ class _Handlers:
         self, _context: _Context, params: ReadResourceRequestParams
     ) -> ReadResourceResult:
         await self._check_scope("resources/read")
-        return await _tell(resources.read_resource(self._box, params.uri), {"uri": params.uri})
+        uri = clean_text(params.uri)
+        return await _tell(resources.read_resource(self._box, uri), {"uri": uri})
 
     async def list_prompts(
         self, _context: _Context, _params: PaginatedRequestParams | None

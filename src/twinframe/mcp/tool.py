@@ -14,6 +14,7 @@ from twinframe.graph import Graph
 from twinframe.mcp.access import ToolAccess
 from twinframe.mcp.arguments import Arguments, build_schema
 from twinframe.mcp.budget import Budget, Shortening
+from twinframe.model.json import JsonLimits
 from twinframe.model.values import JsonValue
 from twinframe.settings import McpSettings, Settings
 
@@ -52,6 +53,11 @@ class Toolbox:
     def limits(self) -> McpSettings:
         """The caps of one call."""
         return self.settings.mcp
+
+    @property
+    def json_limits(self) -> JsonLimits:
+        """What the JSON of a call may hold: the same as of a request."""
+        return JsonLimits(self.settings.json_.max_depth, self.settings.json_.max_keys)
 
     def open_budget(self, rows: int, *, full: bool = False) -> Budget:
         """The budget of an answer of at most so many rows."""

