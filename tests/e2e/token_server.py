@@ -141,14 +141,21 @@ class TokenProcess:
                 stderr=log,
                 start_new_session=True,
             )
+        try:
+            self._wait_until_ready(self.process)
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
         end = time.monotonic() + 30
-        while time.monotonic() < end and self.process.poll() is None:
+        while time.monotonic() < end and process.poll() is None:
             try:
                 if self.request("GET", "/health/ready")[0] == 200:
-                    return self
+                    return
             except OSError:
                 time.sleep(0.02)
-        self.kill()
         raise AssertionError(f"the token server did not get ready:\n{self.log.read_text()}")
 
     def kill(self) -> None:
