@@ -104,52 +104,37 @@ def read_outlines(session: GraphSession) -> Outlines:
     while records := session.read_models(after=position, limit=_MODELS_AT_ONCE):
         for record in records:
             document = orjson.loads(record.document)
-            for outline in _build_outlines(document, decommissioned=record.decommissioned):
-                found.setdefault(outline.model_id, outline)
+            found[record.model_id] = _build_outline(document, decommissioned=record.decommissioned)
         position = records[-1].position
     return Outlines(version, found, Counter(map(build_model_name, found)))
 
 
-def _build_outlines(document: object, *, decommissioned: bool) -> Iterator[InterfaceOutline]:
-    """The interface of a document, then those that stand within it."""
-    if not isinstance(document, dict) or not isinstance(model_id := document.get("@id"), str):
-        return
+def _build_outline(document: dict[str, object], *, decommissioned: bool) -> InterfaceOutline:
+    """NOTE: no interface stands within another: an upload with one is refused."""
     schemas = {
         each["@id"]: each
         for each in _list(document.get("schemas"))
         if isinstance(each, dict) and isinstance(each.get("@id"), str)
     }
     contents = [each for each in _list(document.get("contents")) if isinstance(each, dict)]
-    bases = _list(document.get("extends"))
-    parts = list(_by_type(contents, "Component"))
-    yield InterfaceOutline(
-        model_id,
+    return InterfaceOutline(
+        str(document["@id"]),
         _read_text(document.get("displayName")),
         _read_text(document.get("description")),
-        tuple(_list_ids(bases)),
+        tuple(str(each) for each in _list(document.get("extends"))),
         tuple(_build_property(each, schemas) for each in _by_type(contents, "Property")),
         tuple(_build_relationship(each, schemas) for each in _by_type(contents, "Relationship")),
         tuple(
-            ComponentOutline(str(each.get("name")), each_id)
-            for each in parts
-            for each_id in _list_ids([each.get("schema")])
+            ComponentOutline(str(each.get("name")), str(each.get("schema")))
+            for each in _by_type(contents, "Component")
         ),
         tuple(str(each.get("name")) for each in _by_type(contents, "Telemetry")),
         decommissioned,
     )
-    for nested in [*bases, *(each.get("schema") for each in parts)]:
-        yield from _build_outlines(nested, decommissioned=decommissioned)
 
 
 def _by_type(contents: Iterable[dict[str, object]], kind: str) -> Iterator[dict[str, object]]:
     return (each for each in contents if kind in _list(each.get("@type")))
-
-
-def _list_ids(values: Iterable[object]) -> Iterator[str]:
-    for value in values:
-        name = value.get("@id") if isinstance(value, dict) else value
-        if isinstance(name, str):
-            yield name
 
 
 def _build_property(
