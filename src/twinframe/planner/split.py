@@ -13,13 +13,17 @@ from twinframe.cypher.algebra import (
     Aggregate,
     Argument,
     Distinct,
+    Filter,
     Match,
     Operator,
+    PathKind,
     Project,
     Query,
     Union,
 )
 from twinframe.evaluator.analysis import (
+    build_conjunction,
+    find_conjuncts,
     find_mentioned_outside,
     find_scope,
     find_sources,
@@ -36,8 +40,12 @@ from twinframe.planner.execution import (
     PushedPart,
     WholeExecution,
 )
+from twinframe.planner.traversal import rewrite_operators
 from twinframe.planner.typed_members import TextEngine, move_typed_conditions
 from twinframe.storage.base import CannotRun, GraphSession, QueryEngine
+
+_MOST_TESTED = 20
+"""Conditions of a match, of which each is tried alone. PERF: a compilation takes up to 1 ms."""
 
 
 def split(
@@ -58,12 +66,52 @@ def split(
     try:
         return WholeExecution(query, engine.name, engine.compile(query, parameters))
     except CannotRun as declined:
+        tester = _Tester(engine, parameters)
+        query = replace(query, root=rewrite_operators(query.root, tester.free_match))
         cutter = _Cutter(query, engine, parameters)
         parts = tuple(cutter.cut(query.root, needs_all=False))
         leaves = [_build_leaf(part) for part in parts]
         return EvaluatedExecution(
             query, compile_query(query, leaves, typing), parts, declined.message
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tester:
+    """Finds the conditions that keep an engine from the match they stand in."""
+
+    engine: QueryEngine
+    parameters: Mapping[str, Value]
+
+    def free_match(self, operator: Operator) -> Operator:
+        """A match that the engine takes without some of its conditions, with these above it."""
+        # NOTE: an optional match would turn into rows what a filter behind it drops, and a shortest
+        # path is another one without its conditions.
+        if not isinstance(operator, Match) or operator.optional or _has_shortest(operator):
+            return operator
+        conjuncts = find_conjuncts(operator.predicate)
+        if not 0 < len(conjuncts) <= _MOST_TESTED or self._takes(operator):
+            return operator
+        if not self._takes(replace(operator, predicate=None)):
+            return operator
+        taken = [one for one in conjuncts if self._takes(replace(operator, predicate=one))]
+        condition = build_conjunction([one for one in conjuncts if one not in taken])
+        if condition is None:
+            return operator
+        return Filter(replace(operator, predicate=build_conjunction(taken)), condition)
+
+    def _takes(self, operator: Operator) -> bool:
+        if not _is_worth_pushing(operator):
+            return False
+        try:
+            self.engine.compile(Query(operator, find_scope(operator)[:1]), self.parameters)
+        except CannotRun:
+            return False
+        return True
+
+
+def _has_shortest(match: Match) -> bool:
+    return any(path.kind is not PathKind.ALL for path in match.pattern.paths)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from twinframe.cypher.algebra import (
     Aggregate,
     AggregateCall,
     AggregateKind,
+    Binary,
     Distinct,
     Filter,
     Limit,
@@ -30,7 +31,7 @@ from twinframe.cypher.algebra import (
     Unit,
 )
 from twinframe.errors import InvalidContinuationToken
-from twinframe.evaluator.analysis import walk_sources
+from twinframe.evaluator.analysis import find_conjuncts, walk_sources
 from twinframe.evaluator.engine import run
 from twinframe.evaluator.limits import Limits
 from twinframe.model.rendering import render_row
@@ -255,3 +256,36 @@ def test_a_plan_is_built_once_for_a_text_types_and_schema() -> None:
     ask("q", 1, schema=2)
     assert ask("q", 1) is not first
     assert len(built) == 4
+
+
+class PlainEngine(PickyEngine):
+    """Takes matches whose conditions are comparisons by `>` and `=` only."""
+
+    def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
+        for operator in walk_sources(query.root):
+            for test in find_conjuncts(operator.predicate) if isinstance(operator, Match) else ():
+                if not isinstance(test, Binary) or test.operator.value not in {">", "="}:
+                    raise CannotRun("a condition")
+        return super().compile(query, parameters)
+
+
+def test_a_condition_that_the_engine_declines_leaves_its_match_to_it() -> None:
+    odd = op(prop("a", "name"), "=~", ".*o.*")
+    least = op(prop("a", "area"), ">", Parameter("least"))
+    query = Query(
+        Project(Match(Unit(), FOUND.pattern, op(odd, "AND", least)), NAMED.items), ("n", "b")
+    )
+    execution = split(query, PlainEngine(Match), PARAMETERS)
+    (part,) = execution.parts
+    assert part.operator == Match(Unit(), FOUND.pattern, least)
+    assert list_rows(query, PlainEngine(Match)) == list_rows(query, None) != []
+
+
+def test_conditions_of_an_optional_match_stay_in_it() -> None:
+    odd = op(prop("b", "name"), "=~", "nothing")
+    step = pattern(node("a"), node("b"), rel("r", "a", "b"))
+    optional = Match(Match(Unit(), pattern(node("a"))), step, odd, optional=True)
+    query = Query(Project(optional, NAMED.items), ("n", "b"))
+    execution = split(query, PlainEngine(Match), PARAMETERS)
+    assert [part.operator for part in execution.parts] == [optional.source]
+    assert list_rows(query, PlainEngine(Match)) == list_rows(query, None) != []
