@@ -212,17 +212,17 @@ def test_a_compressed_answer_is_not_opened() -> None:
     assert "compressed" in world.fail()
 
 
-def test_an_endless_answer_is_read_no_further_than_its_bound() -> None:
+def test_a_long_answer_is_read_no_further_than_its_bound() -> None:
     sent = 0
 
-    async def endless() -> AsyncIterator[bytes]:
+    async def long() -> AsyncIterator[bytes]:
         nonlocal sent
-        while True:
+        for _ in range(500):
             sent += 65_536
             yield b" " * 65_536
 
     def answer(_request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, headers={"Content-Type": "application/json"}, content=endless())
+        return httpx2.Response(200, headers={"Content-Type": "application/json"}, content=long())
 
     assert f"more than {MAX_ANSWER_BYTES}" in World({**GOOD, KEYS: answer}).fail()
     assert sent <= MAX_ANSWER_BYTES + 2 * 65_536
