@@ -10,7 +10,7 @@ import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from twinframe.errors import Conflict
 from twinframe.storage.base import Outcome, StoreTraits
@@ -18,7 +18,13 @@ from twinframe.storage.base import Outcome, StoreTraits
 T = TypeVar("T")
 
 Key: TypeAlias = str | int | None
-"""A value that records are found and ordered by. Integers have 64 bits; None comes first."""
+"""A value that records are found and ordered by. Integers have 64 bits.
+
+The order: None, then integers, then texts by their code points.
+"""
+
+MOST_VALUES: Final = 10_000
+"""Most values of one `IN`."""
 
 
 class RecordConflict(Conflict):
@@ -39,14 +45,22 @@ class RecordConflict(Conflict):
 class RecordKind:
     """A kind of record. `keys` are what its records are found and ordered by.
 
+    Each record also has the keys `id` and `version`, which are not declared. Names are of `a-z`,
+    `0-9` and `_`, a letter first.
+
     `unique` are sets of keys that no two records of the kind share; a record of which one of them
     is None is not compared. All kinds are handed to the store when it is opened; a kind may gain
-    keys in a later version (its records then have None there until they are written), never lose.
+    keys in a later version (its records then have None there until they are written) and unique
+    sets (if its records keep them), never lose any.
+
+    `indexes` names keys that are often fixed together, and last the one that then orders: a driver
+    may make such a listing cost no more than its page. Every key by itself is quick to find by.
     """
 
     name: str
     keys: tuple[str, ...] = ()
     unique: tuple[tuple[str, ...], ...] = ()
+    indexes: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +79,10 @@ class Record:
 
 
 class Comparison(enum.Enum):
-    """How a key is compared. None equals None, and is neither below nor above anything."""
+    """How a key is compared. None equals None, and is neither below nor above anything.
+
+    Integers are below texts.
+    """
 
     EQUAL = "="
     IN = "in"
@@ -77,7 +94,7 @@ class Comparison(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on a key; `value` is a tuple for `IN`, else a key's value."""
+    """A condition on a key; `value` is a tuple for `IN` (of at most 10,000), else a key's value."""
 
     key: str
     test: Comparison
@@ -86,7 +103,10 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order of a listing by one key, or by `id`; records that are equal there come by id."""
+    """The order of a listing by one key; records that are equal there come by id.
+
+    `descending` turns the whole order around, that of the ids included.
+    """
 
     key: str = "id"
     descending: bool = False
@@ -109,7 +129,7 @@ class ControlSession(ABC):
         offset: int = 0,
         limit: int | None = None,
     ) -> Sequence[Record]:
-        """Records that meet all the conditions. Keys must be declared, else `ValueError`."""
+        """Records that meet all the conditions. `ValueError` for a key that is not declared."""
 
     @abstractmethod
     def count(self, kind: str, conditions: Sequence[Condition] = ()) -> int:
@@ -146,13 +166,21 @@ ControlWork = Callable[[ControlTransaction], T]
 
 
 class ControlStore(ABC):
-    """The records of one control plane, shared by all processes that open it. Calls may block."""
+    """The records of one control plane, shared by all processes that open it. Calls may block.
+
+    A value that no store can keep (an integer beyond 64 bits, a text with a lone surrogate) is
+    refused with `InvalidArgument`; use of kinds and keys that were not declared is a `ValueError`.
+    """
 
     traits: StoreTraits
 
     @abstractmethod
     def open(self, kinds: Sequence[RecordKind]) -> None:
-        """Open or create, migrate, make room for these kinds. Call in the process that uses it."""
+        """Open or create, migrate, make room for these kinds. Call in the process that uses it.
+
+        `ConfigurationError` when the records stored before do not fit: a key or unique set that
+        was declared once is missing now, or stored records share what shall be unique.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -168,3 +196,7 @@ class ControlStore(ABC):
 
         Works of all processes run one after another: what a work reads stays true until it ends.
         """
+
+    @abstractmethod
+    def verify(self) -> Sequence[str]:
+        """Check the stored data in depth; what was found wrong, empty when sound."""

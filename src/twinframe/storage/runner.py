@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from twinframe.errors import StorageError, TwinframeError
 from twinframe.settings import StorageSettings
-from twinframe.storage.base import GraphSession, GraphStore, Placement, Work
+from twinframe.storage.base import GraphSession, GraphStore, GraphTransaction, Placement, Work
 from twinframe.storage.runner_reads import ReadThreads
 from twinframe.storage.runner_writes import WriteThread
 
@@ -30,7 +30,12 @@ class StoreRunner:
         self._store = store
         self._inline: GraphSession | None = None
         self._closed = False
-        self._writes = WriteThread(store, limit=settings.write_queue, wait=settings.write_wait)
+        self._writes: WriteThread[GraphTransaction] = WriteThread(
+            store,
+            limit=settings.write_queue,
+            wait=settings.write_wait,
+            key="Storage__WriteQueue",
+        )
         self._scans = ReadThreads(
             store,
             name="scan",

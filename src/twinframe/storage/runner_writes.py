@@ -5,22 +5,37 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
 from twinframe.errors import StorageBusy
-from twinframe.storage.base import GraphStore, GraphTransaction, Outcome, Work
+from twinframe.storage.base import Outcome, StoreTraits
 
 T = TypeVar("T")
+X = TypeVar("X")
+X_co = TypeVar("X_co", covariant=True)
 
 
-class PendingWrite:
+class WritingStore(Protocol[X_co]):
+    """What a store of works over transactions `X` has to offer: `GraphStore`, `ControlStore`."""
+
+    @property
+    def traits(self) -> StoreTraits:
+        """`largest_batch` is what counts here."""
+
+    def write(self, works: Sequence[Callable[[X_co], object]], /) -> Sequence[Outcome[object]]:
+        """Run each work atomically and commit all that succeeded together."""
+
+
+class PendingWrite(Generic[X]):
     """A work, the future of its caller, and whether it may still be withdrawn."""
 
     __slots__ = ("_claim", "_started", "deadline", "future", "work")
 
-    def __init__(self, work: Work[object], future: asyncio.Future[object], deadline: float) -> None:
+    def __init__(
+        self, work: Callable[[X], object], future: asyncio.Future[object], deadline: float
+    ) -> None:
         self.work = work
         self.future = future
         self.deadline = deadline
@@ -40,16 +55,13 @@ class PendingWrite:
         """Whether it was neither started nor withdrawn."""
         return bool(self._claim)
 
-    def start(self, transaction: GraphTransaction) -> object:
+    def start(self, transaction: X) -> object:
         """What the store runs, perhaps more than once; `StorageBusy` when it was withdrawn."""
         if not self._started:
             if not self.claim():
                 raise StorageBusy("The write was withdrawn before its turn came.")
             self._started = True
         return self.work(transaction)
-
-
-Written = tuple[PendingWrite, Outcome[object]]
 
 
 def fail_future(future: asyncio.Future[T], error: BaseException) -> None:
@@ -63,35 +75,35 @@ def fail_future(future: asyncio.Future[T], error: BaseException) -> None:
     future.set_exception(error)
 
 
-class WriteThread:
+class WriteThread(Generic[X]):
     """Writes works in their order of arrival, at most the store's `largest_batch` a commit.
 
+    `limit` works may wait, each for `wait` seconds; `key` is the setting that says how many.
     Everything but `_serve` and what it calls runs on the event loop, so that only the queue and
     each work's claim are shared with the thread.
     """
 
-    def __init__(self, store: GraphStore, *, limit: int, wait: float) -> None:
+    def __init__(self, store: WritingStore[X], *, limit: int, wait: float, key: str) -> None:
         self._store = store
         self._largest = store.traits.largest_batch
         self._limit = limit
         self._wait = wait
-        self._queue: SimpleQueue[PendingWrite | None] = SimpleQueue()
-        self._accepted: deque[PendingWrite] = deque()
+        self._key = key
+        self._queue: SimpleQueue[PendingWrite[X] | None] = SimpleQueue()
+        self._accepted: deque[PendingWrite[X]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._ended: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
 
-    async def run(self, work: Work[T]) -> T:
+    async def run(self, work: Callable[[X], T]) -> T:
         """Have `work` written; its result once it is committed."""
         loop = self._loop or self._start()
         if self._closed:
             raise StorageBusy("The service is stopping and takes no more writes.")
         if len(self._accepted) >= self._limit:
-            raise StorageBusy(
-                f"{self._limit} writes wait already (Storage__WriteQueue); try again."
-            )
+            raise StorageBusy(f"{self._limit} writes wait already ({self._key}); try again.")
         future: asyncio.Future[object] = loop.create_future()
         pending = PendingWrite(work, future, loop.time() + self._wait)
         self._accepted.append(pending)
@@ -137,7 +149,9 @@ class WriteThread:
                 late = f"The write did not get its turn in {self._wait:g} s; try again."
                 fail_future(pending.future, StorageBusy(late))
 
-    def _settle(self, count: int, written: Sequence[Written]) -> None:
+    def _settle(
+        self, count: int, written: Sequence[tuple[PendingWrite[X], Outcome[object]]]
+    ) -> None:
         for _ in range(count):  # batches end in the order in which works were accepted
             self._accepted.popleft()
         for pending, outcome in written:
@@ -160,9 +174,9 @@ class WriteThread:
         except RuntimeError:  # the loop was closed without `close`: nobody is left to be told
             return
 
-    def _collect(self) -> tuple[list[PendingWrite], bool]:
+    def _collect(self) -> tuple[list[PendingWrite[X]], bool]:
         """What waits, after waiting for a first one; and whether more may come."""
-        batch: list[PendingWrite] = []
+        batch: list[PendingWrite[X]] = []
         pending = self._queue.get()
         while pending is not None:
             batch.append(pending)
@@ -174,7 +188,9 @@ class WriteThread:
                 return batch, True
         return batch, False
 
-    def _write(self, batch: Sequence[PendingWrite]) -> Sequence[Written]:
+    def _write(
+        self, batch: Sequence[PendingWrite[X]]
+    ) -> Sequence[tuple[PendingWrite[X], Outcome[object]]]:
         wanted = [pending for pending in batch if pending.is_open()]
         if not wanted:
             return ()

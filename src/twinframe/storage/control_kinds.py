@@ -1,0 +1,153 @@
+"""The declared kinds of a control store, and what drivers check against them. It stores nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Final
+
+from twinframe.errors import InvalidArgument
+from twinframe.storage.control import (
+    MOST_VALUES,
+    Comparison,
+    Condition,
+    Key,
+    Order,
+    Record,
+    RecordConflict,
+    RecordKind,
+)
+
+OWN_KEYS: Final = ("id", "version")
+"""Keys that every kind has without declaring them."""
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_LARGEST: Final = 2**63 - 1
+
+
+class DeclaredKinds:
+    """All kinds a store was opened with. `ValueError` for declarations that contradict themselves.
+
+    Drivers ask it first, so that all of them refuse the same.
+    """
+
+    def __init__(self, kinds: Sequence[RecordKind] = ()) -> None:
+        self._kinds: Mapping[str, RecordKind] = {kind.name: kind for kind in kinds}
+        if len(self._kinds) != len(kinds):
+            raise ValueError("Two kinds of record have the same name.")
+        for kind in kinds:
+            _check_kind(kind)
+
+    def __iter__(self) -> Iterator[RecordKind]:
+        return iter(self._kinds.values())
+
+    def find(self, name: str) -> RecordKind:
+        """The kind of this name; `ValueError` if there is none."""
+        kind = self._kinds.get(name)
+        if kind is None:
+            raise ValueError(_render_unknown("kind of record", name, self._kinds))
+        return kind
+
+    def build_keys(self, record: Record) -> dict[str, Key]:
+        """All keys of the kind with the record's values, None where it has none."""
+        kind = self.find(record.kind)
+        for name in record.keys:
+            if name not in kind.keys:
+                raise ValueError(_render_unknown(f"key of {kind.name}", name, kind.keys))
+        keys = {name: record.keys.get(name) for name in kind.keys}
+        for name, value in (("id", record.id), *keys.items()):
+            check_value(name, value)
+        return keys
+
+    def check_conditions(self, kind: str, conditions: Sequence[Condition]) -> None:
+        """`ValueError` for a key that is not declared or a value that does not go with its test."""
+        for condition in conditions:
+            self.check_key(kind, condition.key)
+            value = condition.value
+            if isinstance(value, tuple) != (condition.test is Comparison.IN):
+                raise ValueError(f"{condition.key}: IN takes a tuple, and nothing else does.")
+            values = value if isinstance(value, tuple) else (value,)
+            if len(values) > MOST_VALUES:
+                raise ValueError(f"{condition.key}: IN takes at most {MOST_VALUES} values.")
+            for each in values:
+                check_value(condition.key, each)
+
+    def check_page(self, kind: str, order: Order, offset: int, limit: int | None) -> None:
+        """`ValueError` for an order by a key that is not declared, or a page below zero."""
+        self.check_key(kind, order.key)
+        for name, number in (("offset", offset), ("limit", limit)):
+            if number is not None and not 0 <= number <= _LARGEST:
+                raise ValueError(f"The {name} of a listing must not be {number}.")
+
+    def check_key(self, kind: str, key: str) -> None:
+        """`ValueError` for a key that the kind has not."""
+        known = (*OWN_KEYS, *self.find(kind).keys)
+        if key not in known:
+            raise ValueError(_render_unknown(f"key of {kind}", key, known))
+
+
+def check_value(name: str, value: Key) -> None:
+    """`InvalidArgument` for what not every store can keep, `ValueError` for no key at all."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidArgument(
+                f"{name} holds a lone surrogate, which is no Unicode character."
+            ) from error
+    elif isinstance(value, int) and not isinstance(value, bool):
+        if not -_LARGEST - 1 <= value <= _LARGEST:
+            raise InvalidArgument(f"{name} is an integer outside of the 64-bit range.")
+    elif value is not None:
+        raise ValueError(f"{name}: a key is a text, an integer or None, not {value!r}.")
+
+
+def build_taken(record: Record) -> RecordConflict:
+    """The error for an id that another record of the kind has."""
+    return RecordConflict(
+        f"There is a {record.kind} {record.id!r} already.",
+        kind=record.kind,
+        record_id=record.id,
+    )
+
+
+def build_shared(record: Record, keys: Sequence[str]) -> RecordConflict:
+    """The error for unique keys that another record of the kind has."""
+    shown = ", ".join(f"{key} {record.keys.get(key)!r}" for key in keys)
+    return RecordConflict(
+        f"Another {record.kind} has the same {shown}.", kind=record.kind, record_id=record.id
+    )
+
+
+def build_changed(kind: str, record_id: str) -> RecordConflict:
+    """The error for a record that is gone or has another version than expected."""
+    return RecordConflict(
+        f"The {kind} {record_id!r} was changed or deleted meanwhile; read it again.",
+        kind=kind,
+        record_id=record_id,
+    )
+
+
+def _check_kind(kind: RecordKind) -> None:
+    for name in (kind.name, *kind.keys):
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no name of a kind or key: a-z, 0-9 and _, a-z first.")
+    if len(set(kind.keys)) != len(kind.keys) or set(kind.keys) & set(OWN_KEYS):
+        raise ValueError(f"{kind.name}: keys must differ, from id and version too: {kind.keys}.")
+    for group in (*kind.unique, *kind.indexes):
+        if not group or len(set(group)) != len(group):
+            raise ValueError(f"{kind.name}: a set of keys is not empty and has none twice: {group}")
+    for name in (name for group in kind.unique for name in group):
+        if name not in kind.keys:
+            raise ValueError(_render_unknown(f"key of {kind.name}", name, kind.keys))
+    for name in (name for group in kind.indexes for name in group):
+        if name not in (*OWN_KEYS, *kind.keys):
+            raise ValueError(_render_unknown(f"key of {kind.name}", name, kind.keys))
+
+
+def _render_unknown(noun: str, name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"Declared are: {', '.join(names) or 'none'}."
+    return f"There is no {noun} named {name!r}. {hint}"

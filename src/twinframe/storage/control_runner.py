@@ -1,0 +1,83 @@
+"""The way of an event loop to a control store: reads at once, writes in one thread. No engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from twinframe.errors import StorageBusy, StorageError
+from twinframe.storage.base import Placement
+from twinframe.storage.control import (
+    ControlSession,
+    ControlStore,
+    ControlTransaction,
+    ControlWork,
+)
+from twinframe.storage.runner_writes import WriteThread
+
+T = TypeVar("T")
+
+
+class ControlRunner:
+    """The one way of a service's event loop to an open control store.
+
+    Use it from one event loop; the writing thread starts with the first write. At most
+    `write_queue` writes wait, each at most `write_wait` seconds for its turn. Errors of the work
+    arrive unchanged where it was awaited.
+    """
+
+    def __init__(
+        self, store: ControlStore, *, write_queue: int = 4096, write_wait: float = 5.0
+    ) -> None:
+        self._store = store
+        self._inline: ControlSession | None = None
+        self._closed = False
+        self._writes: WriteThread[ControlTransaction] = WriteThread(
+            store, limit=write_queue, wait=write_wait, key="Control__WriteQueue"
+        )
+
+    async def read(self, read: Callable[[ControlSession], T]) -> T:
+        """Run reads on the event loop itself, or in a thread if the store's traits say so.
+
+        `read` must not keep the session.
+        """
+        if self._closed:
+            raise StorageBusy("The service is stopping and takes no more reads.")
+        if self._store.traits.point_reads is Placement.POOL:
+            return await asyncio.to_thread(self._read_apart, read)
+        try:
+            return read(self._inline or self._open_inline())
+        except StorageError:
+            self._close_inline()  # the next read opens anew: an I/O error may stick to a session
+            raise
+
+    async def write(self, work: ControlWork[T]) -> T:
+        """Run `work` in the next batch; returns when it is committed.
+
+        `StorageBusy` when the queue is full or the work did not start within `write_wait`; then it
+        never will. A caller that is cancelled withdraws a work that has not started.
+        """
+        return await self._writes.run(work)
+
+    async def close(self) -> None:
+        """Finish what was accepted, refuse the rest, end the thread. The store stays open."""
+        self._closed = True
+        await self._writes.close()
+        self._close_inline()
+
+    def _read_apart(self, read: Callable[[ControlSession], T]) -> T:
+        session = self._store.session()
+        try:
+            return read(session)
+        finally:
+            session.close()
+
+    def _open_inline(self) -> ControlSession:
+        self._inline = self._store.session()
+        return self._inline
+
+    def _close_inline(self) -> None:
+        if self._inline is not None:
+            self._inline.close()
+            self._inline = None
