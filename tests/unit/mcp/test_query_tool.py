@@ -13,7 +13,8 @@ from twinframe.testing.factories import ROOM
 def test_rows_come_with_their_columns(assistant: Assistant) -> None:
     told = assistant.ask(
         "query_digital_twins",
-        query="MATCH (r:Room) WHERE r.temperature > $t RETURN r.`$dtId` AS id, r.temperature AS t",
+        query="MATCH (r:Room) WHERE r.temperature > $t RETURN r.`$dtId` AS id, "
+        "r.temperature AS t ORDER BY t",
         parameters={"t": 20.5},
     )
     assert told == {

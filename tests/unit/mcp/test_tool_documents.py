@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from mcp.client.client import Client
 
 from tests.unit.mcp.conftest import Assistant
 from tests.unit.mcp.test_refusals import CALLS
@@ -75,3 +77,16 @@ def test_an_answer_is_what_its_schema_says(assistant: Assistant, name: str) -> N
     document = assistant.ask(name, **CALLS[name])
     schema = {**BY_NAME[name].output, "additionalProperties": False}
     assert not list(Draft202012Validator(schema).iter_errors(document))
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_both_protocols_show_and_run_the_same(assistant: Assistant, mode: str) -> None:
+    async def run() -> Any:
+        async with Client(assistant.server, mode=mode) as client:
+            listed = await client.list_tools()
+            told: Any = await client.call_tool("get_digital_twin", {"twin_id": "room-1"})
+        return [one.name for one in listed.tools], told.structured_content
+
+    names, document = asyncio.run(run())
+    assert names == [*BY_NAME]
+    assert document == assistant.ask("get_digital_twin", twin_id="room-1")
