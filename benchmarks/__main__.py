@@ -7,13 +7,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import access, dtdl, engines, footprint, http, ontology, queries
+from benchmarks import access, dtdl, engines, footprint, http, mcp, ontology, queries
 from benchmarks.graph import Shape, fill
 from benchmarks.report import Report
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
-NAMES = ("access", "dtdl", "footprint", "http", "ontology", "queries")
+NAMES = ("access", "dtdl", "footprint", "http", "mcp", "ontology", "queries")
 
 
 def _build_data(folder: Path, twins: int) -> Path:
@@ -65,6 +65,8 @@ def main() -> None:
         shutil.rmtree(work)
     if "access" in parts:
         access.measure(report, data, quick=asked.quick)
+    if "mcp" in parts:
+        mcp.measure(report, data, quick=asked.quick)
     if "footprint" in parts:
         footprint.measure(report, data, quick=asked.quick)
     if "ontology" in parts:
