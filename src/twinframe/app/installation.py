@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import pluggy
 
+from twinframe.errors import PluginError
 from twinframe.hooks.drivers import Plugin, load_plugin, load_plugins
 from twinframe.hooks.manager import build_manager
 from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE
@@ -18,6 +20,10 @@ from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.settings import Configuration, Section, Settings, load_settings
 from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore, QueryEngine
+from twinframe.storage.control import ControlStore
+
+CONTROL_NAME: Final = "control"
+"""The name of the control plane's records in their storage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,22 @@ class Installation:
         if plugin.call("twinframe_query_engine", store=store) is None:
             return None
         return plugin.build("twinframe_query_engine", QueryEngine, store=store)  # type: ignore[type-abstract]  # only for isinstance
+
+    def build_control_store(self) -> ControlStore:
+        """The store of the control plane's records, not opened.
+
+        Raises `PluginError`, also for a storage plugin that keeps graphs only.
+        """
+        name = self.settings.control.store
+        hook, plugin = "twinframe_control_store", load_plugin(self.manager, STORAGE, name)
+        if self.manager.parse_hookimpl_opts(plugin.module, hook) is None:
+            raise PluginError(
+                f"Control__Store={name}: {plugin.info.owner} keeps graphs, but no records of a "
+                "control plane. Choose another, such as Control__Store=sqlite; "
+                "Storage__Provider is a choice of its own."
+            )
+        section = self._read_section(plugin)
+        return plugin.build(hook, ControlStore, settings=section, name=CONTROL_NAME)  # type: ignore[type-abstract]  # only for isinstance
 
     def build_permission_provider(self) -> PermissionProvider | None:
         """The chosen provider, None when authorization is off. Raises `PluginError`."""

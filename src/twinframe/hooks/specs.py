@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from twinframe.resourcetypes.base import ResourceType
     from twinframe.settings import AuthorizationSettings, Section
     from twinframe.storage.base import GraphStore, QueryEngine
+    from twinframe.storage.control import ControlStore
 
 hookspec = pluggy.HookspecMarker("twinframe")
 
@@ -30,6 +31,14 @@ def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
 @hookspec(firstresult=True)
 def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
     """The engine that runs queries inside this store; None leaves all to the evaluator."""
+
+
+@hookspec(firstresult=True)
+def twinframe_control_store(settings: Section, name: str) -> ControlStore | None:
+    """The store of the control plane's records named `name`, not yet opened.
+
+    `settings` is the plugin's section. A storage plugin that keeps graphs only leaves it out.
+    """
 
 
 @hookspec(firstresult=True)

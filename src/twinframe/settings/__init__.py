@@ -9,6 +9,7 @@ from twinframe.settings.access import (
     McpSettings,
     TokenServerSettings,
 )
+from twinframe.settings.control import ControlSettings, HostingSettings
 from twinframe.settings.load import CONFIG_VARIABLE, Configuration, load_settings
 from twinframe.settings.section import (
     LOOPBACK_BINDS,
@@ -40,9 +41,11 @@ __all__ = [
     "AuthorizationSettings",
     "Bytes",
     "Configuration",
+    "ControlSettings",
     "CorsSettings",
     "Count",
     "GraphSettings",
+    "HostingSettings",
     "JsonSettings",
     "LoggingSettings",
     "McpSettings",

@@ -13,6 +13,7 @@ from twinframe.settings.access import (
     McpSettings,
     TokenServerSettings,
 )
+from twinframe.settings.control import ControlSettings, HostingSettings
 from twinframe.settings.section import (
     Bytes,
     Count,
@@ -278,6 +279,8 @@ class Settings(Section):
     authorization: AuthorizationSettings = AuthorizationSettings()
     mcp: McpSettings = McpSettings()
     token_server: TokenServerSettings = TokenServerSettings()
+    control: ControlSettings = ControlSettings()
+    hosting: HostingSettings = HostingSettings()
     secrets: SecretSettings = SecretSettings()
 
     @property

@@ -22,6 +22,8 @@ from twinframe.storage.base import (
     StoreTraits,
     Work,
 )
+from twinframe.storage.control import ControlStore
+from twinframe.storage.control_memory import MemoryControlStore
 from twinframe.storage.memory_session import MemorySession, MemoryTransaction
 from twinframe.storage.memory_state import GraphState, find_faults
 
@@ -82,3 +84,10 @@ def twinframe_graph_store(settings: Section, graph: str) -> GraphStore:
     """A new empty graph; neither its settings nor its name change anything."""
     del settings, graph
     return MemoryStore()
+
+
+@hookimpl
+def twinframe_control_store(settings: Section, name: str) -> ControlStore:
+    """A new empty store of records; neither its settings nor its name change anything."""
+    del settings, name
+    return MemoryControlStore()

@@ -1,0 +1,153 @@
+"""The sections of the control plane and of the graphs it brings up. They hold no values."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from twinframe.settings.section import Bytes, Count, Seconds, Section, check_bind, is_origin
+
+_DAY: Final = 24 * 3600.0
+_DOMAIN: Final = re.compile(
+    r"(?=.{1,189}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+    r"(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*"
+)
+
+
+class ControlSettings(Section):
+    """The control plane of `twinframe control`: its records, its address, its provisioner."""
+
+    store: str = Field(
+        default="sqlite",
+        min_length=1,
+        description="Name of the storage plugin that keeps the records of the control plane.",
+    )
+    bind: str = Field(
+        default="127.0.0.1:8083",
+        description="Address and port that `twinframe control` listens on.",
+    )
+    workers: Annotated[int, Field(gt=0, le=256)] = Field(
+        default=1, description="Worker processes that share the control store."
+    )
+    public_url: str = Field(
+        default="",
+        description="Origin for absolute links behind a proxy; empty takes the request's Host.",
+    )
+    provision: bool = Field(
+        default=True,
+        description="Run a provisioner beside the API; without it, `twinframe control "
+        "--provision` runs elsewhere.",
+    )
+    concurrency: Annotated[int, Field(gt=0, le=256)] = Field(
+        default=4, description="Resources that one provisioner works on at once."
+    )
+    poll_interval: Seconds = Field(
+        default=1.0, description="Seconds after which a provisioner looks for work of others."
+    )
+    lease_seconds: Seconds = Field(
+        default=30.0,
+        description="Seconds without a sign of life after which another provisioner takes over.",
+    )
+    attempt_timeout: Seconds = Field(
+        default=300.0, description="Seconds that one attempt at a resource may take."
+    )
+    max_attempts: Count = Field(
+        default=8, description="Attempts at a resource before it gets the status `error`."
+    )
+    retry_delay: Seconds = Field(
+        default=1.0, description="Seconds before the second attempt; they double with each."
+    )
+    max_retry_delay: Seconds = Field(
+        default=300.0, description="Most seconds between two attempts."
+    )
+    tombstone_lifetime: Annotated[float, Field(ge=0)] = Field(
+        default=7 * _DAY,
+        description="Seconds that a deleted resource is still shown as `terminated`.",
+    )
+    idempotency_lifetime: Seconds = Field(
+        default=_DAY, description="Seconds that the answer to an Idempotency-Key is kept."
+    )
+    page_size: Count = Field(
+        default=50, description="Items of a listing's page when none is asked for."
+    )
+    max_page_size: Count = Field(default=1000, description="Most items of a listing's page.")
+    max_settings_bytes: Bytes = Field(
+        default=64 * 1024, description="Largest `settings_json` of a resource."
+    )
+    write_queue: Count = Field(
+        default=4096, description="Writes that may wait in a worker; more is 503."
+    )
+    write_wait: Seconds = Field(
+        default=5.0,
+        description="Seconds a write waits for its turn before it is given up with 503.",
+    )
+
+    @field_validator("bind")
+    @classmethod
+    def _check_bind(cls, value: str) -> str:
+        return check_bind(value)
+
+    @field_validator("public_url")
+    @classmethod
+    def _check_public_url(cls, value: str) -> str:
+        return _check_origin(value)
+
+    @model_validator(mode="after")
+    def _check_figures(self) -> Self:
+        if self.page_size > self.max_page_size:
+            raise ValueError("PageSize must not be above MaxPageSize")
+        if self.retry_delay > self.max_retry_delay:
+            raise ValueError("RetryDelay must not be above MaxRetryDelay")
+        # A lease is renewed each third of its time; a look for work must not take longer.
+        if self.poll_interval > self.lease_seconds / 3:
+            raise ValueError("PollInterval must be at most a third of LeaseSeconds")
+        return self
+
+
+class HostingSettings(Section):
+    """The graphs that the control plane brings up, and the service that serves them."""
+
+    enabled: bool = Field(
+        default=False, description="Serve every graph of the directory beside the service's own."
+    )
+    directory: str = Field(
+        default="var/hosting",
+        min_length=1,
+        description="Where provisioner and service of a machine tell each other what is served.",
+    )
+    domain: str = Field(
+        default="",
+        description="A graph answers at the host `{resource_id}.{domain}` too; empty: by path "
+        "alone.",
+    )
+    public_url: str = Field(
+        default="",
+        description="Origin that addresses of graphs begin with when they go by path; empty takes "
+        "`http://` and `Server__Bind`.",
+    )
+    max_open_graphs: Annotated[int, Field(gt=0, le=100_000)] = Field(
+        default=256,
+        description="Graphs that a worker keeps open; the longest unused are closed beyond it.",
+    )
+
+    @field_validator("domain")
+    @classmethod
+    def _check_domain(cls, value: str) -> str:
+        domain = value.lower()
+        if domain and not _DOMAIN.fullmatch(domain):
+            raise ValueError("must be a host name, such as graphs.example.com, without a port")
+        return domain
+
+    @field_validator("public_url")
+    @classmethod
+    def _check_public_url(cls, value: str) -> str:
+        return _check_origin(value)
+
+
+def _check_origin(value: str) -> str:
+    origin = value.removesuffix("/")
+    if value and not (origin.startswith(("http://", "https://")) and is_origin(origin)):
+        raise ValueError("must be an origin, such as https://twins.example, without a path")
+    return origin
