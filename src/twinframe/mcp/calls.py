@@ -20,12 +20,20 @@ from twinframe.errors import QueryTimeout, TwinframeError
 from twinframe.mcp.access import CURRENT_ERRAND
 from twinframe.mcp.advice import build_advice
 from twinframe.mcp.arguments import parse_arguments, parse_values
-from twinframe.mcp.errors import UnknownTool, WritingOff, build_defect, build_failure
+from twinframe.mcp.errors import (
+    UnknownTool,
+    WritingOff,
+    build_defect,
+    build_failure,
+    clean_text,
+)
 from twinframe.mcp.tool import Answer, Tool, Toolbox
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME: Final = 100
+_LONGEST_KEY: Final = 200
+_KEYS: Final = ("twin_id", "source_id", "relationship_id", "model_id")
 
 
 class Calls:
@@ -70,8 +78,9 @@ class Calls:
 
     async def _run(self, tool: Tool[Any], given: Mapping[str, Any]) -> Answer:
         # SEC: permission before arguments: who may not use a tool learns nothing by trying.
+        action = _build_action(tool.name, given)
         for permission in tool.permissions:
-            await self._box.access.check(permission, f"tools/call {tool.name}")
+            await self._box.access.check(permission, action)
         if self._is_off(tool):
             raise WritingOff(tool.name)
         arguments = parse_arguments(
@@ -115,6 +124,14 @@ class Calls:
             milliseconds,
             extra={"request_id": request_id},
         )
+
+
+def _build_action(name: str, given: Mapping[str, Any]) -> str:
+    """What the trail says of a call: the tool, what it is about, and whether it is a rehearsal."""
+    keys = (given.get(key) for key in _KEYS)
+    about = [clean_text(key[:_LONGEST_KEY]) for key in keys if isinstance(key, str)]
+    rehearsal = ["(dry run)"] if given.get("dry_run") is True else []
+    return " ".join(["tools/call", name, *about, *rehearsal])
 
 
 def _build_result(answer: Answer) -> CallToolResult:

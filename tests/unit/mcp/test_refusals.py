@@ -84,7 +84,8 @@ def test_mcp_alone_gives_no_tool(guarded: Any, name: str) -> None:
     entry = guarded.trail[0]
     assert not entry.allowed
     assert entry.needed == needed[0]
-    assert entry.errand == Errand(f"tools/call {name}", "request-1", "192.0.2.1")
+    assert entry.errand.action.startswith(f"tools/call {name}")
+    assert entry.errand[1:] == ("request-1", "192.0.2.1")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -147,7 +148,19 @@ def test_an_open_server_writes_each_call_down(world: Any) -> None:
     trail: list[AuditEntry] = []
     Assistant(world, OpenAccess(trail.append)).ask("get_digital_twin", twin_id="room-1")
     assert [(one.needed, one.errand.action, one.allowed) for one in trail] == [
-        ("digitaltwins/read", "tools/call get_digital_twin", True)
+        ("digitaltwins/read", "tools/call get_digital_twin room-1", True)
+    ]
+
+
+def test_the_trail_says_what_a_call_is_about_and_what_is_a_rehearsal(world: Any) -> None:
+    trail: list[AuditEntry] = []
+    assistant = Assistant(world, OpenAccess(trail.append))
+    key = {"source_id": "room-1", "relationship_id": "watch"}
+    assistant.ask("delete_relationship", **key, dry_run=True)
+    assistant.ask("delete_relationship", **key, confirm=True)
+    assert [entry.errand.action for entry in trail] == [
+        "tools/call delete_relationship room-1 watch (dry run)",
+        "tools/call delete_relationship room-1 watch",
     ]
 
 

@@ -27,6 +27,7 @@ from twinframe.mcp.arguments import (
 from twinframe.mcp.budget import Fetched
 from twinframe.mcp.changes import name_action, render_changes
 from twinframe.mcp.confirmation import require_confirmation
+from twinframe.mcp.errors import clean_text
 from twinframe.mcp.names import find_models, list_some
 from twinframe.mcp.search import build_search, find_matches
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
@@ -159,9 +160,8 @@ async def delete_digital_twin(box: Toolbox, given: DeleteDigitalTwin) -> Answer:
     """Delete a twin, with its relationships when asked to; which these were."""
     require_confirmation(given.if_match, confirmed=given.confirm or given.dry_run)
     if given.delete_relationships:
-        await box.access.check(
-            "digitaltwins/relationships/delete", "tools/call delete_digital_twin"
-        )
+        action = f"tools/call delete_digital_twin {clean_text(given.twin_id)}"
+        await box.access.check("digitaltwins/relationships/delete", action)
 
     def look(session: GraphSession) -> tuple[StoredDocument | None, list[str]]:
         keys = read_relationship_keys(session, given.twin_id, _SHOWN_RELATIONSHIPS + 1)
