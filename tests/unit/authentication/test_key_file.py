@@ -13,7 +13,6 @@ from tests.unit.authentication.token_factory import public_jwk
 from twinframe.authentication.key_file import KeyFile
 from twinframe.errors import Unauthenticated
 
-
 # A good set of keys, but for its length.
 LONG = json.dumps({"keys": [public_jwk("ed", kid="b")]}) + " " * 300_000
 
