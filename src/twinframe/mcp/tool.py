@@ -23,6 +23,8 @@ A = TypeVar("A", bound=Arguments)
 _ENVELOPE_BYTES = 512
 """Room for what stands around the rows of an answer."""
 
+_LEAST_BYTES = 1024
+
 
 class Effect(enum.Enum):
     """What a call does to the graph: READ nothing; ADD and CHANGE write; DELETE takes away."""
@@ -59,9 +61,14 @@ class Toolbox:
         """What the JSON of a call may hold: the same as of a request."""
         return JsonLimits(self.settings.json_.max_depth, self.settings.json_.max_keys)
 
-    def open_budget(self, rows: int, *, full: bool = False) -> Budget:
-        """The budget of an answer of at most so many rows."""
-        size = self.limits.max_bytes - _ENVELOPE_BYTES
+    def open_budget(self, rows: int, *, full: bool = False, carried: str = "") -> Budget:
+        """The budget of an answer of at most so many rows.
+
+        `carried` is a text that its token will carry, or the token that it goes on behind: both
+        take room in the answer.
+        """
+        token = len(carried.encode()) * 4 // 3  # base64
+        size = max(self.limits.max_bytes - _ENVELOPE_BYTES - token, _LEAST_BYTES)
         return Budget(min(rows, self.limits.max_rows), size, Shortening(full))
 
 

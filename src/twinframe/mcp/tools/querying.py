@@ -38,7 +38,8 @@ class QueryDigitalTwins(Arguments):
 
 async def query_digital_twins(box: Toolbox, given: QueryDigitalTwins) -> Answer:
     """Rows that fit, and where to go on."""
-    budget = box.open_budget(given.limit, full=given.full_values)
+    carried = (given.query or given.continuation_token or "") + str(given.parameters or "")
+    budget = box.open_budget(given.limit, full=given.full_values, carried=carried)
     warnings: list[QueryWarning] = []
 
     async def fetch(token: str | None, size: int) -> Fetched:

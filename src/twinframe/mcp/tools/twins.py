@@ -71,7 +71,7 @@ async def search_digital_twins(box: Toolbox, given: SearchDigitalTwins) -> Answe
     outlines = await box.graph.overview.read_outlines()
     models = find_models(outlines, [given.model_id] if given.model_id else [])
     search = build_search(outlines, given.search_text, models)
-    budget = box.open_budget(given.limit)
+    budget = box.open_budget(given.limit, carried=search.query)
 
     async def fetch(token: str | None, size: int) -> Fetched:
         page = await box.graph.queries.run(search.query, search.parameters, token, size)
