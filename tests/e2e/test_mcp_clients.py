@@ -192,7 +192,19 @@ def test_a_reload_lets_calls_of_streamable_clients_go_on(beside: Server) -> None
                     assert await read_counter(client, turn % COUNT) == turn % COUNT
             return await read_counter(client, 9)
 
+    async def use_sessions() -> list[int]:
+        async def session(number: int) -> int:
+            async with connect("sse", f"{beside.url}/sse") as client:
+                return await read_counter(client, number)
+
+        return await asyncio.gather(*(session(number) for number in range(10)))
+
     assert asyncio.run(run()) == 9
+    for _ in range(200):  # a session of a worker that leaves would leave with it
+        if beside.log.read_text(encoding="utf-8").count("Finished server process") >= 2:
+            break
+        time.sleep(0.1)
+    assert asyncio.run(use_sessions()) == list(range(10))  # the new workers find each other
 
 
 # --- stdio ----------------------------------------------------------------------------------------

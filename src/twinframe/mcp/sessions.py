@@ -95,11 +95,12 @@ class Sessions:
     def open(self, principal: object, rest: float | None) -> Iterator[Session]:
         """A stream of `principal` that is cut after `rest` seconds; None is no such end.
 
+        Nobody (None) has no limit of his own: all who are not asked would share it.
         Raises `TooManySessions`.
         """
         if len(self._open) >= self._limit or self._draining:
             raise TooManySessions("This server has no room for another session now.")
-        if self._counts.get(principal, 0) >= self._limit_each:
+        if principal is not None and self._counts.get(principal, 0) >= self._limit_each:
             raise TooManySessions(
                 f"You have {self._limit_each} sessions open here; close one before the next."
             )

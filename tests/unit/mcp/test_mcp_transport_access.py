@@ -210,6 +210,19 @@ def test_streams_are_bounded_for_each_caller_and_for_a_worker() -> None:
     asyncio.run(run())
 
 
+def test_whoever_is_not_asked_who_he_is_shares_no_limit_with_others() -> None:
+    settings = Settings(mcp=McpSettings(max_sessions=3, max_sessions_per_caller=1))
+
+    async def run() -> None:
+        async with open_world(settings) as world:
+            clients = [await Client.open(world.endpoint) for _ in range(3)]
+            headers = {"accept": "text/event-stream"}
+            assert (await call(world.endpoint, "GET", "/sse", headers)).status == 503
+            assert len({client.address for client in clients}) == 3
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
