@@ -331,10 +331,71 @@ class ModelReferenced(Conflict):
         self.referrers = referrers
 
 
+class StateConflict(Conflict):
+    """The state of a resource does not allow the call; `state` is the one it has."""
+
+    code = "StateConflict"
+
+    def __init__(self, message: str, *, state: str) -> None:
+        super().__init__(message)
+        self.state = state
+
+
 class PreconditionFailed(TwinframeError):
     """`If-Match` or `If-None-Match` does not hold for the stored document; nothing was changed."""
 
     code = "PreconditionFailed"
+
+
+# --- control plane --------------------------------------------------------------------------------
+
+
+class ControlNotFound(NotFound):
+    """Nothing of this kind and id exists, or the caller may not read it.
+
+    SEC: the two are one error with one text, so that it tells nothing about what others have.
+    """
+
+    code = "ControlNotFound"
+
+    def __init__(self, kind: str, record_id: str) -> None:
+        super().__init__(f"There is no {kind} {record_id!r}.")
+        self.kind = kind
+        self.record_id = record_id
+
+
+class ControlConflict(Conflict):
+    """An id or name is taken, or something cannot be deleted while it holds other things."""
+
+    code = "ControlConflict"
+
+
+class LastOwner(ControlConflict):
+    """The change would leave an organization, or the platform, without an owner who stays."""
+
+    code = "LastOwner"
+
+
+class IdempotencyMismatch(ControlConflict):
+    """An Idempotency-Key came again with another request than the first one."""
+
+    code = "IdempotencyMismatch"
+
+
+class GrantExceedsOwn(AccessError):
+    """The caller would give or take away what it does not hold itself.
+
+    `grants` are those it lacks, or does not hold for as long.
+    """
+
+    code = "GrantExceedsOwn"
+
+    def __init__(self, grants: tuple[str, ...]) -> None:
+        super().__init__(
+            f"The caller does not itself hold, or not for as long: {', '.join(grants)}. Nobody can "
+            "grant or revoke more than they hold."
+        )
+        self.grants = grants
 
 
 # --- the store ------------------------------------------------------------------------------------

@@ -1,0 +1,62 @@
+"""Ids, names and times of the control plane's objects: what is accepted, how they are written.
+
+It does not say whether anything of that id exists.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from datetime import UTC, datetime
+from typing import Final
+
+from twinframe.errors import InvalidArgument
+
+_ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+_LONGEST_NAME: Final = 200
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MOMENT: Final = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
+
+
+def parse_id(noun: str, text: str) -> str:
+    """An id that may stand in paths and host names, as it is. Raises `InvalidArgument`."""
+    if not _ID.fullmatch(text):
+        raise InvalidArgument(
+            f"{text[:100]!a} cannot be the id of {noun}: write 1 to 63 of a-z, 0-9 and -, "
+            "neither beginning nor ending with -."
+        )
+    return text
+
+
+def build_id(prefix: str) -> str:
+    """A new id that nobody can guess, such as `prj-5f0c…`."""
+    return f"{prefix}-{secrets.token_hex(8)}"
+
+
+def parse_name(noun: str, text: str) -> str:
+    """A name for people, without blanks around it. Raises `InvalidArgument`."""
+    name = text.strip()
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise InvalidArgument(f"The name of {noun} has 1 to {_LONGEST_NAME} printable characters.")
+    return name
+
+
+def parse_moment(text: str) -> int:
+    """Nanoseconds since the epoch of an ISO 8601 time with its zone. Raises `InvalidArgument`."""
+    refusal = f"{text[:100]!a} is no time: write one such as 2030-01-31T12:00:00Z."
+    if not _MOMENT.fullmatch(text):
+        raise InvalidArgument(refusal)
+    try:
+        moment = datetime.fromisoformat(text.upper()) - _EPOCH
+    except (ValueError, OverflowError) as error:
+        raise InvalidArgument(refusal) from error
+    return ((moment.days * 86_400 + moment.seconds) * 1_000_000 + moment.microseconds) * 1_000
+
+
+def render_moment(moment: int) -> str:
+    """`2030-01-31T12:00:00.123456Z` of nanoseconds since the epoch."""
+    seconds, rest = divmod(moment, 1_000_000_000)
+    found = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1_000)
+    return f"{found.isoformat(timespec='microseconds').removesuffix('+00:00')}Z"

@@ -1,0 +1,88 @@
+"""Scopes: where a role is held, and what lies within what. It knows no role and no caller."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
+
+from twinframe.errors import InvalidArgument
+from twinframe.storage.control import ControlSession, Record
+
+ScopeType: TypeAlias = Literal["platform", "organization", "project", "resource"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The platform, an organization, a project or a resource."""
+
+    type: ScopeType
+    id: str
+
+    @property
+    def key(self) -> str:
+        """The scope as a key of records and as the target of an audit entry."""
+        return f"{self.type}:{self.id}"
+
+
+PLATFORM: Final = Scope("platform", "platform")
+"""All organizations: the operator's scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopePath:
+    """A scope that exists and all it lies in, itself first, the platform last."""
+
+    scopes: tuple[Scope, ...]
+
+    @property
+    def organization_id(self) -> str:
+        """The organization it is or lies in; empty for the platform."""
+        return self._find("organization")
+
+    @property
+    def project_id(self) -> str:
+        """The project it is or lies in; empty for what lies in none."""
+        return self._find("project")
+
+    def _find(self, type_: ScopeType) -> str:
+        return next((scope.id for scope in self.scopes if scope.type == type_), "")
+
+
+_PLATFORM_PATH: Final = ScopePath((PLATFORM,))
+
+
+def parse_scope(scope_type: str, scope_id: str) -> Scope:
+    """The scope these two name. Raises `InvalidArgument` for a type that there is not."""
+    known = get_args(ScopeType)
+    if scope_type not in known:
+        near = difflib.get_close_matches(scope_type, known, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+        raise InvalidArgument(f"{scope_type[:100]!r} is no type of scope. {hint}")
+    return Scope(cast("ScopeType", scope_type), scope_id)
+
+
+def find_path(session: ControlSession, scope: Scope) -> ScopePath | None:
+    """The path of a scope, or None if it does not exist. One read by id.
+
+    NOTE: the types of scopes but the platform are named as their kinds of record are.
+    """
+    if scope.type == "platform":
+        return _PLATFORM_PATH if scope == PLATFORM else None
+    found = session.read(scope.type, scope.id)
+    if found is None:
+        return None
+    match scope.type:
+        case "organization":
+            return ScopePath((scope, PLATFORM))
+        case "project":
+            return ScopePath((scope, _find_organization(found), PLATFORM))
+        case "resource":
+            project = Scope("project", str(found.keys["project"]))
+            return ScopePath((scope, project, _find_organization(found), PLATFORM))
+        case _:
+            assert_never(scope.type)
+
+
+def _find_organization(record: Record) -> Scope:
+    return Scope("organization", str(record.keys["organization"]))
