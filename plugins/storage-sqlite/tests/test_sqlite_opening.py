@@ -18,9 +18,8 @@ from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_sqlite.connection import verify_library
 from twinframe_storage_sqlite.files import build_files
-from twinframe_storage_sqlite.opening import APPLICATION_ID
 from twinframe_storage_sqlite.settings import SqliteSettings
-from twinframe_storage_sqlite.store import SqliteGraphStore
+from twinframe_storage_sqlite.store import APPLICATION_ID, SqliteGraphStore
 from twinframe_storage_sqlite.turn import TurnLock
 
 
@@ -210,7 +209,7 @@ _OPEN_UNPRIVILEGED = """
 import os, sys
 from twinframe.errors import ConfigurationError
 from twinframe_storage_sqlite.settings import SqliteSettings
-from twinframe_storage_sqlite.store import SqliteGraphStore
+from twinframe_storage_sqlite.store import APPLICATION_ID, SqliteGraphStore
 if os.getuid() == 0:
     os.setresuid(65534, 65534, 65534)
 try:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import apsw
 
-from twinframe.storage.base import Outcome, Work
+from twinframe.storage.base import Outcome
 from twinframe_storage_sqlite.errors import EngineError, build_error
-from twinframe_storage_sqlite.transaction import SqliteTransaction
+from twinframe_storage_sqlite.statements import StatementRunner
 
 Outcomes = list[Outcome[object]]
+
+X = TypeVar("X", bound=StatementRunner)
 
 
 class _TransactionLost(Exception):
     """SQLite rolled the whole transaction back under a failing work (disk full, I/O error)."""
 
 
-def commit_works(transaction: SqliteTransaction, works: Sequence[Work[object]]) -> Outcomes:
+def commit_works(transaction: X, works: Sequence[Callable[[X], object]]) -> Outcomes:
     """Run each work in a savepoint and commit once; the caller holds the turn.
 
     When SQLite gives up the whole transaction under one work, each work is tried again alone, so
@@ -33,7 +36,7 @@ def commit_works(transaction: SqliteTransaction, works: Sequence[Work[object]]) 
         _roll_back(transaction)
 
 
-def _commit_alone(transaction: SqliteTransaction, work: Work[object]) -> Outcomes:
+def _commit_alone(transaction: X, work: Callable[[X], object]) -> Outcomes:
     try:
         return _commit(transaction, [work])
     except EngineError as error:
@@ -42,7 +45,7 @@ def _commit_alone(transaction: SqliteTransaction, work: Work[object]) -> Outcome
         _roll_back(transaction)
 
 
-def _commit(transaction: SqliteTransaction, works: Sequence[Work[object]]) -> Outcomes:
+def _commit(transaction: X, works: Sequence[Callable[[X], object]]) -> Outcomes:
     connection = transaction.connection
     connection.execute("BEGIN IMMEDIATE")
     outcomes = [_run(transaction, work, alone=len(works) == 1) for work in works]
@@ -51,7 +54,7 @@ def _commit(transaction: SqliteTransaction, works: Sequence[Work[object]]) -> Ou
     return outcomes
 
 
-def _run(transaction: SqliteTransaction, work: Work[object], *, alone: bool) -> Outcome[object]:
+def _run(transaction: X, work: Callable[[X], object], *, alone: bool) -> Outcome[object]:
     connection = transaction.connection
     connection.execute("SAVEPOINT work")
     try:
@@ -67,11 +70,11 @@ def _run(transaction: SqliteTransaction, work: Work[object], *, alone: bool) -> 
     return Outcome(result)
 
 
-def _fail(transaction: SqliteTransaction, error: BaseException) -> Outcome[object]:
+def _fail(transaction: StatementRunner, error: BaseException) -> Outcome[object]:
     return Outcome(error=_translate(transaction, error))
 
 
-def _translate(transaction: SqliteTransaction, error: BaseException) -> BaseException:
+def _translate(transaction: StatementRunner, error: BaseException) -> BaseException:
     if isinstance(error, apsw.Error):
         translated = build_error(error, transaction.connection.filename)
         translated.__cause__ = error
@@ -79,6 +82,6 @@ def _translate(transaction: SqliteTransaction, error: BaseException) -> BaseExce
     return error
 
 
-def _roll_back(transaction: SqliteTransaction) -> None:
+def _roll_back(transaction: StatementRunner) -> None:
     if transaction.connection.in_transaction:
         transaction.connection.execute("ROLLBACK")

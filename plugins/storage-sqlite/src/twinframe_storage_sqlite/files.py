@@ -1,4 +1,4 @@
-"""The files of one graph and the marker that says it was once set up. It opens no database."""
+"""The files of one database and the marker that says it was once set up. It opens no database."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import Final
 
 from twinframe.errors import ConfigurationError
 
+CONTROL_NAME: Final = "control"
+"""The database of the control plane's records."""
+
 _GRAPH_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
-class GraphFiles:
-    """Paths of one graph: the database, its write-ahead log, two lock files, the marker.
+class DatabaseFiles:
+    """Paths of one database: the database, its write-ahead log, two lock files, the marker.
 
     `scratch` is a directory of files that may be lost: results kept for their next pages.
     """
@@ -28,8 +31,18 @@ class GraphFiles:
     scratch: Path
 
 
-def build_files(directory: str, graph: str) -> GraphFiles:
+def build_graph_files(directory: str, graph: str) -> DatabaseFiles:
     """The paths of the graph named `graph`; `ConfigurationError` for a name not accepted."""
+    if graph == CONTROL_NAME:
+        raise ConfigurationError(
+            f"Storage__Graph={graph} is not accepted: the control plane keeps its records under "
+            "that name."
+        )
+    return build_files(directory, graph)
+
+
+def build_files(directory: str, graph: str) -> DatabaseFiles:
+    """The paths of the database of this name; `ConfigurationError` for a name not accepted."""
     # SEC: the name becomes a path, hence letters, digits, `-` and `_` only.
     if not _GRAPH_NAME.fullmatch(graph):
         raise ConfigurationError(
@@ -37,7 +50,7 @@ def build_files(directory: str, graph: str) -> GraphFiles:
             "beginning and ending with a letter or digit."
         )
     base = Path(directory)
-    return GraphFiles(
+    return DatabaseFiles(
         database=base / f"{graph}.db",
         wal=base / f"{graph}.db-wal",
         turn=base / f"{graph}.turn.lock",

@@ -1,9 +1,10 @@
-"""Opening a graph's file: made when it is new, refused when it is not the one it should be."""
+"""Opening a database file: made when it is new, refused when it is not the one it should be."""
 
 from __future__ import annotations
 
-import secrets
 import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -12,28 +13,35 @@ import apsw
 from twinframe.errors import ConfigurationError
 from twinframe_storage_sqlite.connection import open_writer
 from twinframe_storage_sqlite.errors import EngineError, build_damaged, build_error
-from twinframe_storage_sqlite.files import GraphFiles, read_marker, write_marker
+from twinframe_storage_sqlite.files import DatabaseFiles, read_marker, write_marker
 from twinframe_storage_sqlite.migrations import (
     apply_migrations,
     load_migrations,
     read_version,
 )
 from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.statements import SqlValue
 from twinframe_storage_sqlite.turn import TurnLock
 
-APPLICATION_ID: Final = 0x54574749
-"""`TWGI` in the file's header: a graph instance of twinframe. Migration 1 sets it."""
-
 _INSTANCE: Final = "SELECT value FROM meta WHERE key = 'instance'"
-_NEW_FACTS: Final = (
-    "INSERT INTO meta (key, value) "
-    "VALUES ('instance', ?), ('secret', ?), ('created', ?), "
-    "('model_version', 0), ('last_position', 0)"
-)
+_NEW_FACT: Final = "INSERT INTO meta (key, value) VALUES (?, ?)"
 
 
-def open_turn(files: GraphFiles) -> TurnLock:
-    """The turn lock of the graph, whose directory is made when it is missing."""
+@dataclass(frozen=True, slots=True)
+class FileSchema:
+    """What a kind of file is: `application_id` stands in its header, set by the first migration.
+
+    `folder` is where its migrations lie, as `load_migrations` takes it; `facts` are rows of its
+    table `meta` when it is new, beside `instance` and `created`.
+    """
+
+    application_id: int
+    folder: str
+    facts: Mapping[str, SqlValue]
+
+
+def open_turn(files: DatabaseFiles) -> TurnLock:
+    """The turn lock of the file, whose directory is made when it is missing."""
     directory = files.database.parent
     try:
         directory.mkdir(mode=0o750, parents=True, exist_ok=True)
@@ -44,12 +52,14 @@ def open_turn(files: GraphFiles) -> TurnLock:
         ) from error
 
 
-def open_settled(files: GraphFiles, settings: SqliteSettings) -> apsw.Connection | None:
+def open_settled(
+    files: DatabaseFiles, settings: SqliteSettings, schema: FileSchema
+) -> apsw.Connection | None:
     """The writing connection of a sound file at the newest schema, without having the turn.
 
     NOTE: a worker that starts anew must not wait for a process that writes for long or is frozen:
     gunicorn takes a failed start for a reason to end the whole service. None where something has
-    to be written or said first; that is for `open_graph`.
+    to be written or said first; that is for `open_database`.
     """
     marker = read_marker(files.marker)
     if marker is None or not _holds_bytes(files):
@@ -59,15 +69,17 @@ def open_settled(files: GraphFiles, settings: SqliteSettings) -> apsw.Connection
     except EngineError:
         return None
     try:
-        if _is_settled(connection, marker):
+        if _is_settled(connection, marker, schema):
             return connection
     except EngineError:
-        pass  # `open_graph` meets it again and names it
+        pass  # `open_database` meets it again and names it
     connection.close(force=True)
     return None
 
 
-def open_graph(files: GraphFiles, settings: SqliteSettings) -> apsw.Connection:
+def open_database(
+    files: DatabaseFiles, settings: SqliteSettings, schema: FileSchema
+) -> apsw.Connection:
     """The writing connection of a sound file at the newest schema. The caller holds the turn.
 
     `StorageDamaged` for a file that is damaged, foreign, emptied or gone; `ConfigurationError` for
@@ -82,10 +94,10 @@ def open_graph(files: GraphFiles, settings: SqliteSettings) -> apsw.Connection:
         connection = open_writer(path, settings, create=True)
         try:
             _verify_writable(connection)
-            _verify_owner(connection)
+            _verify_owner(connection, schema)
             _enter_wal(connection)
-            apply_migrations(connection, load_migrations())
-            instance = _read_or_make_facts(connection)
+            apply_migrations(connection, load_migrations(schema.folder))
+            instance = _read_or_make_facts(connection, schema)
             _mark(files, marker, instance)
         except BaseException:
             connection.close(force=True)
@@ -97,17 +109,17 @@ def open_graph(files: GraphFiles, settings: SqliteSettings) -> apsw.Connection:
     return connection
 
 
-def _is_settled(connection: apsw.Connection, marker: str) -> bool:
+def _is_settled(connection: apsw.Connection, marker: str, schema: FileSchema) -> bool:
     return (
         not connection.readonly("main")
-        and connection.pragma("application_id") == APPLICATION_ID
+        and connection.pragma("application_id") == schema.application_id
         and connection.pragma("journal_mode") == "wal"
-        and read_version(connection) == load_migrations()[-1].version
+        and read_version(connection) == load_migrations(schema.folder)[-1].version
         and connection.execute(_INSTANCE).get == marker
     )
 
 
-def _holds_bytes(files: GraphFiles) -> bool:
+def _holds_bytes(files: DatabaseFiles) -> bool:
     try:
         return files.database.stat().st_size > 0
     except FileNotFoundError:
@@ -122,9 +134,9 @@ def _verify_writable(connection: apsw.Connection) -> None:
         )
 
 
-def _verify_owner(connection: apsw.Connection) -> None:
+def _verify_owner(connection: apsw.Connection, schema: FileSchema) -> None:
     owner = connection.pragma("application_id")
-    if owner == APPLICATION_ID:
+    if owner == schema.application_id:
         return
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
     if owner or tables or connection.pragma("user_version"):
@@ -140,19 +152,21 @@ def _enter_wal(connection: apsw.Connection) -> None:
         )
 
 
-def _read_or_make_facts(connection: apsw.Connection) -> str:
-    """The instance id; made, with the secret and the counters, in a file that was just created."""
+def _read_or_make_facts(connection: apsw.Connection, schema: FileSchema) -> str:
+    """The instance id; made, with the other facts, in a file that was just created."""
     instance: str | None = connection.execute(_INSTANCE).get
     if instance is None:
         instance = str(uuid.uuid4())
         created = datetime.now(UTC).isoformat(timespec="seconds")
-        connection.execute(_NEW_FACTS, (instance, secrets.token_bytes(32), created)).fetchall()
+        facts = {**schema.facts, "instance": instance, "created": created}
+        with connection:
+            connection.executemany(_NEW_FACT, facts.items()).fetchall()
         # The marker is written next, so what it stands for must be in the file itself.
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     return instance
 
 
-def _mark(files: GraphFiles, marker: str | None, instance: str) -> None:
+def _mark(files: DatabaseFiles, marker: str | None, instance: str) -> None:
     if marker is None:
         write_marker(files.marker, instance)
     elif marker != instance:

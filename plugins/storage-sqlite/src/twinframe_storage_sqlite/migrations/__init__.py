@@ -1,4 +1,4 @@
-"""The ordered migrations of a graph's file, each applied whole or not at all. It reads no data."""
+"""The ordered migrations of a database file, each applied whole or not at all. It reads no data."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ class Migration:
     script: str
 
 
-def load_migrations() -> tuple[Migration, ...]:
-    """All migrations that this release knows, from version 1 up, without a gap."""
+def load_migrations(folder: str = "") -> tuple[Migration, ...]:
+    """All migrations that this release knows, from version 1 up, without a gap.
+
+    Those of graphs lie in this package itself, others in a `folder` of it.
+    """
     found = []
-    for entry in resources.files(__name__).iterdir():
+    for entry in (resources.files(__name__) / folder).iterdir():
         match = _NAME.fullmatch(entry.name)
         if match:
             found.append(Migration(int(match[1]), entry.read_text(encoding="utf-8")))

@@ -1,0 +1,116 @@
+"""The writing side of one database file: its turn, its connection, what failures do to it.
+
+It knows no table: what is written comes as works over a transaction of the caller's making.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+import apsw
+
+from twinframe.errors import StorageDamaged, StorageError, TwinframeError
+from twinframe.storage.base import Outcome
+from twinframe_storage_sqlite.commit import commit_works
+from twinframe_storage_sqlite.connection import open_writer, verify_library
+from twinframe_storage_sqlite.errors import EngineError, build_error
+from twinframe_storage_sqlite.files import DatabaseFiles
+from twinframe_storage_sqlite.janitor import WalJanitor
+from twinframe_storage_sqlite.opening import FileSchema, open_database, open_settled, open_turn
+from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.statements import StatementRunner
+from twinframe_storage_sqlite.turn import TurnLock
+
+X = TypeVar("X", bound=StatementRunner)
+
+
+class FileWriter(Generic[X]):
+    """Writes one file in turn with all other processes; used by one thread at a time.
+
+    `build` makes the write view over the writing connection.
+    """
+
+    def __init__(
+        self, files: DatabaseFiles, settings: SqliteSettings, build: Callable[[apsw.Connection], X]
+    ) -> None:
+        self._files = files
+        self._settings = settings
+        self._build = build
+        self._path = str(files.database)
+        self._writing = threading.Lock()
+        self._transaction: X | None = None
+        self._turn: TurnLock | None = None
+        self._janitor: WalJanitor | None = None
+        self._damage: str | None = None
+
+    def open(self, schema: FileSchema) -> apsw.Connection:
+        """Open or create the file, bring it to the newest schema and check that it is ours.
+
+        `ConfigurationError` for a too old SQLite, a file of a newer release or a place that cannot
+        be used; `StorageDamaged` for a file that is damaged, foreign, emptied or gone.
+        """
+        verify_library(apsw.sqlite_lib_version())
+        turn = open_turn(self._files)
+        try:
+            connection = open_settled(self._files, self._settings, schema)
+            if connection is None:
+                with turn.hold(self._settings.turn_timeout):
+                    connection = open_database(self._files, self._settings, schema)
+            self._transaction = self._build(connection)
+        except BaseException:
+            turn.close()
+            raise
+        self._turn = turn
+        self._janitor = WalJanitor(self._files.wal, self._settings.wal_limit_bytes)
+        return connection
+
+    def close(self) -> None:
+        """Close the writing connection and the locks; the last process's close empties the WAL."""
+        with self._writing:
+            self._drop_connection()
+            if self._turn is not None:
+                self._turn.close()
+            self._turn = self._janitor = None
+
+    def write(self, works: Sequence[Callable[[X], object]]) -> Sequence[Outcome[object]]:
+        """Run the works and commit them together, when this process has the turn."""
+        with self._writing:
+            try:
+                return self._write(works)
+            except TwinframeError as error:
+                return [Outcome(error=error)] * len(works)
+
+    def _write(self, works: Sequence[Callable[[X], object]]) -> Sequence[Outcome[object]]:
+        if self._turn is None or self._janitor is None:
+            raise StorageError(f"The store {self._path} is not open.")
+        if self._damage is not None:
+            raise StorageDamaged(self._damage)
+        transaction = self._transaction or self._open_connection()
+        with self._turn.hold(self._settings.turn_timeout):
+            outcomes = commit_works(transaction, works)
+            self._janitor.tidy(transaction.connection)
+        self._note_failures(outcomes)
+        return outcomes
+
+    def _open_connection(self) -> X:
+        try:
+            connection = open_writer(self._path, self._settings, create=False)
+        except EngineError as error:
+            raise build_error(error, self._path) from error
+        self._transaction = self._build(connection)
+        return self._transaction
+
+    def _drop_connection(self) -> None:
+        if self._transaction is not None:
+            self._transaction.connection.close(force=True)
+        self._transaction = None
+
+    def _note_failures(self, outcomes: Sequence[Outcome[object]]) -> None:
+        errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+        for error in errors:
+            if isinstance(error, StorageDamaged):
+                self._damage = error.message  # no further write makes it worse
+        if any(isinstance(error.__cause__, apsw.IOError) for error in errors):
+            self._drop_connection()  # an I/O error may stick to it: the next write opens anew
