@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
@@ -22,6 +22,7 @@ from twinframe.storage.control import (
 OWN_KEYS: Final = ("id", "version")
 """Keys that every kind has without declaring them."""
 
+_OWN_TYPES: Final[Mapping[str, type]] = {"id": str, "version": int}
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _LARGEST: Final = 2**63 - 1
 
@@ -39,9 +40,6 @@ class DeclaredKinds:
         for kind in kinds:
             _check_kind(kind)
 
-    def __iter__(self) -> Iterator[RecordKind]:
-        return iter(self._kinds.values())
-
     def find(self, name: str) -> RecordKind:
         """The kind of this name; `ValueError` if there is none."""
         kind = self._kinds.get(name)
@@ -55,10 +53,8 @@ class DeclaredKinds:
         for name in record.keys:
             if name not in kind.keys:
                 raise ValueError(_render_unknown(f"key of {kind.name}", name, kind.keys))
-        keys = {name: record.keys.get(name) for name in kind.keys}
-        for name, value in (("id", record.id), *keys.items()):
-            check_value(name, value)
-        return keys
+        check_value("id", record.id)
+        return {name: _build_plain(name, record.keys.get(name)) for name in kind.keys}
 
     def check_conditions(self, kind: str, conditions: Sequence[Condition]) -> None:
         """`ValueError` for a key that is not declared or a value that does not go with its test."""
@@ -72,6 +68,10 @@ class DeclaredKinds:
                 raise ValueError(f"{condition.key}: IN takes at most {MOST_VALUES} values.")
             for each in values:
                 check_value(condition.key, each)
+                own = _OWN_TYPES.get(condition.key)
+                # NOTE: SQL would take "5" for 5 here, which no other key does.
+                if own is not None and each is not None and not isinstance(each, own):
+                    raise ValueError(f"{condition.key} is a {own.__name__}, not {each!r}.")
 
     def check_page(self, kind: str, order: Order, offset: int, limit: int | None) -> None:
         """`ValueError` for an order by a key that is not declared, or a page below zero."""
@@ -101,6 +101,14 @@ def check_value(name: str, value: Key) -> None:
             raise InvalidArgument(f"{name} is an integer outside of the 64-bit range.")
     elif value is not None:
         raise ValueError(f"{name}: a key is a text, an integer or None, not {value!r}.")
+
+
+def _build_plain(name: str, value: Key) -> Key:
+    """The value itself, without the enumeration it may be a member of."""
+    check_value(name, value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    return None if value is None else int(value)
 
 
 def build_taken(record: Record) -> RecordConflict:

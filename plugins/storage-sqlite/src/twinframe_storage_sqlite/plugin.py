@@ -5,7 +5,9 @@ from __future__ import annotations
 from twinframe import hookimpl
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore, QueryEngine
+from twinframe.storage.control import ControlStore
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
+from twinframe_storage_sqlite.control_store import SqliteControlStore
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
@@ -26,3 +28,9 @@ def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
 def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
     """The compiler to SQL, for stores of this plugin."""
     return SqliteQueryEngine() if isinstance(store, SqliteGraphStore) else None
+
+
+@hookimpl
+def twinframe_control_store(settings: Section, name: str) -> ControlStore | None:
+    """The file of the records, not yet opened."""
+    return SqliteControlStore(settings, name) if isinstance(settings, SqliteSettings) else None

@@ -1,0 +1,91 @@
+"""The records of a control plane in one SQLite file. It knows no kind of record by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from twinframe.storage.base import Outcome, Placement, StoreTraits
+from twinframe.storage.control import ControlStore, ControlWork, RecordKind
+from twinframe_storage_sqlite.connection import open_reader
+from twinframe_storage_sqlite.control_session import (
+    RecordTables,
+    SqliteControlSession,
+    SqliteControlTransaction,
+)
+from twinframe_storage_sqlite.control_tables import holds_tables, write_tables
+from twinframe_storage_sqlite.control_verify import verify_records
+from twinframe_storage_sqlite.errors import EngineError, build_error
+from twinframe_storage_sqlite.files import build_files
+from twinframe_storage_sqlite.opening import FileSchema
+from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.writing import FileWriter
+
+CONTROL_ID: Final = 0x5457434C
+"""`TWCL` in the file's header: control records of twinframe. Migration 1 sets it."""
+
+CONTROL_SCHEMA: Final = FileSchema(CONTROL_ID, "control", {"version": 0})
+
+
+class SqliteControlStore(ControlStore):
+    """The records named `name` in `<directory>/<name>.db`, shared by any number of processes."""
+
+    traits = StoreTraits(point_reads=Placement.INLINE, largest_batch=128)
+
+    def __init__(self, settings: SqliteSettings, name: str) -> None:
+        self.settings = settings
+        self.files = build_files(settings.directory, name)
+        self._path = str(self.files.database)
+        self._tables = RecordTables()
+        self._writer = FileWriter(
+            self.files, settings, lambda found: SqliteControlTransaction(found, self._tables)
+        )
+        self._kinds: Sequence[RecordKind] = ()
+
+    def open(self, kinds: Sequence[RecordKind]) -> None:
+        """Open or create the file and bring it to the newest schema, with room for these kinds.
+
+        `ConfigurationError` and `StorageDamaged` as for a graph's file.
+        """
+        self._tables = RecordTables(kinds)
+        self._kinds = tuple(kinds)
+        connection = self._writer.open(CONTROL_SCHEMA)
+        try:
+            # NOTE: as with migrations, a process that finds all as it should be waits for nobody.
+            if not holds_tables(connection, self._kinds):
+                self._write_tables()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the writing connection and the locks; the last process's close empties the WAL."""
+        self._writer.close()
+
+    def session(self) -> SqliteControlSession:
+        """A connection of its own, which cannot write."""
+        try:
+            return SqliteControlSession(open_reader(self._path, self.settings), self._tables)
+        except EngineError as error:
+            raise build_error(error, self._path) from error
+
+    def write(self, works: Sequence[ControlWork[object]]) -> Sequence[Outcome[object]]:
+        """Run the works and commit them together, when this process has the turn."""
+        return self._writer.write(works)
+
+    def verify(self) -> Sequence[str]:
+        """SQLite's integrity check, tables as declared, versions and bodies sound."""
+        session = self.session()
+        session.connection.authorizer = None  # the checks are pragmas
+        try:
+            return verify_records(session.connection, self._kinds)
+        finally:
+            session.close()
+
+    def _write_tables(self) -> None:
+        def work(transaction: SqliteControlTransaction) -> None:
+            write_tables(transaction.connection, self._kinds)
+
+        (outcome,) = self._writer.write([work])
+        if outcome.error is not None:
+            raise outcome.error

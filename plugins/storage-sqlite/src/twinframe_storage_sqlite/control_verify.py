@@ -1,0 +1,53 @@
+"""Checking all control records in depth. It repairs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+import apsw
+
+from twinframe.storage.control import RecordKind
+from twinframe_storage_sqlite.control_tables import holds_tables, render_table
+
+_LARGEST_REPORT: Final = 100
+_VERSION: Final = "SELECT value FROM meta WHERE key = 'version'"
+
+
+def verify_records(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> list[str]:
+    """What is wrong, one finding a line, at most 100; empty when the file is sound."""
+    connection.execute("BEGIN")  # one state for all checks, while others go on writing
+    findings: list[str] = []
+    try:
+        findings.extend(islice(_find(connection, kinds), _LARGEST_REPORT))
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        findings.append(f"the check itself ended early: {error}")
+    finally:
+        connection.execute("ROLLBACK")
+    return findings
+
+
+def _find(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> Iterator[str]:
+    for (line,) in connection.execute(f"PRAGMA integrity_check({_LARGEST_REPORT})"):
+        if line != "ok":
+            yield str(line)
+    if not holds_tables(connection, kinds):
+        yield "the tables are not as the kinds of record declare them"
+        return
+    newest = connection.execute(_VERSION).get
+    seen: dict[int, str] = {}
+    for kind in kinds:
+        rows = connection.execute(
+            "SELECT id, version, json_valid(CAST(body AS TEXT)) "  # noqa: S608  (checked names)
+            f"FROM {render_table(kind.name)}"
+        )
+        for record_id, version, is_json in rows:
+            name = f"{kind.name} {record_id!r}"
+            if not is_json:
+                yield f"{name} has a damaged body"
+            if not isinstance(newest, int) or not 0 < version <= newest:
+                yield f"{name} has the version {version}, but the last one given is {newest}"
+            if version in seen:
+                yield f"{name} and {seen[version]} have one version: {version}"
+            seen[version] = name
