@@ -19,6 +19,11 @@ _DOMAIN: Final = re.compile(
 class ControlSettings(Section):
     """The control plane of `twinframe control`: its records, its address, its provisioner."""
 
+    enabled: bool = Field(
+        default=False,
+        description="Serve the control plane inside `twinframe serve` too, at `/api/v1`: for one "
+        "machine.",
+    )
     store: str = Field(
         default="sqlite",
         min_length=1,
@@ -34,6 +39,20 @@ class ControlSettings(Section):
     public_url: str = Field(
         default="",
         description="Origin for absolute links behind a proxy; empty takes the request's Host.",
+    )
+    audience: str = Field(
+        default="",
+        description="Audience a token for the control plane must name; empty takes "
+        "`Authentication__Audience`.",
+    )
+    required_scopes: tuple[str, ...] = Field(
+        default=("access:platform",),
+        description="Scopes a token must carry for the control plane; none are asked for if empty.",
+    )
+    trust_emails: bool = Field(
+        default=False,
+        description="Take the claim `email` of tokens without `email_verified`: for issuers that "
+        "verify every address and do not say so.",
     )
     provision: bool = Field(
         default=True,
@@ -130,6 +149,24 @@ class HostingSettings(Section):
     max_open_graphs: Annotated[int, Field(gt=0, le=100_000)] = Field(
         default=256,
         description="Graphs that a worker keeps open; the longest unused are closed beyond it.",
+    )
+    open_wait: Seconds = Field(
+        default=5.0,
+        description="Seconds a request waits for its graph to be opened when all that may be open "
+        "are in use; then 503.",
+    )
+    drain_seconds: Seconds = Field(
+        default=10.0,
+        description="Seconds that requests under way get when their graph is taken away.",
+    )
+    backup_interval: Seconds = Field(
+        default=_DAY, description="Seconds between two backups of a graph that has backups."
+    )
+    audit_retention_days: Count = Field(
+        default=90, description="Days that lines of a graph's audit log are kept."
+    )
+    statistics_retention_days: Count = Field(
+        default=90, description="Days that the daily statistics of a graph are kept."
     )
 
     @field_validator("domain")
