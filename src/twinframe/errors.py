@@ -398,6 +398,25 @@ class GrantExceedsOwn(AccessError):
         self.grants = grants
 
 
+class QuotaExceeded(TwinframeError):
+    """What a sku allows is used up: `used` of `limit` of the `quota`, which is named as in lists.
+
+    `retry_after` is in how many seconds the same call may succeed: the quota is a rate (429).
+    None: not before something is removed or the sku is changed (403).
+    """
+
+    code = "QuotaExceeded"
+
+    def __init__(
+        self, message: str, *, quota: str, limit: int, used: int, retry_after: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.quota = quota
+        self.limit = limit
+        self.used = used
+        self.retry_after = retry_after
+
+
 # --- the store ------------------------------------------------------------------------------------
 
 
