@@ -125,6 +125,7 @@ class Relay:
             if not reader.at_eof() and not writer.is_closing():
                 return reader, writer
             writer.close()
+        self._forget_ended()
         path = find_socket(directory, worker)
         try:
             return await asyncio.open_unix_connection(path)
@@ -133,6 +134,16 @@ class Relay:
             if isinstance(error, ConnectionRefusedError):  # its process was killed
                 path.unlink(missing_ok=True)
             raise OwnerGone from error
+
+    def _forget_ended(self) -> None:
+        """Close what other workers have closed: one that has ended is never asked again."""
+        for worker, connections in list(self._idle.items()):
+            ended = [pair for pair in connections if pair[0].at_eof()]
+            for pair in ended:
+                connections.remove(pair)
+                pair[1].close()
+            if not connections:
+                del self._idle[worker]
 
     async def _serve(
         self, app: Asgi, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

@@ -229,6 +229,21 @@ def test_a_message_for_a_worker_that_has_ended_finds_no_session(tmp_path: Path) 
     asyncio.run(run())
 
 
+def test_connections_to_workers_that_have_ended_are_not_kept(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+
+    async def run() -> None:
+        async with open_world(relay=tmp_path) as left:
+            relay = left.endpoint._relay
+            for _ in range(3):
+                async with open_world(relay=tmp_path) as ended:
+                    client = await Client.open(ended.endpoint)
+                    assert (await client.post(left.endpoint, build_call("whoami"))).status == 202
+                    assert [len(kept) for kept in relay._idle.values()] == [1]
+
+    asyncio.run(run())
+
+
 def test_the_sockets_are_for_this_user_alone_and_go_with_the_worker(tmp_path: Path) -> None:
     def list_modes() -> list[int]:
         return [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()]
