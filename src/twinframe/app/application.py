@@ -77,7 +77,7 @@ def _build(
         stop=[service.stop for service in reversed(services)],
         is_ready=store.is_ready,
         routes=routes,
-        mounted=None if assistants is None else assistants.endpoint,
+        mounted=[] if assistants is None else [assistants.endpoint],
         resources=() if mcp is None else list_resources(settings, alone=routes is not ROUTES),
     )
 

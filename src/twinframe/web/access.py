@@ -5,7 +5,7 @@ The decisions are the gate's; this brings requests to it and its refusals back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from falcon.asgi import Request, Response
@@ -19,6 +19,9 @@ from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Se
 from twinframe.web.guard import read_raw_path, write_answer
 from twinframe.web.operations import Route
 from twinframe.web.routing import BoundResponder
+
+_DEEPEST = 3
+"""Segments by which public paths such as `/api/v1/swagger` are told from others below `/api`."""
 
 
 class AccessLayer:
@@ -53,7 +56,12 @@ class AccessLayer:
         if scope["method"] == "OPTIONS":  # names the methods, which the documents do as well
             return True
         segments = scope[SCOPE_KEY].target.segments
-        return bool(segments) and segments[0].lower() in self._public
+        if not segments:
+            return False
+        deeper = self._public.get(segments[0].lower())
+        if deeper is None:
+            return False
+        return not deeper or "/".join(segments[1:_DEEPEST]).lower() in deeper
 
     def _build_refusal(self, exchange: Exchange) -> ErrorAnswer:
         try:
@@ -62,13 +70,24 @@ class AccessLayer:
             return build_answer(error)
 
 
-def find_public(routes: Sequence[Route]) -> frozenset[str]:
-    """The first segments of paths that are open to everybody."""
-    return frozenset([WELL_KNOWN, *(_first(route) for route in routes if route.permission is None)])
+def find_public(routes: Sequence[Route]) -> Mapping[str, frozenset[str]]:
+    """How paths begin that are open to everybody: first segments, and what may follow on each.
+
+    Nothing to follow means that all below the first segment is open.
+    """
+    asking = {_split(route)[0] for route in routes if route.permission is not None}
+    found: dict[str, set[str]] = {WELL_KNOWN: set()}
+    for route in routes:
+        if route.permission is None:
+            first, rest = _split(route)
+            found.setdefault(first, set()).update([rest] if first in asking else [])
+    return {first: frozenset(rests) for first, rests in found.items()}
 
 
-def _first(route: Route) -> str:
-    return route.path.split("/")[1].lower()
+def _split(route: Route) -> tuple[str, str]:
+    """The first segment, and those after it that a public path is told by."""
+    first, *rest = route.path.lower().split("/")[1:]
+    return first, "/".join(rest[: _DEEPEST - 1])
 
 
 def build_errand(exchange: Exchange) -> Errand:

@@ -23,7 +23,7 @@ from twinframe.web.access import AccessLayer, guard_responder
 from twinframe.web.access_log import AccessLog
 from twinframe.web.discovery import Discovery, Resource
 from twinframe.web.discovery import read_document as read_protected_resource
-from twinframe.web.edge import Edge
+from twinframe.web.edge import Edge, ServiceEdge
 from twinframe.web.errors import (
     JSON,
     ErrorAnswer,
@@ -32,7 +32,7 @@ from twinframe.web.errors import (
     build_http_answer,
     build_status,
 )
-from twinframe.web.exchange import Asgi
+from twinframe.web.exchange import Asgi, Scope
 from twinframe.web.explorer import Explorer
 from twinframe.web.graph.ports import Graph
 from twinframe.web.guard import Guard, logger
@@ -46,11 +46,17 @@ from twinframe.web.routing import BoundResponder, TableRouter
 
 Hook = Callable[[], Awaitable[None]]
 Probe = Callable[[], Awaitable[bool]]
+Admit = Callable[[Route, BoundResponder], BoundResponder]
+BuildError = Callable[[Scope, TwinframeError], ErrorAnswer]
+ErrorWriters = tuple[Callable[..., Awaitable[None]], Callable[..., Awaitable[None]]]
+"""Falcon's handlers of our errors and of its own."""
 
 _PATCH_TWIN = "/digitaltwins/{twin_id}"
 _METHODS = ("GET", "HEAD", "PUT", "POST", "PATCH", "DELETE")
 _EXPOSED = (
     "ETag",
+    "Idempotency-Replayed",
+    "Location",
     "Mcp-Session-Id",
     "Operation-Location",
     "Retry-After",
@@ -71,13 +77,14 @@ def build_application(
     stop: Sequence[Hook] = (),
     is_ready: Probe | None = None,
     routes: Sequence[Route] = ROUTES,
-    mounted: Mounted | None = None,
+    mounted: Sequence[Mounted] = (),
     resources: tuple[Resource, ...] = (),
+    build_error: BuildError | None = None,
 ) -> Guard:
     """The outermost ASGI application over a graph.
 
-    `gate` None asks nobody for credentials. `mounted` is a server beside the API, and `resources`
-    are what discovery says of it.
+    `gate` None asks nobody for credentials. `mounted` are servers beside the API, and `resources`
+    are what discovery says of them. `build_error` makes the answers of errors outside of routes.
     `start` and `stop` run at the lifespan's events, in order, in the process that serves; an
     error in `start` stops the start-up. `is_ready` says whether the store answers. The lines of
     the access log go to standard error.
@@ -96,38 +103,52 @@ def build_application(
         discovery=Discovery(settings, links, resources),
         is_ready=ready,
     )
-    app = cast("Asgi", build_falcon(edge, routes, _Lifespan(start, stop), gate))
+    admit = None if gate is None else partial(guard_responder, gate)
+    app = cast("Asgi", build_falcon(edge, routes, Lifespan(start, stop), admit))
     if gate is not None:
         app = AccessLayer(app, gate, edge.discovery, routes)
-    if mounted is not None:
-        app = Mount(app, mounted)
+    for server in mounted:
+        app = Mount(app, server)
+    guard = build_guard(app, settings, build_error)
+    for server in mounted:
+        guard.on_drain(server.begin_drain)
+    return guard
+
+
+def build_guard(app: Asgi, settings: Settings, build_error: BuildError | None = None) -> Guard:
+    """The guard in front of an application, with access log and CORS as settings say."""
     log = AccessLog(sys.stderr.buffer, settings.logging.format) if settings.logging.access else None
-    guard = Guard(app, settings.server, access_log=log)
-    if mounted is not None:
-        guard.on_drain(mounted.begin_drain)
+    guard = Guard(app, settings.server, access_log=log, build_error=build_error)
     if settings.cors.origins:
         guard.wrap(build_cors(guard, settings.cors))
     return guard
 
 
 def build_falcon(
-    edge: Edge, routes: Sequence[Route], lifespan: _Lifespan, gate: Gate | None = None
+    edge: ServiceEdge,
+    routes: Sequence[Route],
+    lifespan: Lifespan,
+    admit: Admit | None = None,
+    errors: ErrorWriters | None = None,
 ) -> App[Request, Response]:
-    """The Falcon application of these routes."""
-    app = App(media_type=JSON, router=build_router(edge, routes, gate), middleware=[lifespan])
-    app.add_error_handler(TwinframeError, write_error)
-    app.add_error_handler(falcon.HTTPError, write_http_error)
+    """The Falcon application of these routes. `admit` puts a check before each responder."""
+    app = App(media_type=JSON, router=build_router(edge, routes, admit), middleware=[lifespan])
+    own, http = errors or (write_error, write_http_error)
+    app.add_error_handler(TwinframeError, own)
+    app.add_error_handler(falcon.HTTPError, http)
     app.add_error_handler(Exception, raise_on)
     return app
 
 
-def build_router(edge: Edge, routes: Sequence[Route], gate: Gate | None = None) -> TableRouter:
+def build_router(
+    edge: ServiceEdge, routes: Sequence[Route], admit: Admit | None = None
+) -> TableRouter:
     """A router over the table; every GET answers HEAD too, every path OPTIONS."""
     router = TableRouter()
     for route in routes:
         responder: BoundResponder = partial(route.responder, edge)
-        if gate is not None:
-            responder = guard_responder(gate, route, responder)
+        if admit is not None:
+            responder = admit(route, responder)
         router.add(route.path, route.method, responder)
         if route.responder is read_protected_resource:
             for path in filter(None, edge.discovery.paths):  # SPEC: RFC 9728 section 3.1
@@ -167,8 +188,8 @@ def _describe(routes: Sequence[Route], access: AuthenticationSettings, base: str
     return build_document(routes, version=twinframe.__version__, base=base, access=access)
 
 
-class _Lifespan:
-    """Falcon calls it at the lifespan's events."""
+class Lifespan:
+    """Hooks, in order, that Falcon calls at the lifespan's events."""
 
     def __init__(self, start: Sequence[Hook], stop: Sequence[Hook]) -> None:
         self._start = start
@@ -190,16 +211,21 @@ async def write_error(
     request: Request, response: Response, error: TwinframeError, _params: dict[str, Any]
 ) -> None:
     """Answer with an error of ours."""
-    if build_status(error) == 500:
-        logger.error("%s: %s", error.code, error.message, exc_info=error)
-    elif isinstance(error, StorageError) and not isinstance(error, StorageBusy):
-        logger.warning("%s: %s", error.code, error.message)  # the operator has to do something
+    log_error(error)
     answer = build_answer(
         error,
         patches_twin=request.uri_template == _PATCH_TWIN,
         request_id=read_exchange(request).request_id.decode("ascii"),
     )
     write_answer(response, answer)
+
+
+def log_error(error: TwinframeError) -> None:
+    """Say in the log what the operator has to do something about."""
+    if build_status(error) == 500:
+        logger.error("%s: %s", error.code, error.message, exc_info=error)
+    elif isinstance(error, StorageError) and not isinstance(error, StorageBusy):
+        logger.warning("%s: %s", error.code, error.message)
 
 
 async def write_http_error(

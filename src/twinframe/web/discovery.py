@@ -18,7 +18,7 @@ from twinframe.web.exchange import SCOPE_KEY, Exchange
 from twinframe.web.links import Links
 
 if TYPE_CHECKING:
-    from twinframe.web.edge import Edge
+    from twinframe.web.edge import ServiceEdge
 
 WELL_KNOWN = ".well-known"
 DOCUMENT = "oauth-protected-resource"
@@ -33,23 +33,32 @@ _BOTH_TEXT = "Authentication required. Please provide a valid Bearer token or X-
 class Resource:
     """A protected resource: where it is below the origin, and its own URL if settings name it.
 
-    `name` is for people.
+    `name` is for people; `scopes` are those its tokens need, None for those that settings name.
     """
 
     path: str
     url: str = ""
     name: str = "twinframe"
+    scopes: tuple[str, ...] | None = None
 
 
 class Discovery:
     """The documents of the protected resources of this service, and the answer 401.
 
     The API is a resource at the origin and one at the base path: clients compare the URL they
-    called. `extra` are those of other servers in this process, such as `/mcp`.
+    called. `extra` are those of other servers in this process, such as `/mcp`. Refusals point to
+    the resource at `home`, None for the base path as called.
     """
 
-    def __init__(self, settings: Settings, links: Links, extra: tuple[Resource, ...] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        links: Links,
+        extra: tuple[Resource, ...] = (),
+        home: str | None = None,
+    ) -> None:
         self._links = links
+        self._home = home
         self._authentication = settings.authentication
         self._scopes = settings.authorization.scopes_supported
         base = settings.server.base_path
@@ -82,8 +91,9 @@ class Discovery:
         # SPEC: RFC 9728 section 3.2: members without values are left out.
         if self._authentication.takes_tokens:
             document["authorization_servers"] = [self._authentication.expected_issuer]
-            if self._scopes:
-                document["scopes_supported"] = self._scopes
+            scopes = self._scopes if resource.scopes is None else resource.scopes
+            if scopes:
+                document["scopes_supported"] = scopes
         document["bearer_methods_supported"] = ["header"]
         document["resource_name"] = resource.name
         return orjson.dumps(document)
@@ -97,7 +107,8 @@ class Discovery:
 
         SEC: it does not tell what was wrong; the log does.
         """
-        address = self.build_address(exchange, exchange.target.base)
+        home = exchange.target.base if self._home is None else self._home
+        address = self.build_address(exchange, home)
         body = {
             "error": "unauthorized",
             "error_description": self._text,
@@ -112,7 +123,9 @@ class Discovery:
         return ErrorAnswer(401, orjson.dumps(body), headers)
 
 
-async def read_document(edge: Edge, request: Request, response: Response, **_none: Any) -> None:
+async def read_document(
+    edge: ServiceEdge, request: Request, response: Response, **_none: Any
+) -> None:
     """GET: the document of a protected resource, for everybody."""
     exchange: Exchange = request.scope[SCOPE_KEY]
     segments = exchange.target.segments[2:]

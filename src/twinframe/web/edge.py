@@ -15,16 +15,22 @@ from twinframe.web.graph.ports import Graph
 from twinframe.web.links import Links
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """The surroundings of all responders of one application.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceEdge:
+    """What the responders of every plane have around them.
 
     `is_ready` says whether the service should get requests: its store answers, no drain has begun.
     """
 
-    graph: Graph
     json_limits: JsonLimits
     links: Links
     explorer: Explorer
     discovery: Discovery
     is_ready: Callable[[], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge(ServiceEdge):
+    """The surroundings of all responders of the data plane."""
+
+    graph: Graph

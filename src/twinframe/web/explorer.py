@@ -19,7 +19,7 @@ from twinframe.web.errors import RouteNotFound
 from twinframe.web.exchange import SCOPE_KEY
 
 if TYPE_CHECKING:
-    from twinframe.web.edge import Edge
+    from twinframe.web.edge import ServiceEdge
 
 _ASSETS = {
     "swagger-ui.css": "text/css; charset=utf-8",
@@ -89,14 +89,14 @@ def _find_assets() -> Path:
     return Path(found.submodule_search_locations[0]) / "static"
 
 
-async def read_document(edge: Edge, request: Request, response: Response) -> None:
+async def read_document(edge: ServiceEdge, request: Request, response: Response) -> None:
     """GET: the OpenAPI document."""
     response.data = edge.explorer.render_document(request.scope[SCOPE_KEY].target.base)
 
 
-async def read_page(_edge: Edge, request: Request, response: Response) -> None:
+async def read_page(_edge: ServiceEdge, request: Request, response: Response) -> None:
     """GET: the explorer's page."""
-    base = html.escape(request.scope[SCOPE_KEY].target.base)
+    base = html.escape(_find_base(request))
     response.content_type = "text/html; charset=utf-8"
     response.data = _PAGE.format(base=base).encode()
     response.set_header("content-security-policy", _POLICY)
@@ -104,14 +104,20 @@ async def read_page(_edge: Edge, request: Request, response: Response) -> None:
     response.set_header("referrer-policy", "no-referrer")
 
 
-async def read_asset(edge: Edge, request: Request, response: Response, name: str) -> None:
+async def read_asset(edge: ServiceEdge, request: Request, response: Response, name: str) -> None:
     """GET: a file of the explorer, or the script that starts it."""
     response.set_header("x-content-type-options", "nosniff")
     if name == _SCRIPT:
-        url = orjson.dumps(f"{request.scope[SCOPE_KEY].target.base}/openapi.json")
+        url = orjson.dumps(f"{_find_base(request)}/openapi.json")
         response.content_type = "text/javascript; charset=utf-8"
         response.data = _INITIALIZER % url
         return
     response.data = edge.explorer.read_file(name)
     response.content_type = _ASSETS[name]
     response.set_header("cache-control", "public, max-age=86400")
+
+
+def _find_base(request: Request) -> str:
+    """What the explorer's own paths begin with: the base path, and what its route begins with."""
+    base: str = request.scope[SCOPE_KEY].target.base
+    return base + str(request.uri_template).partition("/swagger")[0]

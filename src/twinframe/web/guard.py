@@ -28,6 +28,7 @@ class Guard:
 
     `server` gives the base path and the body limit, and the worker its limits. `access_log` is
     None when no access log is wanted; its thread lives between the lifespan's events.
+    `build_error` makes answers of the errors that end here; without it they have the vendor's form.
     """
 
     def __init__(
@@ -36,8 +37,10 @@ class Guard:
         server: ServerSettings,
         *,
         access_log: AccessLog | None = None,
+        build_error: Callable[[Scope, TwinframeError], ErrorAnswer] | None = None,
     ) -> None:
         self.server = server
+        self._build_error = build_error or _build_vendor_answer
         self.draining = False
         self._drain_hooks: list[Callable[[], None]] = []
         self._app = app
@@ -85,8 +88,8 @@ class Guard:
         try:
             exchange.target = self._paths.parse(read_raw_path(scope))
             check_query(scope["query_string"])
-        except BadRequestTarget as error:
-            await write_answer(send, build_answer(error))
+        except BadRequestTarget as refused:
+            await write_answer(send, self._build_error(scope, refused))
             return
         try:
             await self._app(scope, receive, send)
@@ -94,7 +97,8 @@ class Guard:
             logger.exception("request %s failed", exchange.request_id.decode("ascii"))
             if exchange.is_answered:
                 raise  # the answer has begun: only closing the connection tells the client
-            await write_answer(send, build_answer(TwinframeError("An internal error occurred.")))
+            error = TwinframeError("An internal error occurred.")
+            await write_answer(send, self._build_error(scope, error))
 
     async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -115,6 +119,10 @@ class Guard:
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})
+
+
+def _build_vendor_answer(_scope: Scope, error: TwinframeError) -> ErrorAnswer:
+    return build_answer(error)
 
 
 def read_raw_path(scope: Scope) -> bytes:

@@ -17,7 +17,7 @@ from twinframe.model.json import parse_json
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import StoredDocument
-from twinframe.web.edge import Edge
+from twinframe.web.edge import ServiceEdge
 from twinframe.web.errors import UnsupportedMediaType
 from twinframe.web.exchange import SCOPE_KEY, Exchange
 from twinframe.web.links import DEFAULT_API_VERSION, Kept
@@ -42,7 +42,7 @@ def read_exchange(request: Request) -> Exchange:
 
 
 async def read_json(
-    edge: Edge, request: Request, accepted: frozenset[str] = JSON_TYPES
+    edge: ServiceEdge, request: Request, accepted: frozenset[str] = JSON_TYPES
 ) -> JsonValue:
     """The parsed body.
 
@@ -131,7 +131,7 @@ def render_array(items: Sequence[bytes]) -> bytes:
     return b"[%b]" % b",".join(items)
 
 
-def build_next_link(edge: Edge, request: Request, page: Page[T], kept: Kept) -> bytes:
+def build_next_link(edge: ServiceEdge, request: Request, page: Page[T], kept: Kept) -> bytes:
     """`nextLink` of a page as JSON text: an absolute URL, or null on the last page.
 
     `kept` are the listing's own query parameters.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -20,9 +21,28 @@ Json = dict[str, Any]
 
 _REFERENCE = "#/components/schemas/{model}"
 _CODE = re.compile(r"[A-Za-z]+")
-_DESCRIPTION = (
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What is said of a plane as a whole, and how it answers errors.
+
+    `error` is the shape of its errors; those of `vendor` have a code in a header too, a problem
+    document for some patches, and its operations take an `api-version`.
+    """
+
+    title: str
+    description: str
+    error: type
+    vendor: bool = False
+
+
+DATA_PLANE = Dialect(
+    "twinframe",
     "A digital-twin graph service, compatible with the Azure Digital Twins data plane. "
-    "Any `api-version`, or none, is accepted."
+    "Any `api-version`, or none, is accepted.",
+    ErrorResponse,
+    vendor=True,
 )
 
 
@@ -32,20 +52,21 @@ def build_document(
     version: str,
     base: str,
     access: AuthenticationSettings | None = None,
+    dialect: Dialect = DATA_PLANE,
 ) -> Json:
     """The document as served under `base`, the base path as called (empty at the root).
 
     `access` says which credentials are asked for; None is none.
     """
     schemes = build_schemes(access)
-    schemas = _Schemas(routes)
+    schemas = _Schemas(routes, dialect)
     paths: dict[str, Json] = {}
     for route in routes:
         operations = paths.setdefault(route.path, {})
         operations[route.method.lower()] = _build_operation(route, schemas, tuple(schemes))
     return {
         "openapi": "3.1.0",
-        "info": {"title": "twinframe", "version": version, "description": _DESCRIPTION},
+        "info": {"title": dialect.title, "version": version, "description": dialect.description},
         "servers": [{"url": base or "/"}],
         "tags": [{"name": tag} for tag in dict.fromkeys(route.tag for route in routes)],
         "paths": paths,
@@ -66,11 +87,11 @@ def build_schemes(access: AuthenticationSettings | None) -> Json:
 class _Schemas:
     """JSON Schemas of all types that the routes name, and the definitions they share."""
 
-    def __init__(self, routes: Sequence[Route]) -> None:
-        kinds: list[tuple[Any, JsonSchemaMode]] = [
-            (ErrorResponse, "serialization"),
-            (Problem, "serialization"),
-        ]
+    def __init__(self, routes: Sequence[Route], dialect: Dialect) -> None:
+        self.dialect = dialect
+        kinds: list[tuple[Any, JsonSchemaMode]] = [(dialect.error, "serialization")]
+        if dialect.vendor:
+            kinds.append((Problem, "serialization"))
         for route in routes:
             kinds.append((route.answer.kind, "serialization"))
             if route.body is not None:
@@ -130,7 +151,7 @@ def _build_parameters(route: Route, schemas: _Schemas) -> list[Json]:
         }
         for parameter in route.parameters
     ]
-    if route.permission is not None:
+    if route.permission is not None and schemas.dialect.vendor:
         found.append({"name": "api-version", "in": "query", "schema": {"type": "string"}})
     return found
 
@@ -146,7 +167,7 @@ def _build_responses(route: Route, schemas: _Schemas) -> Json:
         responses["501"] = _build_error("NotImplemented", schemas)
     for status, codes in sorted(route.errors.items()):
         responses[str(status)] = _build_error(codes, schemas)
-        if "JsonPatchInvalid" in codes:
+        if "JsonPatchInvalid" in codes and schemas.dialect.vendor:
             problem = {"schema": schemas.of(Problem, "serialization")}
             responses[str(status)]["content"]["application/problem+json"] = problem
     if route.permission is not None:
@@ -170,9 +191,11 @@ def _build_answer(answer: Answer, schemas: _Schemas) -> Json:
 def _build_error(codes: str, schemas: _Schemas) -> Json:
     built: Json = {
         "description": codes or "An error.",
-        "content": {"application/json": {"schema": schemas.of(ErrorResponse, "serialization")}},
+        "content": {
+            "application/json": {"schema": schemas.of(schemas.dialect.error, "serialization")}
+        },
     }
-    if codes:
+    if codes and schemas.dialect.vendor:
         header = {"schema": {"type": "string", "enum": _CODE.findall(codes)}}
         built["headers"] = {"x-ms-error-code": header}
     return built

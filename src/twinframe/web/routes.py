@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 
 from falcon.asgi import Request, Response
 
-from twinframe.web import discovery, explorer, health
 from twinframe.web.edge import Edge
 from twinframe.web.errors import NotBuiltYet
 from twinframe.web.graph import components, models, query, relationships, schemas, telemetry, twins
 from twinframe.web.operations import Answer, Body, Parameter, Route
+from twinframe.web.service_routes import SERVICE_ROUTES
 
 
 async def refuse_unbuilt(
@@ -457,77 +457,11 @@ _LATER_ROUTES = (
     ),
 )
 
-_SERVICE_ROUTES = (
-    Route(
-        "GET",
-        "/health/live",
-        "Health_Live",
-        "Whether the worker answers",
-        None,
-        health.read_live,
-        Answer(200, "It does.", schemas.Health),
-        "Service",
-    ),
-    Route(
-        "GET",
-        "/health/ready",
-        "Health_Ready",
-        "Whether the service should get requests",
-        None,
-        health.read_ready,
-        Answer(200, "It should.", schemas.Health),
-        "Service",
-        errors={503: ""},
-    ),
-    Route(
-        "GET",
-        f"/{discovery.WELL_KNOWN}/{discovery.DOCUMENT}",
-        "Service_ProtectedResource",
-        "Who signs tokens for this service (RFC 9728)",
-        None,
-        discovery.read_document,
-        Answer(200, "The document.", dict[str, Any]),
-        "Service",
-        errors={404: "NotFound"},
-    ),
-    Route(
-        "GET",
-        "/openapi.json",
-        "Service_OpenApi",
-        "This document",
-        None,
-        explorer.read_document,
-        Answer(200, "An OpenAPI 3.1 document.", dict[str, Any]),
-        "Service",
-    ),
-    Route(
-        "GET",
-        "/swagger",
-        "Service_Explorer",
-        "The interactive explorer",
-        None,
-        explorer.read_page,
-        Answer(200, "A page.", str, media_type="text/html"),
-        "Service",
-    ),
-    Route(
-        "GET",
-        "/swagger/assets/{name}",
-        "Service_ExplorerAsset",
-        "A file of the explorer",
-        None,
-        explorer.read_asset,
-        Answer(200, "The file.", str, media_type="application/octet-stream"),
-        "Service",
-        errors={404: "NotFound"},
-    ),
-)
-
 ROUTES: tuple[Route, ...] = (
     *_TWIN_ROUTES,
     *_RELATIONSHIP_ROUTES,
     *_MODEL_ROUTES,
     *_QUERY_ROUTES,
     *_LATER_ROUTES,
-    *_SERVICE_ROUTES,
+    *SERVICE_ROUTES,
 )
