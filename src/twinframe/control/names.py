@@ -15,6 +15,8 @@ from twinframe.errors import InvalidArgument
 _ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _LONGEST_NAME: Final = 200
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST: Final = (2**63 - 1) // 1_000
+"""Microseconds; the nanoseconds are kept in 64 bits."""
 _MOMENT: Final = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
@@ -52,7 +54,10 @@ def parse_moment(text: str) -> int:
         moment = datetime.fromisoformat(text.upper()) - _EPOCH
     except (ValueError, OverflowError) as error:
         raise InvalidArgument(refusal) from error
-    return ((moment.days * 86_400 + moment.seconds) * 1_000_000 + moment.microseconds) * 1_000
+    microseconds = (moment.days * 86_400 + moment.seconds) * 1_000_000 + moment.microseconds
+    if not 0 <= microseconds <= _LATEST:
+        raise InvalidArgument(f"{text!r} is not between the years 1970 and 2262.")
+    return microseconds * 1_000
 
 
 def render_moment(moment: int) -> str:

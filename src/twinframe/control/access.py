@@ -1,0 +1,233 @@
+"""What a caller may do where: the roles held at a scope and at all it lies in, while they last.
+
+It grants nothing. SEC: what a caller may not read is, to this caller, not there: the error, its
+text included, is the one of what does not exist.
+
+PERF: a check is one read by id and one look-up of at most eight keys, however many users, scopes
+and roles there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from twinframe.control import kinds
+from twinframe.control.actors import Actor, Principal, build_principals
+from twinframe.control.catalogue import BUILT_IN_ROLES, build_grants, build_permission, is_within
+from twinframe.control.context import ControlContext
+from twinframe.control.documents import ROLES, USERS, build_holder
+from twinframe.control.scopes import PLATFORM, Scope, ScopePath, ScopeType, find_path
+from twinframe.errors import ControlNotFound, PermissionMissing
+from twinframe.permissions.grammar import Grant
+from twinframe.storage.control import Comparison, Condition, ControlSession, Record
+
+_READ: Final[Mapping[ScopeType, str]] = {
+    "organization": "organizations/read",
+    "project": "projects/read",
+    "resource": "resources/read",
+}
+"""What lets one see that a scope exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One role held: `scope` is a scope's key, `permissions` what the role gives now."""
+
+    scope: str
+    role: str
+    permissions: tuple[str, ...]
+    expires_at: int | None
+
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """The permissions, parsed."""
+        return build_grants(self.permissions)
+
+    def lasts(self, until: int | None) -> bool:
+        """Whether it is held until then, None is for ever."""
+        return self.expires_at is None or (until is not None and until <= self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """All roles that somebody holds at a scope, inherited ones included."""
+
+    roles: tuple[Holding, ...]
+
+    def allow(self, permission: str) -> bool:
+        """Whether one of them gives the permission."""
+        needed = build_permission(permission)
+        return any(grant.covers(needed) for role in self.roles for grant in role.grants)
+
+    def list_permissions(self) -> tuple[str, ...]:
+        """The union of what they give, as grants in the order of their names."""
+        return tuple(sorted({text for role in self.roles for text in role.permissions}))
+
+    def list_missing(self, permissions: Iterable[str], until: int | None) -> tuple[str, ...]:
+        """Those of these grants that are not held until then (None: for ever)."""
+        held = [grant for role in self.roles if role.lasts(until) for grant in role.grants]
+        wanted = build_grants(tuple(permissions))
+        return tuple(
+            str(each) for each in wanted if not any(is_within(each, grant) for grant in held)
+        )
+
+    def above(self, scopes: Iterable[Scope]) -> Holdings:
+        """Those held at one of these scopes."""
+        keys = {scope.key for scope in scopes}
+        return Holdings(tuple(role for role in self.roles if role.scope in keys))
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A caller may do it: `path` is where, `holdings` all that the caller holds there."""
+
+    path: ScopePath
+    holdings: Holdings
+
+
+def find_holdings(
+    session: ControlSession, path: ScopePath, principals: Sequence[Principal], now: int
+) -> Holdings:
+    """What these principals, who are one person, hold at a scope at this moment."""
+    holders = tuple(build_holder(scope, each) for scope in path.scopes for each in principals)
+    found = session.find(kinds.ASSIGNMENT.name, [Condition("holder", Comparison.IN, holders)])
+    return Holdings(
+        tuple(
+            Holding(
+                str(record.keys["scope"]),
+                str(record.keys["role"]),
+                find_role_permissions(session, str(record.keys["role"])),
+                _read_expiry(record),
+            )
+            for record in found
+            if is_lasting(record, now)
+        )
+    )
+
+
+def require_permission(
+    session: ControlSession, actor: Actor, scope: Scope, permission: str, now: int
+) -> Admission:
+    """Let the actor do what needs `permission` at `scope`.
+
+    `ControlNotFound` when there is no such scope or the actor may not read it; `PermissionMissing`
+    when the actor may read it, but not do this. Call it in the transaction of the change itself.
+    """
+    path = find_path(session, scope)
+    if path is not None:
+        holdings = find_holdings(session, path, actor.principals, now)
+        if holdings.allow(permission):
+            return Admission(path, holdings)
+        if scope == PLATFORM or holdings.allow(_READ[scope.type]):
+            raise PermissionMissing(permission)
+    raise ControlNotFound(scope.type, scope.id)
+
+
+def list_own_scopes(
+    session: ControlSession,
+    actor: Actor,
+    scope_type: ScopeType,
+    permission: str,
+    now: int,
+    *,
+    project_id: str | None = None,
+) -> list[Record]:
+    """The assignments of the actor at scopes of this type whose roles give the permission.
+
+    With `project_id` only those at scopes in this project. They are records, with their keys.
+    """
+    mine = tuple(principal.key for principal in actor.principals)
+    conditions = [
+        Condition("principal", Comparison.IN, mine),
+        Condition("scope_type", Comparison.EQUAL, scope_type),
+    ]
+    if project_id is not None:
+        conditions.append(Condition("project", Comparison.EQUAL, project_id))
+    needed = build_permission(permission)
+    return [
+        record
+        for record in session.find(kinds.ASSIGNMENT.name, conditions)
+        if is_lasting(record, now)
+        and any(
+            grant.covers(needed)
+            for grant in build_grants(find_role_permissions(session, str(record.keys["role"])))
+        )
+    ]
+
+
+def find_readable_resources(
+    session: ControlSession, actor: Actor, project_id: str, now: int
+) -> frozenset[str] | None:
+    """Which resources of a project the actor may read: None is all, an empty set none.
+
+    It is empty too for a project that does not exist.
+    """
+    path = find_path(session, Scope("project", project_id))
+    if path is None:
+        return frozenset()
+    if find_holdings(session, path, actor.principals, now).allow("resources/read"):
+        return None
+    own = list_own_scopes(session, actor, "resource", "resources/read", now, project_id=project_id)
+    return frozenset(str(record.keys["scope"]).partition(":")[2] for record in own)
+
+
+def find_role_permissions(session: ControlSession, role: str) -> tuple[str, ...]:
+    """The grants of a role as an assignment calls it; none for one that is gone."""
+    built_in = BUILT_IN_ROLES.get(role)
+    if built_in is not None:
+        return built_in.permissions
+    custom = ROLES.read(session, role)
+    return () if custom is None else custom.permissions
+
+
+def is_lasting(record: Record, now: int) -> bool:
+    """Whether an assignment, as a record, has not expired."""
+    expires = _read_expiry(record)
+    return expires is None or expires > now
+
+
+def _read_expiry(record: Record) -> int | None:
+    expires = record.keys["expires"]
+    return expires if isinstance(expires, int) else None
+
+
+class Access:
+    """Answers what somebody may do at a scope: the check that graph servers ask for."""
+
+    def __init__(self, context: ControlContext) -> None:
+        self._context = context
+
+    async def permissions(
+        self, actor: Actor, scope: Scope, user_id: str | None = None
+    ) -> tuple[str, ...]:
+        """The union of the permissions held at the scope, as grants in the order of their names.
+
+        Without `user_id` they are the actor's own, none for a scope that does not exist. To ask
+        about somebody else takes `access/check` at the scope, else `ControlNotFound` or
+        `PermissionMissing`; a subject that is not known has none.
+        """
+        now = self._context.clock()
+
+        def read(session: ControlSession) -> tuple[str, ...]:
+            if user_id is None or user_id == actor.subject:
+                path, principals = find_path(session, scope), actor.principals
+            else:
+                path = require_permission(session, actor, scope, "access/check", now).path
+                principals = find_principals(session, user_id)
+            if path is None:
+                return ()
+            return find_holdings(session, path, principals, now).list_permissions()
+
+        return await self._context.runner.read(read)
+
+
+def find_principals(session: ControlSession, subject: str) -> tuple[Principal, ...]:
+    """All names by which this subject may have been granted something.
+
+    NOTE: its email is the one of its last call of the control plane, so that an invitation of
+    somebody who is known counts at once.
+    """
+    user = USERS.read(session, subject)
+    return build_principals(subject, "" if user is None else user.email)

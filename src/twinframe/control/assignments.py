@@ -1,0 +1,304 @@
+"""Role assignments: who holds which role where, granted, listed, changed and revoked.
+
+What a role gives is told in `catalogue` and `roles`; what follows from all of it in `access`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import replace
+
+from twinframe.control import kinds
+from twinframe.control.access import (
+    Admission,
+    Holdings,
+    find_holdings,
+    find_role_permissions,
+    require_permission,
+)
+from twinframe.control.actors import Actor, Principal
+from twinframe.control.audit import AuditTrail
+from twinframe.control.context import ControlContext
+from twinframe.control.documents import ASSIGNMENTS, Assignment, build_holder
+from twinframe.control.idempotency import RequestKey
+from twinframe.control.listing import FIRST, Listed, Slice
+from twinframe.control.names import build_id
+from twinframe.control.owners import check_owner_stays
+from twinframe.control.roles import find_role_key
+from twinframe.control.scopes import PLATFORM, Scope, ScopePath, find_path
+from twinframe.errors import (
+    ControlConflict,
+    ControlNotFound,
+    GrantExceedsOwn,
+    InvalidArgument,
+    PermissionMissing,
+)
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    Record,
+)
+
+
+class Reach(enum.Enum):
+    """Which assignments a listing shows: of the scope itself, from above too, from below too."""
+
+    HERE = "here"
+    INHERITED = "inherited"
+    BELOW = "below"
+
+
+class Assignments:
+    """Grants and revokes roles. All moments are nanoseconds since the epoch."""
+
+    def __init__(self, context: ControlContext) -> None:
+        self._context = context
+
+    async def grant(
+        self,
+        actor: Actor,
+        scope: Scope,
+        principal: Principal,
+        role: str,
+        *,
+        expires_at: int | None = None,
+        request: RequestKey | None = None,
+    ) -> Assignment:
+        """Give a role, built-in or of the scope's organization, to somebody at a scope.
+
+        Needs `access/write` there, and all that the role gives for as long: `GrantExceedsOwn`. An
+        email need not be known yet: whoever first shows it is the one. `ControlConflict` when they
+        hold the role there already, unless it has expired.
+        """
+        assignment_id = build_id("asg")
+
+        def work(transaction: ControlTransaction) -> Assignment:
+            now = self._context.clock()
+            admission = require_permission(transaction, actor, scope, "access/write", now)
+
+            def create() -> Assignment:
+                path = admission.path
+                key = find_role_key(transaction, path.organization_id, role)
+                _check_expiry(expires_at, now)
+                _check_held(transaction, admission.holdings, key, expires_at)
+                _clear_holder(transaction, scope, principal, key, now)
+                assignment = build_assignment(
+                    assignment_id, path, principal, key, actor, now, expires_at
+                )
+                ASSIGNMENTS.insert(transaction, assignment)
+                trail = AuditTrail(transaction, actor, now)
+                trail.add("role-assignments/create", scope.key, path, after=assignment)
+                return assignment
+
+            return self._context.idempotency.run_once(
+                transaction, actor, request, now, ASSIGNMENTS, create
+            )
+
+        return await self._context.runner.write(work)
+
+    async def list(
+        self, actor: Actor, scope: Scope, wanted: Slice = FIRST, *, reach: Reach = Reach.HERE
+    ) -> Listed[Assignment]:
+        """Assignments of a scope by their ids, expired ones included. Needs `access/read` there.
+
+        Of those from above only what the actor could list there itself.
+        """
+        now = self._context.clock()
+
+        def read(session: ControlSession) -> Listed[Assignment]:
+            admission = require_permission(session, actor, scope, "access/read", now)
+            conditions = _build_conditions(scope, admission, reach)
+            records = session.find(
+                kinds.ASSIGNMENT.name, conditions, offset=wanted.offset, limit=wanted.limit
+            )
+            total = session.count(kinds.ASSIGNMENT.name, conditions)
+            return Listed(ASSIGNMENTS.parse_all(records), total, wanted)
+
+        return await self._context.runner.read(read)
+
+    async def list_own(self, actor: Actor, wanted: Slice = FIRST) -> Listed[Assignment]:
+        """What the actor itself was granted, by id, expired assignments included."""
+        mine = tuple(principal.key for principal in actor.principals)
+        conditions = [Condition("principal", Comparison.IN, mine)]
+
+        def read(session: ControlSession) -> Listed[Assignment]:
+            records = session.find(
+                kinds.ASSIGNMENT.name, conditions, offset=wanted.offset, limit=wanted.limit
+            )
+            total = session.count(kinds.ASSIGNMENT.name, conditions)
+            return Listed(ASSIGNMENTS.parse_all(records), total, wanted)
+
+        return await self._context.runner.read(read)
+
+    async def read(self, actor: Actor, assignment_id: str) -> Assignment:
+        """One assignment. Needs `access/read` at its scope, unless it is the actor's own."""
+        now = self._context.clock()
+
+        def read(session: ControlSession) -> Assignment:
+            return _find(session, actor, assignment_id, now)[0]
+
+        return await self._context.runner.read(read)
+
+    async def change(self, actor: Actor, assignment_id: str, expires_at: int | None) -> Assignment:
+        """Give an assignment another expiry, None for none. It takes what granting it takes.
+
+        `LastOwner` when it would end the only ownership that lasts.
+        """
+
+        def work(transaction: ControlTransaction) -> Assignment:
+            now = self._context.clock()
+            before, admission = _find(transaction, actor, assignment_id, now)
+            if not admission.holdings.allow("access/write"):
+                raise PermissionMissing("access/write")
+            _check_expiry(expires_at, now)
+            _check_held(transaction, admission.holdings, before.role, expires_at)
+            after = replace(before, expires_at=expires_at)
+            ASSIGNMENTS.replace(transaction, after)
+            check_owner_stays(transaction, before)
+            AuditTrail(transaction, actor, now).add(
+                "role-assignments/update",
+                before.scope.key,
+                admission.path,
+                before=before,
+                after=after,
+            )
+            return after
+
+        return await self._context.runner.write(work)
+
+    async def revoke(self, actor: Actor, assignment_id: str) -> None:
+        """Take a role away. Needs what granting it needs; everybody may give up their own.
+
+        `LastOwner` when nobody else would own the organization (or the platform) for good.
+        """
+
+        def work(transaction: ControlTransaction) -> None:
+            now = self._context.clock()
+            before, admission = _find(transaction, actor, assignment_id, now)
+            if before.grantee not in actor.principals:
+                if not admission.holdings.allow("access/write"):
+                    raise PermissionMissing("access/write")
+                _check_held(transaction, admission.holdings, before.role, now)
+            transaction.delete(kinds.ASSIGNMENT.name, before.id)
+            check_owner_stays(transaction, before)
+            trail = AuditTrail(transaction, actor, now)
+            trail.add("role-assignments/delete", before.scope.key, admission.path, before=before)
+
+        await self._context.runner.write(work)
+
+
+def build_assignment(
+    assignment_id: str,
+    path: ScopePath,
+    principal: Principal,
+    role: str,
+    actor: Actor,
+    now: int,
+    expires_at: int | None = None,
+) -> Assignment:
+    """An assignment at the scope that `path` leads to."""
+    scope = path.scopes[0]
+    return Assignment(
+        id=assignment_id,
+        scope_type=scope.type,
+        scope_id=scope.id,
+        organization_id=path.organization_id,
+        project_id=path.project_id,
+        principal_kind=principal.kind,
+        principal=principal.name,
+        role=role,
+        expires_at=expires_at,
+        created_at=now,
+        created_by=actor.subject,
+    )
+
+
+def withdraw_assignments(
+    transaction: ControlTransaction, trail: AuditTrail, path: ScopePath
+) -> None:
+    """Delete all assignments at a scope that goes away, and below it.
+
+    SEC: to be called in the work that frees an id, else its next owner's object would be open to
+    whom the former one let in.
+    """
+    scope = path.scopes[0]
+    key = "scope" if scope.type == "resource" else scope.type
+    value = scope.key if scope.type == "resource" else scope.id
+    for record in transaction.find(
+        kinds.ASSIGNMENT.name, [Condition(key, Comparison.EQUAL, value)]
+    ):
+        before = ASSIGNMENTS.parse_record(record)
+        transaction.delete(kinds.ASSIGNMENT.name, record.id)
+        trail.add("role-assignments/delete", before.scope.key, path, before=before)
+
+
+def find_holder(
+    session: ControlSession, scope: Scope, principal: Principal, role: str
+) -> Record | None:
+    """The assignment of this role to this principal at this scope, expired or not."""
+    found = session.find(
+        kinds.ASSIGNMENT.name,
+        [
+            Condition("holder", Comparison.EQUAL, build_holder(scope, principal)),
+            Condition("role", Comparison.EQUAL, role),
+        ],
+    )
+    return found[0] if found else None
+
+
+def _find(
+    session: ControlSession, actor: Actor, assignment_id: str, now: int
+) -> tuple[Assignment, Admission]:
+    """An assignment that the actor may read, else `ControlNotFound` as if there were none."""
+    found = ASSIGNMENTS.read(session, assignment_id)
+    path = None if found is None else find_path(session, found.scope)
+    if found is None or path is None:
+        raise ControlNotFound("role assignment", assignment_id)
+    holdings = find_holdings(session, path, actor.principals, now)
+    if found.grantee not in actor.principals and not holdings.allow("access/read"):
+        raise ControlNotFound("role assignment", assignment_id)
+    return found, Admission(path, holdings)
+
+
+def _build_conditions(scope: Scope, admission: Admission, reach: Reach) -> Sequence[Condition]:
+    if reach is Reach.BELOW and scope.type in ("organization", "project"):
+        return [Condition(scope.type, Comparison.EQUAL, scope.id)]
+    if reach is Reach.BELOW and scope == PLATFORM:
+        return []
+    if reach is not Reach.INHERITED:
+        return [Condition("scope", Comparison.EQUAL, scope.key)]
+    path = admission.path.scopes
+    readable = tuple(
+        each.key
+        for position, each in enumerate(path)
+        if admission.holdings.above(path[position:]).allow("access/read")
+    )
+    return [Condition("scope", Comparison.IN, readable)]
+
+
+def _check_expiry(expires_at: int | None, now: int) -> None:
+    if expires_at is not None and expires_at <= now:
+        raise InvalidArgument("The time when a role expires must be in the future.")
+
+
+def _check_held(session: ControlSession, holdings: Holdings, role: str, until: int | None) -> None:
+    missing = holdings.list_missing(find_role_permissions(session, role), until)
+    if missing:
+        raise GrantExceedsOwn(missing)
+
+
+def _clear_holder(
+    transaction: ControlTransaction, scope: Scope, principal: Principal, role: str, now: int
+) -> None:
+    """Make room for a grant: an expired one of the same goes, one that lasts is in the way."""
+    record = find_holder(transaction, scope, principal, role)
+    if record is None:
+        return
+    if ASSIGNMENTS.parse_record(record).holds(now):
+        raise ControlConflict(
+            f"{principal.name!r} holds the role {role.rpartition('/')[2]!r} there already."
+        )
+    transaction.delete(kinds.ASSIGNMENT.name, record.id)

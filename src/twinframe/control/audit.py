@@ -1,0 +1,134 @@
+"""The audit log of changes: written in the transaction of each change, never changed. Not of reads.
+
+SEC: an entry belongs to the organization it happened in, whose id is never given again.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from twinframe.control import kinds
+from twinframe.control.access import require_permission
+from twinframe.control.actors import Actor
+from twinframe.control.context import ControlContext
+from twinframe.control.documents import AUDIT, AuditEntry, build_object
+from twinframe.control.listing import FIRST, Listed, Slice
+from twinframe.control.scopes import PLATFORM, Scope, ScopePath
+from twinframe.errors import ControlNotFound, PermissionMissing
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    Order,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTrail:
+    """Takes down what one work changes. Made anew in each run of the work."""
+
+    transaction: ControlTransaction
+    actor: Actor
+    now: int
+
+    def add(
+        self,
+        action: str,
+        target: str,
+        where: ScopePath,
+        *,
+        before: object | None = None,
+        after: object | None = None,
+    ) -> None:
+        """Add an entry: `action` such as `projects/create`, `target` such as `project:campus`.
+
+        `before` and `after` are the object as a dataclass; None where there is none.
+        """
+        entry = AuditEntry(
+            id=uuid.uuid4().hex,
+            at=self.now,
+            actor=self.actor.subject,
+            actor_email=self.actor.email,
+            actor_kind=self.actor.kind,
+            request_id=self.actor.request_id,
+            action=action,
+            target=target,
+            organization_id=where.organization_id,
+            project_id=where.project_id,
+            before=None if before is None else build_object(before),
+            after=None if after is None else build_object(after),
+        )
+        AUDIT.insert(self.transaction, entry)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """An entry as read. `position` grows with each; pages go on before a position."""
+
+    position: int
+    entry: AuditEntry
+
+
+class AuditLog:
+    """Reads the audit log, the newest entry first."""
+
+    def __init__(self, context: ControlContext) -> None:
+        self._context = context
+
+    async def list(
+        self, actor: Actor, scope: Scope, wanted: Slice = FIRST, *, before: int | None = None
+    ) -> Listed[AuditLine]:
+        """Entries of a scope and what lies in it, only those before a position if one is given.
+
+        Those of the platform itself at `PLATFORM`. Needs `audit/read` at the scope; at the platform
+        it opens the log of an organization that was deleted, too.
+        """
+        now = self._context.clock()
+
+        def read(session: ControlSession) -> Listed[AuditLine]:
+            conditions = _build_conditions(session, actor, scope, now)
+            total = session.count(kinds.AUDIT.name, conditions)
+            if before is not None:
+                conditions.append(Condition("version", Comparison.BELOW, before))
+            records = session.find(
+                kinds.AUDIT.name,
+                conditions,
+                order=Order("version", descending=True),
+                offset=wanted.offset,
+                limit=wanted.limit,
+            )
+            lines = tuple(AuditLine(each.version, AUDIT.parse_record(each)) for each in records)
+            return Listed(lines, total, wanted)
+
+        return await self._context.runner.read(read)
+
+
+def _build_conditions(
+    session: ControlSession, actor: Actor, scope: Scope, now: int
+) -> list[Condition]:
+    try:
+        path = require_permission(session, actor, scope, "audit/read", now).path
+    except ControlNotFound:
+        if scope.type != "organization" or not _reads_platform(session, actor, now):
+            raise
+        return [_equal("organization", scope.id)]
+    conditions = [_equal("organization", path.organization_id or None)]
+    if path.project_id:
+        conditions.append(_equal("project", path.project_id))
+    if scope.type == "resource":
+        conditions.append(_equal("target", scope.key))
+    return conditions
+
+
+def _reads_platform(session: ControlSession, actor: Actor, now: int) -> bool:
+    try:
+        require_permission(session, actor, PLATFORM, "audit/read", now)
+    except PermissionMissing:
+        return False
+    return True
+
+
+def _equal(key: str, value: str | None) -> Condition:
+    return Condition(key, Comparison.EQUAL, value)

@@ -1,0 +1,42 @@
+"""The first owner of a control plane, made on the machine itself. It verifies nobody."""
+
+from __future__ import annotations
+
+from twinframe.control.actors import Actor, Principal
+from twinframe.control.assignments import build_assignment, find_holder
+from twinframe.control.audit import AuditTrail
+from twinframe.control.catalogue import OWNER
+from twinframe.control.context import ControlContext
+from twinframe.control.documents import ASSIGNMENTS, Assignment
+from twinframe.control.names import build_id
+from twinframe.control.scopes import PLATFORM, ScopePath
+from twinframe.storage.control import ControlTransaction
+
+_OPERATOR = Actor("operator", kind="operator")
+
+
+async def bootstrap(context: ControlContext, owner: Principal) -> Assignment:
+    """Make `owner` an Owner of the platform, for good, and so of all organizations.
+
+    It may be called again, for the same owner or another: whoever can write the store's file is
+    asked for no permission. An email's owner is who first signs in with it.
+    """
+    assignment_id = build_id("asg")
+
+    def work(transaction: ControlTransaction) -> Assignment:
+        now = context.clock()
+        path = ScopePath((PLATFORM,))
+        record = find_holder(transaction, PLATFORM, owner, OWNER)
+        before = None if record is None else ASSIGNMENTS.parse_record(record)
+        if before is not None and before.expires_at is None:
+            return before
+        after = build_assignment(assignment_id, path, owner, OWNER, _OPERATOR, now)
+        if before is not None:
+            transaction.delete("assignment", before.id)
+        ASSIGNMENTS.insert(transaction, after)
+        AuditTrail(transaction, _OPERATOR, now).add(
+            "role-assignments/create", PLATFORM.key, path, before=before, after=after
+        )
+        return after
+
+    return await context.runner.write(work)

@@ -1,0 +1,174 @@
+"""Organizations: created, listed, renamed, deleted. What lies in them is told elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from twinframe.control import kinds
+from twinframe.control.access import find_holdings, list_own_scopes, require_permission
+from twinframe.control.actors import Actor, Principal
+from twinframe.control.assignments import build_assignment, withdraw_assignments
+from twinframe.control.audit import AuditTrail
+from twinframe.control.catalogue import OWNER
+from twinframe.control.context import ControlContext
+from twinframe.control.documents import (
+    ASSIGNMENTS,
+    ORGANIZATIONS,
+    RETIRED,
+    Organization,
+    Retired,
+)
+from twinframe.control.idempotency import RequestKey
+from twinframe.control.listing import FIRST, Listed, Slice
+from twinframe.control.names import build_id, parse_id, parse_name
+from twinframe.control.roles import delete_roles
+from twinframe.control.scopes import PLATFORM, Scope, ScopePath
+from twinframe.errors import ControlConflict, ControlNotFound
+from twinframe.storage.control import Comparison, Condition, ControlSession, ControlTransaction
+
+
+class Organizations:
+    """The tenants. With `open_to_all` every caller may create one, else who may is granted.
+
+    An id is never given twice, so that nothing kept about a deleted organization comes to another.
+    """
+
+    def __init__(self, context: ControlContext, *, open_to_all: bool = False) -> None:
+        self._context = context
+        self._open_to_all = open_to_all
+
+    async def create(
+        self,
+        actor: Actor,
+        name: str,
+        *,
+        organization_id: str | None = None,
+        request: RequestKey | None = None,
+    ) -> Organization:
+        """Create an organization; the actor becomes its Owner.
+
+        Needs `organizations/create` at the platform. `ControlConflict` for an id that is or was
+        taken; `InvalidArgument`.
+        """
+        wanted = parse_id("an organization", organization_id or build_id("org"))
+        title = parse_name("an organization", name)
+        assignment_id = build_id("asg")
+
+        def work(transaction: ControlTransaction) -> Organization:
+            now = self._context.clock()
+            if not self._open_to_all:
+                require_permission(transaction, actor, PLATFORM, "organizations/create", now)
+
+            def create() -> Organization:
+                found = Organization(wanted, title, now, now)
+                path = ScopePath((Scope("organization", wanted), PLATFORM))
+                check_never_used(transaction, path.scopes[0])
+                ORGANIZATIONS.insert(transaction, found)
+                owner = build_assignment(
+                    assignment_id, path, Principal("subject", actor.subject), OWNER, actor, now
+                )
+                ASSIGNMENTS.insert(transaction, owner)
+                trail = AuditTrail(transaction, actor, now)
+                target = path.scopes[0].key
+                trail.add("organizations/create", target, path, after=found)
+                trail.add("role-assignments/create", target, path, after=owner)
+                return found
+
+            return self._context.idempotency.run_once(
+                transaction, actor, request, now, ORGANIZATIONS, create
+            )
+
+        return await self._context.runner.write(work)
+
+    async def list(self, actor: Actor, wanted: Slice = FIRST) -> Listed[Organization]:
+        """The organizations that the actor may read, by id."""
+        now = self._context.clock()
+
+        def read(session: ControlSession) -> Listed[Organization]:
+            if reads_everything(session, actor, "organizations/read", now):
+                records = session.find(
+                    kinds.ORGANIZATION.name, offset=wanted.offset, limit=wanted.limit
+                )
+                total = session.count(kinds.ORGANIZATION.name)
+                return Listed(ORGANIZATIONS.parse_all(records), total, wanted)
+            own = list_own_scopes(session, actor, "organization", "organizations/read", now)
+            ids = sorted({str(record.keys["organization"]) for record in own})
+            page = (ORGANIZATIONS.read(session, each) for each in ids[wanted.offset : wanted.end])
+            return Listed(tuple(each for each in page if each is not None), len(ids), wanted)
+
+        return await self._context.runner.read(read)
+
+    async def read(self, actor: Actor, organization_id: str) -> Organization:
+        """One organization. Needs `organizations/read`."""
+        now = self._context.clock()
+        scope = Scope("organization", organization_id)
+
+        def read(session: ControlSession) -> Organization:
+            require_permission(session, actor, scope, "organizations/read", now)
+            return _find(session, organization_id)
+
+        return await self._context.runner.read(read)
+
+    async def update(self, actor: Actor, organization_id: str, name: str) -> Organization:
+        """Rename an organization. Needs `organizations/write`."""
+        title = parse_name("an organization", name)
+        scope = Scope("organization", organization_id)
+
+        def work(transaction: ControlTransaction) -> Organization:
+            now = self._context.clock()
+            path = require_permission(transaction, actor, scope, "organizations/write", now).path
+            before = _find(transaction, organization_id)
+            after = replace(before, name=title, updated_at=now)
+            ORGANIZATIONS.replace(transaction, after)
+            trail = AuditTrail(transaction, actor, now)
+            trail.add("organizations/update", scope.key, path, before=before, after=after)
+            return after
+
+        return await self._context.runner.write(work)
+
+    async def delete(self, actor: Actor, organization_id: str) -> None:
+        """Delete an organization with its custom roles and assignments.
+
+        `ControlConflict` while it holds projects: these are deleted one by one, for each may hold
+        data. Needs `organizations/delete`. Its audit log stays, for the platform's owners.
+        """
+        scope = Scope("organization", organization_id)
+
+        def work(transaction: ControlTransaction) -> None:
+            now = self._context.clock()
+            path = require_permission(transaction, actor, scope, "organizations/delete", now).path
+            before = _find(transaction, organization_id)
+            held = [Condition("organization", Comparison.EQUAL, organization_id)]
+            projects = transaction.count(kinds.PROJECT.name, held)
+            if projects:
+                raise ControlConflict(
+                    f"The organization {organization_id!r} holds {projects} projects. Delete them "
+                    "first."
+                )
+            trail = AuditTrail(transaction, actor, now)
+            withdraw_assignments(transaction, trail, path)
+            delete_roles(transaction, organization_id)
+            transaction.delete(kinds.ORGANIZATION.name, organization_id)
+            RETIRED.insert(transaction, Retired(scope.key, now))
+            trail.add("organizations/delete", scope.key, path, before=before)
+
+        await self._context.runner.write(work)
+
+
+def check_never_used(session: ControlSession, scope: Scope) -> None:
+    """`ControlConflict` when an organization or project of this id is, or was, there."""
+    used = session.read(scope.type, scope.id) or session.read(kinds.RETIRED.name, scope.key)
+    if used is not None:
+        raise ControlConflict(f"The {scope.type} id {scope.id!r} is taken.")
+
+
+def reads_everything(session: ControlSession, actor: Actor, permission: str, now: int) -> bool:
+    """Whether the actor holds the permission at the platform."""
+    return find_holdings(session, ScopePath((PLATFORM,)), actor.principals, now).allow(permission)
+
+
+def _find(session: ControlSession, organization_id: str) -> Organization:
+    found = ORGANIZATIONS.read(session, organization_id)
+    if found is None:
+        raise ControlNotFound("organization", organization_id)
+    return found

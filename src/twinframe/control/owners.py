@@ -1,0 +1,39 @@
+"""The rule that an organization keeps an owner. It grants and revokes nothing itself."""
+
+from __future__ import annotations
+
+from twinframe.control import kinds
+from twinframe.control.catalogue import OWNER
+from twinframe.control.documents import ASSIGNMENTS, Assignment
+from twinframe.errors import LastOwner
+from twinframe.storage.control import Comparison, Condition, ControlSession
+
+
+def check_owner_stays(session: ControlSession, before: Assignment) -> None:
+    """Call when an assignment was changed or deleted; `before` is what it was.
+
+    `LastOwner` when it was an ownership for good, of an organization or the platform, and none of
+    the same is left: one that does not expire, of somebody who has been here (an invitation may
+    never be taken up).
+    """
+    if not _is_lasting(before) or before.scope_type not in ("organization", "platform"):
+        return
+    conditions = [
+        Condition("scope", Comparison.EQUAL, before.scope.key),
+        Condition("role", Comparison.EQUAL, OWNER),
+        Condition("expires", Comparison.EQUAL, None),
+    ]
+    left = ASSIGNMENTS.parse_all(session.find(kinds.ASSIGNMENT.name, conditions))
+    if not any(_is_lasting(each) for each in left):
+        raise LastOwner(
+            f"This is the last Owner of the {before.scope_type} whose role does not expire. Make "
+            "somebody else an Owner first, who has signed in already."
+        )
+
+
+def _is_lasting(assignment: Assignment) -> bool:
+    return (
+        assignment.role == OWNER
+        and assignment.expires_at is None
+        and assignment.principal_kind == "subject"
+    )

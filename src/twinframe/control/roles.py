@@ -1,0 +1,225 @@
+"""Custom roles: sets of permissions that an organization defines. It knows not who holds them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from twinframe.control import kinds
+from twinframe.control.access import Holdings, require_permission
+from twinframe.control.actors import Actor
+from twinframe.control.audit import AuditTrail
+from twinframe.control.catalogue import BUILT_IN_ROLES, parse_role_permissions
+from twinframe.control.context import ControlContext
+from twinframe.control.documents import ASSIGNMENTS, ROLES, CustomRole, build_role_key
+from twinframe.control.idempotency import RequestKey
+from twinframe.control.listing import FIRST, Listed, Slice
+from twinframe.control.names import build_id, parse_id, parse_name
+from twinframe.control.scopes import Scope
+from twinframe.errors import ControlConflict, ControlNotFound, GrantExceedsOwn, InvalidArgument
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    RecordConflict,
+)
+
+
+class Roles:
+    """Custom roles of organizations. The built-in ones are `catalogue.BUILT_IN_ROLES`.
+
+    NOTE: whoever defines a role gives its permissions to all who hold it, so that nobody puts into
+    a role what they do not hold, for good, at the organization.
+    """
+
+    def __init__(self, context: ControlContext) -> None:
+        self._context = context
+
+    async def create(
+        self,
+        actor: Actor,
+        organization_id: str,
+        name: str,
+        permissions: Iterable[str],
+        *,
+        role: str | None = None,
+        request: RequestKey | None = None,
+    ) -> CustomRole:
+        """Define a role; `role` is its id within the organization. Needs `roles/write` there.
+
+        `ControlConflict` when id or name are taken; `GrantExceedsOwn`; `InvalidArgument` for what
+        is no permission.
+        """
+        wanted = role or build_id("role")
+        grants, title = parse_role_permissions(permissions), parse_name("a role", name)
+        scope = Scope("organization", organization_id)
+
+        def work(transaction: ControlTransaction) -> CustomRole:
+            now = self._context.clock()
+            admission = require_permission(transaction, actor, scope, "roles/write", now)
+
+            def create() -> CustomRole:
+                _check_held(admission.holdings, grants)
+                _check_free(transaction, organization_id, parse_id("a role", wanted))
+                found = CustomRole(wanted, organization_id, title, grants, now, now)
+                _put(lambda: ROLES.insert(transaction, found), title)
+                trail = AuditTrail(transaction, actor, now)
+                trail.add("roles/create", f"role:{found.id}", admission.path, after=found)
+                return found
+
+            return self._context.idempotency.run_once(
+                transaction, actor, request, now, ROLES, create
+            )
+
+        return await self._context.runner.write(work)
+
+    async def list(
+        self, actor: Actor, organization_id: str, wanted: Slice = FIRST
+    ) -> Listed[CustomRole]:
+        """The custom roles of an organization by their ids. Needs `roles/read` there."""
+        now = self._context.clock()
+        conditions = [Condition("organization", Comparison.EQUAL, organization_id)]
+
+        def read(session: ControlSession) -> Listed[CustomRole]:
+            scope = Scope("organization", organization_id)
+            require_permission(session, actor, scope, "roles/read", now)
+            records = session.find(
+                kinds.ROLE.name, conditions, offset=wanted.offset, limit=wanted.limit
+            )
+            total = session.count(kinds.ROLE.name, conditions)
+            return Listed(ROLES.parse_all(records), total, wanted)
+
+        return await self._context.runner.read(read)
+
+    async def read(self, actor: Actor, organization_id: str, role: str) -> CustomRole:
+        """One custom role. Needs `roles/read` at the organization."""
+        now = self._context.clock()
+
+        def read(session: ControlSession) -> CustomRole:
+            scope = Scope("organization", organization_id)
+            require_permission(session, actor, scope, "roles/read", now)
+            return _find(session, organization_id, role)
+
+        return await self._context.runner.read(read)
+
+    async def update(
+        self,
+        actor: Actor,
+        organization_id: str,
+        role: str,
+        *,
+        name: str | None = None,
+        permissions: Iterable[str] | None = None,
+    ) -> CustomRole:
+        """Change name or permissions, for all who hold the role at once. Needs `roles/write`.
+
+        `GrantExceedsOwn` for permissions that are added and not the actor's own.
+        """
+        title = None if name is None else parse_name("a role", name)
+        grants = None if permissions is None else parse_role_permissions(permissions)
+        scope = Scope("organization", organization_id)
+
+        def work(transaction: ControlTransaction) -> CustomRole:
+            now = self._context.clock()
+            admission = require_permission(transaction, actor, scope, "roles/write", now)
+            before = _find(transaction, organization_id, role)
+            after = replace(
+                before,
+                name=before.name if title is None else title,
+                permissions=before.permissions if grants is None else grants,
+                updated_at=now,
+            )
+            added = set(after.permissions) - set(before.permissions)
+            _check_held(admission.holdings, sorted(added))
+            _put(lambda: ROLES.replace(transaction, after), after.name)
+            AuditTrail(transaction, actor, now).add(
+                "roles/update", f"role:{before.id}", admission.path, before=before, after=after
+            )
+            return after
+
+        return await self._context.runner.write(work)
+
+    async def delete(
+        self, actor: Actor, organization_id: str, role: str, *, cascade: bool = False
+    ) -> None:
+        """Delete a role. `ControlConflict` while somebody holds it, unless `cascade`: then it is
+        taken from all. Needs `roles/write`.
+        """
+        scope = Scope("organization", organization_id)
+
+        def work(transaction: ControlTransaction) -> None:
+            now = self._context.clock()
+            path = require_permission(transaction, actor, scope, "roles/write", now).path
+            before = _find(transaction, organization_id, role)
+            held = transaction.find(
+                kinds.ASSIGNMENT.name,
+                [
+                    Condition("organization", Comparison.EQUAL, organization_id),
+                    Condition("role", Comparison.EQUAL, before.id),
+                ],
+            )
+            if held and not cascade:
+                raise ControlConflict(
+                    f"The role {role!r} is assigned {len(held)} times. Revoke it first, or delete "
+                    "it together with its assignments (cascade)."
+                )
+            trail = AuditTrail(transaction, actor, now)
+            for assignment in ASSIGNMENTS.parse_all(held):
+                transaction.delete(kinds.ASSIGNMENT.name, assignment.id)
+                target = assignment.scope.key
+                trail.add("role-assignments/delete", target, path, before=assignment)
+            transaction.delete(kinds.ROLE.name, before.id)
+            trail.add("roles/delete", f"role:{before.id}", path, before=before)
+
+        await self._context.runner.write(work)
+
+
+def find_role_key(session: ControlSession, organization_id: str, role: str) -> str:
+    """What assignments call the role of this id: a built-in one, or one of the organization.
+
+    `InvalidArgument` with the nearest name if there is none.
+    """
+    if role in BUILT_IN_ROLES:
+        return role
+    # SEC: only this organization's roles are looked at, so that no others can be told by trying.
+    key = build_role_key(organization_id, role)
+    if organization_id and session.read(kinds.ROLE.name, key) is not None:
+        return key
+    near = difflib.get_close_matches(role, BUILT_IN_ROLES, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"Built in are {', '.join(BUILT_IN_ROLES)}."
+    raise InvalidArgument(f"There is no role {role[:100]!r} here. {hint}")
+
+
+def delete_roles(transaction: ControlTransaction, organization_id: str) -> None:
+    """Delete all custom roles of an organization that goes away."""
+    conditions = [Condition("organization", Comparison.EQUAL, organization_id)]
+    for record in transaction.find(kinds.ROLE.name, conditions):
+        transaction.delete(kinds.ROLE.name, record.id)
+
+
+def _find(session: ControlSession, organization_id: str, role: str) -> CustomRole:
+    found = ROLES.read(session, build_role_key(organization_id, role))
+    if found is None:
+        raise ControlNotFound("role", role)
+    return found
+
+
+def _check_held(holdings: Holdings, grants: Iterable[str]) -> None:
+    missing = holdings.list_missing(grants, until=None)
+    if missing:
+        raise GrantExceedsOwn(missing)
+
+
+def _check_free(session: ControlSession, organization_id: str, role: str) -> None:
+    key = build_role_key(organization_id, role)
+    if role in BUILT_IN_ROLES or session.read(kinds.ROLE.name, key) is not None:
+        raise ControlConflict(f"The role id {role!r} is taken.")
+
+
+def _put(write: Callable[[], None], name: str) -> None:
+    try:
+        write()
+    except RecordConflict as error:
+        raise ControlConflict(f"Another role of the organization is named {name!r}.") from error

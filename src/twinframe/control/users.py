@@ -1,0 +1,144 @@
+"""Users and service accounts: known from their first call on, invited by email before it.
+
+It verifies nobody; who calls is what credentials stated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from twinframe.control import kinds
+from twinframe.control.access import require_permission
+from twinframe.control.actors import Actor, Principal, parse_email, parse_subject
+from twinframe.control.assignments import find_holder
+from twinframe.control.audit import AuditTrail
+from twinframe.control.context import ControlContext
+from twinframe.control.documents import ASSIGNMENTS, USERS, Assignment, User
+from twinframe.control.listing import FIRST, Listed, Slice
+from twinframe.control.scopes import PLATFORM, find_path
+from twinframe.errors import ControlNotFound, PermissionMissing
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+)
+
+_SEEN_AGAIN = 3600 * 1_000_000_000
+"""NOTE: `last_seen` is exact to an hour, so that reading writes nothing most of the time."""
+
+
+class Users:
+    """Who has called the control plane."""
+
+    def __init__(self, context: ControlContext) -> None:
+        self._context = context
+
+    async def see(self, actor: Actor) -> User:
+        """Take notice of a caller; to be called with every request, before anything else.
+
+        A new caller becomes a user; what was granted to the email becomes that subject's, for good:
+        whoever has the address later gets nothing of it. `InvalidArgument` for a subject or email
+        that cannot be kept. PERF: most calls are one read by id and one look-up.
+        """
+        parse_subject(actor.subject)
+        email = parse_email(actor.email) if actor.email else ""
+        invited = Principal("email", email)
+
+        def read(session: ControlSession) -> User | None:
+            user = USERS.read(session, actor.subject)
+            is_fresh = (
+                user is not None
+                and self._context.clock() - user.last_seen < _SEEN_AGAIN
+                and email in ("", user.email)
+                and user.kind == actor.kind
+            )
+            return user if is_fresh and not _find_invitations(session, invited) else None
+
+        def work(transaction: ControlTransaction) -> User:
+            now = self._context.clock()
+            before = USERS.read(transaction, actor.subject)
+            if before is None:
+                user = User(actor.subject, email, actor.kind, now, now)
+                USERS.insert(transaction, user)
+            else:
+                user = replace(before, email=email or before.email, kind=actor.kind, last_seen=now)
+                USERS.replace(transaction, user)
+            for invitation in _find_invitations(transaction, invited):
+                _accept(transaction, actor, invitation, now)
+            return user
+
+        runner = self._context.runner
+        fresh: User | None = await runner.read(read)
+        return await runner.write(work) if fresh is None else fresh
+
+    async def read(self, actor: Actor, subject: str) -> User:
+        """One user: oneself, or with `users/read` at the platform anybody."""
+        now = self._context.clock()
+
+        def read(session: ControlSession) -> User:
+            found = USERS.read(session, subject)
+            if found is None or (
+                subject != actor.subject and not _reads_users(session, actor, now)
+            ):
+                raise ControlNotFound("user", subject)
+            return found
+
+        return await self._context.runner.read(read)
+
+    async def list(self, actor: Actor, wanted: Slice = FIRST) -> Listed[User]:
+        """All users by subject. Needs `users/read` at the platform."""
+        now = self._context.clock()
+
+        def read(session: ControlSession) -> Listed[User]:
+            require_permission(session, actor, PLATFORM, "users/read", now)
+            records = session.find(kinds.USER.name, offset=wanted.offset, limit=wanted.limit)
+            return Listed(USERS.parse_all(records), session.count(kinds.USER.name), wanted)
+
+        return await self._context.runner.read(read)
+
+
+def _reads_users(session: ControlSession, actor: Actor, now: int) -> bool:
+    try:
+        require_permission(session, actor, PLATFORM, "users/read", now)
+    except PermissionMissing:
+        return False
+    return True
+
+
+def _find_invitations(session: ControlSession, invited: Principal) -> tuple[Assignment, ...]:
+    if not invited.name:
+        return ()
+    conditions = [Condition("principal", Comparison.EQUAL, invited.key)]
+    return ASSIGNMENTS.parse_all(session.find(kinds.ASSIGNMENT.name, conditions))
+
+
+def _accept(
+    transaction: ControlTransaction, actor: Actor, invitation: Assignment, now: int
+) -> None:
+    """Make an invitation the actor's own, or one with what it holds: the longer time counts."""
+    subject = Principal("subject", actor.subject)
+    transaction.delete(kinds.ASSIGNMENT.name, invitation.id)
+    accepted = replace(invitation, principal_kind="subject", principal=actor.subject)
+    record = find_holder(transaction, invitation.scope, subject, invitation.role)
+    if record is not None:
+        held = ASSIGNMENTS.parse_record(record)
+        if not _outlasts(invitation, held):
+            accepted = held
+        transaction.delete(kinds.ASSIGNMENT.name, held.id)
+    ASSIGNMENTS.insert(transaction, accepted)
+    path = find_path(transaction, invitation.scope)
+    if path is not None:
+        AuditTrail(transaction, actor, now).add(
+            "role-assignments/accept",
+            invitation.scope.key,
+            path,
+            before=invitation,
+            after=accepted,
+        )
+
+
+def _outlasts(first: Assignment, second: Assignment) -> bool:
+    if second.expires_at is None:
+        return False
+    return first.expires_at is None or first.expires_at > second.expires_at
