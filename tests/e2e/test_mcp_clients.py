@@ -173,7 +173,7 @@ def test_a_restart_ends_sessions_without_a_hang_and_new_ones_go_on(tmp_path: Pat
         for kind, path in (("sse", "/sse"), ("streamable", "/mcp")):
             asyncio.run(call_once(kind, server.url + path))  # type: ignore[arg-type]
     finally:
-        server.kill()
+        server.stop()
     assert "Traceback" not in server.log.read_text(encoding="utf-8")
 
 
