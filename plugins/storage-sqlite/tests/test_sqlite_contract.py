@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from twinframe.testing.contracts.removal import BackupContract
 from twinframe.testing.storage_contract import GraphStoreContract
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class TestSqliteGraphStore(GraphStoreContract):
+class TestSqliteGraphStore(GraphStoreContract, BackupContract):
     """Every store of one place opens the same file."""
 
     def make_store(self, place: Path) -> SqliteGraphStore:

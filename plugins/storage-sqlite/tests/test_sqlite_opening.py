@@ -179,7 +179,7 @@ def test_graph_names_become_file_names(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "..", "a/b", "a\\b", "A", "a.b", "-a", "a-", "a" * 65, "a\n", "\0", "é"]
+    "name", ["", "..", "a/b", "a\\b", "A", "a.b", "-a", "a-", "a" * 201, "a\n", "\0", "é"]
 )
 def test_other_graph_names_are_refused(name: str) -> None:
     with pytest.raises(ConfigurationError):
@@ -228,7 +228,7 @@ def test_a_database_that_may_only_be_read_is_refused() -> None:
         files = build_files(folder, "graph")
         place.chmod(0o777)
         files.database.chmod(0o444)
-        for lock in (files.turn, files.queue):
+        for lock in (files.turn, files.queue, files.use):
             lock.chmod(0o666)
         files.marker.chmod(0o644)
         ended = subprocess.run(

@@ -81,6 +81,13 @@ class ControlSettings(Section):
     max_retry_delay: Seconds = Field(
         default=300.0, description="Most seconds between two attempts."
     )
+    health_interval: Seconds = Field(
+        default=60.0, description="Seconds between two checks of all running resources."
+    )
+    cleaning_interval: Seconds = Field(
+        default=300.0,
+        description="Seconds between two searches for what no resource needs any more.",
+    )
     tombstone_lifetime: Annotated[float, Field(ge=0)] = Field(
         default=7 * _DAY,
         description="Seconds that a deleted resource is still shown as `terminated`.",

@@ -373,3 +373,12 @@ class GraphStore(ABC):
     @abstractmethod
     def verify(self) -> Sequence[str]:
         """Check the stored data in depth; what was found wrong, empty when sound."""
+
+    @abstractmethod
+    def remove(self, timeout: float) -> None:
+        """Delete the graph with all that belongs to it; what opens it next makes a new one.
+
+        The store must not be open here. While others have it open, it waits for `timeout` seconds
+        and then is `StorageBusy`. Without effect when nothing is there; cut off at any point, it
+        can be called again.
+        """

@@ -78,6 +78,13 @@ class MemoryStore(GraphStore):
         """Compare records and indexes."""
         return list(find_faults(self._graph.state))
 
+    def remove(self, timeout: float) -> None:
+        """Make the graph a new, empty one of another identity."""
+        graph = self._graph
+        with graph.turn:
+            graph.instance = Instance(id=str(uuid.uuid4()), secret=secrets.token_bytes(32))
+            graph.state = GraphState()
+
 
 @hookimpl
 def twinframe_graph_store(settings: Section, graph: str) -> GraphStore:

@@ -82,6 +82,10 @@ class FaultyStore(GraphStore):
         """Verify the store inside."""
         return self._store.verify()
 
+    def remove(self, timeout: float) -> None:
+        """Remove the graph of the store inside."""
+        self._store.remove(timeout)
+
     def _run_and_undo(self, works: Sequence[Work[object]]) -> None:
         self._store.write([cast("Work[object]", _undoing(work)) for work in works])
 

@@ -9,11 +9,17 @@ from __future__ import annotations
 from twinframe.testing.contracts.models import ModelContract
 from twinframe.testing.contracts.reader import ReaderContract
 from twinframe.testing.contracts.relationships import RelationshipContract
+from twinframe.testing.contracts.removal import RemovalContract
 from twinframe.testing.contracts.twins import TwinContract
 from twinframe.testing.contracts.works import WorkContract
 
 
 class GraphStoreContract(
-    TwinContract, RelationshipContract, ModelContract, WorkContract, ReaderContract
+    TwinContract,
+    RelationshipContract,
+    ModelContract,
+    WorkContract,
+    ReaderContract,
+    RemovalContract,
 ):
     """All parts together; `make_store` is what a driver supplies."""

@@ -62,6 +62,12 @@ class SnapshotStore(MemoryStore):
             draft.replace(self._file)
         return outcomes
 
+    def remove(self, timeout: float) -> None:
+        """Remove the snapshot, and what was read of it."""
+        with TURN:
+            self._file.unlink(missing_ok=True)
+            super().remove(timeout)
+
 
 def dump(store: GraphStore) -> dict[str, Any]:
     """The whole graph as JSON: its identity, models by upload, twins, relationships."""

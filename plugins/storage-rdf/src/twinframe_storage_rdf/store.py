@@ -67,6 +67,12 @@ class RdfStore(GraphStore):
         with self._graph.shared.reading() as triples:
             return list(_find_faults(triples))
 
+    def remove(self, timeout: float) -> None:
+        """Make the graph a new, empty one of another identity."""
+        graph = self._graph
+        graph.shared.clear()
+        graph.instance = Instance(id=str(uuid.uuid4()), secret=secrets.token_bytes(32))
+
     def _run(self, triples: Triples, work: Work[object]) -> Outcome[object]:
         graph = self._graph
         mark = triples.begin()

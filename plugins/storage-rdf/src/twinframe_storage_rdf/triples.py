@@ -94,6 +94,7 @@ class SharedTriples:
 
     def __init__(self, iri: URIRef) -> None:
         self._turn = threading.RLock()
+        self._iri = iri
         self._current = Triples(iri)
         self._pins: dict[int, int] = {}
 
@@ -125,6 +126,11 @@ class SharedTriples:
                 self._current = self._current.copy()
             yield self._current
             self._current.forget()
+
+    def clear(self) -> None:
+        """Go on with no triples; readers that pinned others keep those."""
+        with self._turn:
+            self._current = Triples(self._iri)
 
 
 def _as_triple(found: tuple[Node, Node, Node]) -> Triple:

@@ -13,18 +13,23 @@ from twinframe.errors import ConfigurationError
 CONTROL_NAME: Final = "control"
 """The database of the control plane's records."""
 
-_GRAPH_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
+_GRAPH_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,198}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFiles:
-    """Paths of one database: the database, its write-ahead log, two lock files, the marker.
+    """Paths of one database: the database, its write-ahead log, lock files, the marker.
 
-    `scratch` is a directory of files that may be lost: results kept for their next pages.
+    `shared` is the memory of processes about the log. `use` is locked by everybody who has the
+    database open; `draft` is where another one is made ready that shall take its place. `scratch`
+    is a directory of files that may be lost: results kept for their next pages.
     """
 
     database: Path
     wal: Path
+    shared: Path
+    draft: Path
+    use: Path
     turn: Path
     queue: Path
     marker: Path
@@ -46,13 +51,16 @@ def build_files(directory: str, graph: str) -> DatabaseFiles:
     # SEC: the name becomes a path, hence letters, digits, `-` and `_` only.
     if not _GRAPH_NAME.fullmatch(graph):
         raise ConfigurationError(
-            f"Storage__Graph={graph!r} is not accepted: 1 to 64 of a-z, 0-9, `-` and `_`, "
+            f"Storage__Graph={graph!r} is not accepted: 1 to 200 of a-z, 0-9, `-` and `_`, "
             "beginning and ending with a letter or digit."
         )
     base = Path(directory)
     return DatabaseFiles(
         database=base / f"{graph}.db",
         wal=base / f"{graph}.db-wal",
+        shared=base / f"{graph}.db-shm",
+        draft=base / f"{graph}.db.draft",
+        use=base / f"{graph}.use.lock",
         turn=base / f"{graph}.turn.lock",
         queue=base / f"{graph}.queue.lock",
         marker=base / f"{graph}.initialised",
@@ -78,8 +86,13 @@ def write_marker(marker: Path, instance_id: str) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     unfinished.replace(marker)
-    directory = os.open(marker.parent, os.O_RDONLY | os.O_DIRECTORY)
+    sync(marker.parent)
+
+
+def sync(path: Path) -> None:
+    """Have a file's content, or the names of a directory, on stable storage."""
+    handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(directory)
+        os.fsync(handle)
     finally:
-        os.close(directory)
+        os.close(handle)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import apsw
 
-from twinframe.errors import StorageBusy
+from twinframe.errors import ConfigurationError, StorageBusy
+from twinframe.storage.backups import Backups
 from twinframe.storage.base import (
     GraphStore,
     GraphTransaction,
@@ -21,6 +23,12 @@ from twinframe.storage.base import (
 from twinframe.storage.indexes import PropertyIndexes
 from twinframe_storage_sqlite import indexes
 from twinframe_storage_sqlite.connection import open_reader
+from twinframe_storage_sqlite.copies import (
+    prepare_draft,
+    put_in_place,
+    remove_files,
+    write_copy,
+)
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.files import build_graph_files
 from twinframe_storage_sqlite.opening import FileSchema
@@ -28,6 +36,7 @@ from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.statements import SqlValue
 from twinframe_storage_sqlite.transaction import SqliteTransaction
+from twinframe_storage_sqlite.using import UseLock
 from twinframe_storage_sqlite.verify import verify_graph
 from twinframe_storage_sqlite.writing import FileWriter
 
@@ -35,7 +44,7 @@ APPLICATION_ID: Final = 0x54574749
 """`TWGI` in the file's header: a graph instance of twinframe. Migration 1 sets it."""
 
 
-class SqliteGraphStore(GraphStore, PropertyIndexes):
+class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
     """The graph named `graph` in `<directory>/<graph>.db`, shared by any number of processes."""
 
     traits = StoreTraits(point_reads=Placement.INLINE, largest_batch=128)
@@ -45,6 +54,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes):
         self.files = build_graph_files(settings.directory, graph)
         self.scratch = self.files.scratch
         self._path = str(self.files.database)
+        self._use = UseLock(self.files.use)
         self._writer = FileWriter(self.files, settings, SqliteTransaction)
 
     def open(self) -> None:
@@ -58,12 +68,18 @@ class SqliteGraphStore(GraphStore, PropertyIndexes):
             "model_version": 0,
             "last_position": 0,
         }
-        connection = self._writer.open(FileSchema(APPLICATION_ID, "", facts))
+        self._take_use()
+        try:
+            connection = self._writer.open(FileSchema(APPLICATION_ID, "", facts))
+        except BaseException:
+            self._use.release()
+            raise
         self._create_declared(connection)
 
     def close(self) -> None:
         """Close the writing connection and the locks; the last process's close empties the WAL."""
         self._writer.close()
+        self._use.release()
 
     def session(self) -> SqliteSession:
         """A connection of its own, which cannot write."""
@@ -84,6 +100,39 @@ class SqliteGraphStore(GraphStore, PropertyIndexes):
             return verify_graph(session.connection)
         finally:
             session.close()
+
+    def remove(self, timeout: float) -> None:
+        """Remove all files of the graph."""
+        if not self.files.database.parent.is_dir():
+            return
+        with self._use.alone(timeout):
+            remove_files(self.files)
+            self._use.forget()
+
+    # --- backups --------------------------------------------------------------------------------
+
+    def back_up(self, target: Path) -> None:
+        """A copy of the file, made by SQLite in one step; nobody waits for it."""
+        session = self.session()
+        try:
+            write_copy(session.connection, target, self.settings.busy_timeout)
+        finally:
+            session.close()
+
+    def restore(self, source: Path, timeout: float) -> None:
+        """Verify a copy of the backup beside the file, then exchange the two."""
+        self.files.use.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        with self._use.alone(timeout):
+            instance = prepare_draft(self.files, source, _find_faults)
+            put_in_place(self.files, self.settings, instance)
+
+    def measure(self) -> int:
+        """The file with its log."""
+        sizes = []
+        for path in (self.files.database, self.files.wal):
+            with suppress(FileNotFoundError):
+                sizes.append(path.stat().st_size)
+        return sum(sizes)
 
     # --- indexes on properties ------------------------------------------------------------------
 
@@ -113,6 +162,15 @@ class SqliteGraphStore(GraphStore, PropertyIndexes):
             raise outcome.error
         return outcome.result
 
+    def _take_use(self) -> None:
+        try:
+            self._use.share(self.settings.turn_timeout)
+        except OSError as error:
+            raise ConfigurationError(
+                f"Storage__Sqlite__Directory: {self.files.use.parent} cannot be used: "
+                f"{error.strerror}."
+            ) from error
+
     def _create_declared(self, connection: apsw.Connection) -> None:
         """What the settings declare and the file lacks. Another process may be busy making it."""
         there = indexes.list_indexes(connection)
@@ -120,3 +178,10 @@ class SqliteGraphStore(GraphStore, PropertyIndexes):
             if name not in there:
                 with suppress(StorageBusy):
                     self.create_index(name)
+
+
+def _find_faults(connection: apsw.Connection) -> Sequence[str]:
+    """What is wrong with a file that shall be a graph's."""
+    if connection.pragma("application_id") != APPLICATION_ID:
+        return ["it is a database of another application"]
+    return verify_graph(connection)

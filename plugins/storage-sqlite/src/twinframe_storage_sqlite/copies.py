@@ -1,0 +1,130 @@
+"""Whole copies of a database file: backups, putting one in place, removal. It reads no graph."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from twinframe_storage_sqlite.connection import open_writer
+from twinframe_storage_sqlite.errors import EngineError, build_damaged, build_error
+from twinframe_storage_sqlite.files import DatabaseFiles, sync, write_marker
+from twinframe_storage_sqlite.settings import SqliteSettings
+
+_PAUSE: Final = 0.05
+_INSTANCE: Final = "SELECT value FROM meta WHERE key = 'instance'"
+
+Check = Callable[[apsw.Connection], Sequence[str]]
+"""What is wrong with a database that shall take a graph's place."""
+
+
+def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
+    """Write the database as it is at one moment into `target`, which is new and durable then."""
+    unfinished = target.with_name(f"{target.name}.part")
+    unfinished.unlink(missing_ok=True)
+    try:
+        _copy(source, unfinished, patience)
+        sync(unfinished)
+        unfinished.replace(target)
+        sync(target.parent)
+    except EngineError as error:
+        raise build_error(error, str(target)) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def prepare_draft(files: DatabaseFiles, source: Path, check: Check) -> str:
+    """Copy a backup beside the database and judge it there; its instance.
+
+    `StorageDamaged` when `check` finds anything or it is no database; then nothing is left of it.
+    """
+    try:
+        return _prepare(files.draft, source, check)
+    except BaseException as error:
+        files.draft.unlink(missing_ok=True)
+        if isinstance(error, EngineError):
+            raise build_error(error, str(source)) from error
+        raise
+
+
+def put_in_place(files: DatabaseFiles, settings: SqliteSettings, instance: str) -> None:
+    """Have the draft be the database. Nobody has it open.
+
+    NOTE: the order counts. A log that stays behind would be played into the new file, so it goes
+    first, after it was played into the old one; and the marker must name the file that is there.
+    """
+    if files.database.exists():
+        with suppress(*EngineError):  # damaged perhaps, which may be why it is replaced
+            connection = open_writer(str(files.database), settings, create=False)
+            try:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            finally:
+                connection.close(force=True)
+    for path in (files.wal, files.shared, files.marker):
+        path.unlink(missing_ok=True)
+    shutil.rmtree(files.scratch, ignore_errors=True)
+    sync(files.database.parent)
+    files.draft.replace(files.database)
+    write_marker(files.marker, instance)
+
+
+def remove_files(files: DatabaseFiles) -> None:
+    """Remove all but the lock of use, which the caller has. Nobody has the database open.
+
+    NOTE: without its marker a file is like a new one; so a removal that was cut off goes on.
+    """
+    files.marker.unlink(missing_ok=True)
+    for path in (files.database, files.wal, files.shared, files.draft, files.turn, files.queue):
+        path.unlink(missing_ok=True)
+    for path in files.marker.parent.glob(f"{files.marker.name}.*.part"):
+        path.unlink(missing_ok=True)
+    shutil.rmtree(files.scratch, ignore_errors=True)
+    if files.database.parent.is_dir():
+        sync(files.database.parent)
+
+
+def _prepare(draft: Path, source: Path, check: Check) -> str:
+    draft.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+    draft.unlink(missing_ok=True)
+    if not source.is_file() or source.stat().st_size == 0:
+        raise build_damaged(str(source), "there is no backup in it")
+    reader = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        _copy(reader, draft, 0)
+    finally:
+        reader.close(force=True)
+    connection = apsw.Connection(str(draft), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        faults = check(connection)
+        instance = None if faults else connection.execute(_INSTANCE).get
+    finally:
+        connection.close(force=True)
+    if faults or not isinstance(instance, str):
+        raise build_damaged(str(source), "; ".join(faults[:3]) or "it names no instance")
+    sync(draft)
+    return instance
+
+
+def _copy(source: apsw.Connection, target: Path, patience: float) -> None:
+    copy = apsw.Connection(str(target))
+    try:
+        copy.execute("PRAGMA synchronous = OFF").fetchall()  # it is synced as a whole
+        deadline = time.monotonic() + patience
+        with copy.backup("main", source, "main") as backup:
+            # PERF: all at once. In small steps every write of others starts it anew.
+            while not backup.done:
+                try:
+                    backup.step(-1)
+                except (apsw.BusyError, apsw.LockedError):
+                    if time.monotonic() >= deadline:
+                        raise
+                    time.sleep(_PAUSE)
+        # One file alone: a log beside it would be forgotten when it is moved.
+        copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+    finally:
+        copy.close(force=True)

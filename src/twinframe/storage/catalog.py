@@ -1,0 +1,345 @@
+"""The hosted graphs of one machine, as files: what exists, and what is served where.
+
+It opens no store and serves nothing. A provisioner writes here, graph servers read at each request.
+
+`graphs/<id>.<incarnation>/` is a graph's own directory: its record, and beside it its audit log,
+statistics and backups. It is made before the graph's data and removed after it, so nothing lies in
+the storage that has no record here. `served/<id>.json` says what answers at an address.
+"""
+
+from __future__ import annotations
+
+import enum
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from twinframe.errors import Conflict, InvalidArgument, StorageBusy, StorageDamaged, StorageError
+
+FORMAT: Final = 1
+
+_ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_INCARNATION: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+_RECORD: Final = "graph.json"
+_PART: Final = ".part"
+_GONE: Final = ".gone"
+_STRIPES: Final = 64
+_LOCK_PAUSE: Final = 0.01
+_LOCK_WAIT: Final = 30.0
+
+
+class FenceLost(Conflict):
+    """A newer attempt has been here; nothing was changed."""
+
+    code = "FenceLost"
+
+
+class Availability(enum.StrEnum):
+    """What a server does with requests for a graph that has an address."""
+
+    SERVED = "served"
+    OFFLINE = "offline"  # its data is being exchanged: 503, and soon again
+
+
+@dataclass(frozen=True, slots=True)
+class HostedSettings:
+    """What each hosted graph is told by its owner; see the resource type's settings."""
+
+    max_concurrent_connections: int = 100
+    backup_retention_days: int = 0
+    audit_logging: bool = False
+    analytics: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """A hosted graph. `store` is its name in the storage.
+
+    `generation` is new whenever the data under that name became other data: by a restore.
+    """
+
+    resource_id: str
+    incarnation: str
+    fence: int
+    project_id: str
+    store: str
+    settings: HostedSettings
+    availability: Availability = Availability.SERVED
+    generation: int = 0
+
+
+def is_resource_id(text: str) -> bool:
+    """Whether this can be the id of a resource: a label of a host name, in lower case."""
+    return _ID.fullmatch(text) is not None
+
+
+class Catalog:
+    """The catalog in `directory`, which all processes of a machine share.
+
+    Changes are whole or not at all, on stable storage when they return, and seen by every `find`
+    that starts later.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._served = directory / "served"
+        self._graphs = directory / "graphs"
+        self._locks = directory / "locks"
+        self._known: dict[str, tuple[tuple[int, int], CatalogEntry]] = {}
+
+    def prepare(self) -> None:
+        """Make the directories. `StorageError` when they cannot be made."""
+        try:
+            for folder in (self._served, self._graphs, self._locks):
+                folder.mkdir(mode=0o750, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(
+                f"Hosting__Directory: {error.filename}: {error.strerror}."
+            ) from error
+
+    def find(self, resource_id: str) -> CatalogEntry | None:
+        """What is served under this id now; any text may be asked for.
+
+        PERF: one `stat` of a file; it is read when it is another than the last time.
+        """
+        # SEC: the id comes from clients and becomes a path.
+        if not _ID.fullmatch(resource_id):
+            return None
+        path = f"{self._served}/{resource_id}.json"
+        try:
+            state = os.stat(path)  # noqa: PTH116  (PERF: half the time of a Path's)
+            seen = state.st_ino, state.st_mtime_ns
+            known = self._known.get(resource_id)
+            if known is not None and known[0] == seen:
+                return known[1]
+            entry = _parse_entry(Path(path).read_bytes(), path)
+        except FileNotFoundError:
+            self._known.pop(resource_id, None)
+            return None
+        # NOTE: read after `stat`, so a change in between is noticed at the next look.
+        self._known[resource_id] = seen, entry
+        return entry
+
+    def list_served(self) -> list[CatalogEntry]:
+        """Everything that has an address, by id."""
+        if not self._served.is_dir():
+            return []
+        names = sorted(path.stem for path in self._served.glob("*.json"))
+        found = [self.find(name) for name in names]
+        return [entry for entry in found if entry is not None]
+
+    def list_records(self) -> list[tuple[str, str]]:
+        """Id and incarnation of every graph of which anything is there."""
+        if not self._graphs.is_dir():
+            return []
+        names = [path.name.removesuffix(_GONE) for path in self._graphs.iterdir() if path.is_dir()]
+        pairs = {tuple(name.split(".", 1)) for name in names if "." in name}
+        return sorted((pair[0], pair[1]) for pair in pairs)
+
+    def build_place(self, resource_id: str, incarnation: str) -> Path:
+        """The directory of a graph. Raises `InvalidArgument` for what cannot be its name."""
+        if not _ID.fullmatch(resource_id) or not _INCARNATION.fullmatch(incarnation):
+            raise InvalidArgument(f"{resource_id!r} of {incarnation!r} cannot name a hosted graph.")
+        return self._graphs / f"{resource_id}.{incarnation}"
+
+    @contextmanager
+    def changing(self, resource_id: str, incarnation: str, fence: int) -> Iterator[CatalogChange]:
+        """Have this id for oneself, against all processes.
+
+        Raises `FenceLost` when a call with a higher fence was here, `StorageBusy` when another has
+        it for long.
+        """
+        place = self.build_place(resource_id, incarnation)
+        self.prepare()
+        with self._hold(resource_id):
+            path = place / _RECORD
+            record = _read_entry(path)
+            if record is not None and fence < record.fence:
+                raise FenceLost(
+                    f"The graph {resource_id} is in the hands of attempt {record.fence}; attempt "
+                    f"{fence} comes too late."
+                )
+            if record is not None and fence > record.fence:
+                record = replace(record, fence=fence)
+                _write_entry(path, record)
+            served = self._served / f"{resource_id}.json"
+            yield CatalogChange(place, served, record, _read_entry(served))
+
+    @contextmanager
+    def changing_served(self, resource_id: str) -> Iterator[CatalogChange]:
+        """Like `changing`, for an operator: with the served graph and the fence it has.
+
+        Raises `InvalidArgument` when nothing is served under this id.
+        """
+        found = self.find(resource_id)
+        if found is None:
+            raise InvalidArgument(f"No graph {resource_id!r} is served here.")
+        record = _read_entry(self.build_place(resource_id, found.incarnation) / _RECORD)
+        fence = found.fence if record is None else record.fence
+        with self.changing(resource_id, found.incarnation, fence) as change:
+            yield change
+
+    def tidy(self) -> None:
+        """Take away what processes left that ended in the middle of a change.
+
+        Unfinished files go, and directories whose removal had begun. Whatever has a record stays:
+        that is for its provisioner to finish.
+        """
+        self.prepare()
+        for path in [*self._served.glob(f"*{_PART}"), *self._graphs.glob(f"*/*{_PART}")]:
+            resource_id = _read_owner(path, self._served)
+            with self._hold(resource_id):  # nobody is writing it
+                path.unlink(missing_ok=True)
+        for place in self._graphs.iterdir():
+            with self._hold(place.name.split(".", 1)[0]):
+                is_bare = place.is_dir() and not (place / _RECORD).exists()
+                if place.name.endswith(_GONE) or is_bare:
+                    shutil.rmtree(place, ignore_errors=True)
+
+    @contextmanager
+    def _hold(self, resource_id: str) -> Iterator[None]:
+        # NOTE: a fixed number of lock files, as a file that is locked must not be removed.
+        digest = hashlib.blake2s(resource_id.encode(), digest_size=2).digest()
+        path = self._locks / f"{int.from_bytes(digest, 'big') % _STRIPES:02d}.lock"
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+        try:
+            _lock(handle, resource_id)
+            yield
+        finally:
+            os.close(handle)
+
+
+@dataclass(slots=True)
+class CatalogChange:
+    """One graph while nobody else may change it. `record` is None where it has no data."""
+
+    place: Path
+    _address: Path
+    record: CatalogEntry | None
+    served: CatalogEntry | None
+
+    @property
+    def serves_this(self) -> bool:
+        """Whether the address belongs to this incarnation."""
+        if self.served is None:
+            return False
+        return f"{self.served.resource_id}.{self.served.incarnation}" == self.place.name
+
+    def begin(self, entry: CatalogEntry) -> None:
+        """Record the graph, before any data of it is made."""
+        self.place.mkdir(mode=0o750, exist_ok=True)
+        _write_entry(self.place / _RECORD, entry)
+        _sync_directory(self.place.parent)
+        self.record = entry
+
+    def serve(self, entry: CatalogEntry) -> None:
+        """Have the address answer as told. `StorageBusy` while it is another incarnation's."""
+        if self.served is not None and not self.serves_this:
+            raise StorageBusy(
+                f"The address of {entry.resource_id} still belongs to {self.served.incarnation}."
+            )
+        _write_entry(self.place / _RECORD, entry)
+        _write_entry(self._address, entry)
+        self.record = self.served = entry
+
+    def withdraw(self) -> None:
+        """Have the address answer no more, if it is this graph's."""
+        if self.serves_this:
+            self._address.unlink(missing_ok=True)
+            _sync_directory(self._address.parent)
+            self.served = None
+
+    def forget(self) -> None:
+        """Remove the record and all that lies beside it, after the data is gone."""
+        gone = self.place.with_name(self.place.name + _GONE)
+        shutil.rmtree(gone, ignore_errors=True)
+        if self.place.exists():
+            self.place.rename(gone)
+            _sync_directory(self.place.parent)
+            shutil.rmtree(gone, ignore_errors=True)
+        self.record = None
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Put a file in place by rename: whole, on stable storage, or not at all."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}{_PART}")
+    try:
+        before = path.stat().st_mtime_ns
+    except FileNotFoundError:
+        before = 0
+    with unfinished.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    # NOTE: readers tell versions by inode and time. Inodes come again, and the clock of a file
+    # system ticks in milliseconds; so each version is made later than the one before.
+    moment = max(time.time_ns(), before + 1)
+    os.utime(unfinished, ns=(moment, moment))
+    unfinished.replace(path)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_entry(path: Path, entry: CatalogEntry) -> None:
+    document = {"format": FORMAT, **asdict(entry)}
+    try:
+        write_durably(path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _read_entry(path: Path) -> CatalogEntry | None:
+    try:
+        return _parse_entry(path.read_bytes(), str(path))
+    except FileNotFoundError:
+        return None
+
+
+def _parse_entry(content: bytes, path: str) -> CatalogEntry:
+    try:
+        document: dict[str, Any] = orjson.loads(content)
+        version = document.pop("format")
+        settings = HostedSettings(**document.pop("settings"))
+        availability = Availability(document.pop("availability"))
+        entry = CatalogEntry(**document, settings=settings, availability=availability)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StorageDamaged(f"The catalog entry {path} is damaged: {error}.") from error
+    if version != FORMAT:
+        raise StorageDamaged(f"The catalog entry {path} is of another release (format {version}).")
+    return entry
+
+
+def _read_owner(path: Path, served: Path) -> str:
+    own = path.name if path.parent == served else path.parent.name
+    return own.split(".", 1)[0]
+
+
+def _lock(handle: int, resource_id: str) -> None:
+    deadline = time.monotonic() + _LOCK_WAIT
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise StorageBusy(
+                    f"The hosted graph {resource_id} is being changed; try again."
+                ) from None
+            time.sleep(_LOCK_PAUSE)
+        else:
+            return

@@ -1,0 +1,156 @@
+"""The part of the storage contract about the end of a graph, and of stores that make backups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from twinframe.errors import StorageBusy, StorageDamaged
+from twinframe.storage.backups import Backups
+from twinframe.storage.base import GraphStore, Instance
+from twinframe.testing.contracts.base import StoreContract, put, reading
+from twinframe.testing.factories import (
+    build_model_id,
+    build_model_record,
+    build_relationship_record,
+    build_twin_record,
+)
+
+
+class RemovalContract(StoreContract):
+    """A removed graph is gone as a whole."""
+
+    def test_a_removed_graph_comes_back_empty_and_as_another(self, tmp_path: Path) -> None:
+        store = self.make_store(tmp_path)
+        store.open()
+        put(store, build_model_record("Space"), build_twin_record("t"))
+        before = _read_instance(store)
+        store.close()
+        self.make_store(tmp_path).remove(1)
+
+        store = self.make_store(tmp_path)
+        store.open()
+        try:
+            after = _read_instance(store)
+            assert after.id != before.id
+            assert after.secret != before.secret
+            with reading(store) as session:
+                assert not session.has_twin("t")
+                assert session.read_model(build_model_id("Space")) is None
+            assert list(store.verify()) == []
+        finally:
+            store.close()
+
+    def test_removing_what_is_not_there_changes_nothing(self, tmp_path: Path) -> None:
+        self.make_store(tmp_path).remove(1)
+        self.make_store(tmp_path).remove(1)
+
+
+class BackupContract(StoreContract):
+    """For drivers whose stores are `Backups` too."""
+
+    def test_a_restored_graph_is_what_it_was_at_its_backup(self, tmp_path: Path) -> None:
+        place, target = tmp_path / "graph", tmp_path / "copy"
+        place.mkdir()
+        store = self._open(place)
+        put(store, build_model_record("Space"), build_twin_record("a"), build_twin_record("b"))
+        put(store, build_relationship_record("a", "r", "b"))
+        before = _read_everything(store)
+        assert isinstance(store, Backups)
+        store.back_up(target)
+        put(store, build_twin_record("later"))
+        assert _read_everything(store) != before
+        store.close()
+
+        closed = self.make_store(place)
+        assert isinstance(closed, Backups)
+        closed.restore(target, 1)
+        again = self._open(place)
+        try:
+            assert _read_everything(again) == before
+            assert list(again.verify()) == []
+            put(again, build_twin_record("after"))
+        finally:
+            again.close()
+
+    def test_a_backup_restores_a_graph_that_is_gone(self, tmp_path: Path) -> None:
+        place, target = tmp_path / "graph", tmp_path / "copy"
+        place.mkdir()
+        store = self._open(place)
+        put(store, build_twin_record("a"))
+        before = _read_everything(store)
+        assert isinstance(store, Backups)
+        store.back_up(target)
+        store.close()
+        store.remove(1)
+        store.restore(target, 1)
+        again = self._open(place)
+        assert _read_everything(again) == before
+        again.close()
+
+    def test_an_open_graph_is_neither_replaced_nor_removed(self, tmp_path: Path) -> None:
+        place, target = tmp_path / "graph", tmp_path / "copy"
+        place.mkdir()
+        store = self._open(place)
+        put(store, build_twin_record("a"))
+        assert isinstance(store, Backups)
+        store.back_up(target)
+        other = self.make_store(place)
+        assert isinstance(other, Backups)
+        with pytest.raises(StorageBusy):
+            other.restore(target, 0.05)
+        with pytest.raises(StorageBusy):
+            other.remove(0.05)
+        with reading(store) as session:
+            assert session.has_twin("a")
+        store.close()
+        other.remove(0.05)
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"no backup at all", b"SQLite format 3\0" + b"\0" * 99]
+    )
+    def test_what_is_no_backup_is_refused_and_changes_nothing(
+        self, tmp_path: Path, content: bytes
+    ) -> None:
+        place, target = tmp_path / "graph", tmp_path / "copy"
+        place.mkdir()
+        store = self._open(place)
+        put(store, build_twin_record("a"))
+        before = _read_everything(store)
+        store.close()
+        target.write_bytes(content)
+        assert isinstance(store, Backups)
+        with pytest.raises(StorageDamaged):
+            store.restore(target, 1)
+        with pytest.raises(StorageDamaged):
+            store.restore(tmp_path / "nothing", 1)
+        again = self._open(place)
+        assert _read_everything(again) == before
+        again.close()
+
+    def _open(self, place: Path) -> GraphStore:
+        store = self.make_store(place)
+        store.open()
+        return store
+
+
+def _read_instance(store: GraphStore) -> Instance:
+    with reading(store) as session:
+        return session.read_instance()
+
+
+def _read_everything(store: GraphStore) -> list[object]:
+    """Identity, models, twins and relationships with their very bytes."""
+    with reading(store) as session:
+        twins = sorted(str(node.document["$dtId"]) for node in session.scan_nodes(None))
+        return [
+            session.read_instance(),
+            list(session.read_models(after=0, limit=1000)),
+            [session.read_twin(twin) for twin in twins],
+            [
+                listed.item
+                for twin in twins
+                for listed in session.read_relationships(twin, name=None, after=None, limit=1000)
+            ],
+        ]
