@@ -1,0 +1,259 @@
+"""The reconciler: claims due work, keeps its leases alive, and lets attempts run. No HTTP, no type.
+
+Several may run on one control store, in one process or many. Whatever one leaves when it dies, at
+any point, the next one finishes: see `work` for how leases end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from twinframe.control.attempts import AttemptRunner, Fault, ProvisionRules, pass_by
+from twinframe.control.resource_documents import WorkItem
+from twinframe.control.resources import OnGone
+from twinframe.control.rounds import RoundIntervals, Rounds
+from twinframe.control.work import (
+    LifeSign,
+    Pause,
+    claim,
+    find_claimable,
+    list_life_signs,
+    renew,
+)
+from twinframe.errors import TwinframeError
+from twinframe.model.clock import Clock, read_clock
+from twinframe.resourcetypes.hosting import GraphHost
+from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.settings import ControlSettings
+from twinframe.storage.control_runner import ControlRunner
+
+LOG: Final = logging.getLogger(__name__)
+
+_BEATS_PER_LEASE: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisionerOptions:
+    """How one provisioner works; times in seconds.
+
+    `grace` is what running attempts get at a stop; what is not done then is left to its lease.
+    """
+
+    concurrency: int = 4
+    poll_interval: float = 1.0
+    lease: float = 30.0
+    grace: float = 10.0
+    rules: ProvisionRules = field(default_factory=ProvisionRules)
+    intervals: RoundIntervals = field(default_factory=RoundIntervals)
+
+
+def build_options(settings: ControlSettings) -> ProvisionerOptions:
+    """The options that the settings ask for."""
+    return ProvisionerOptions(
+        concurrency=settings.concurrency,
+        poll_interval=settings.poll_interval,
+        lease=settings.lease_seconds,
+        rules=ProvisionRules(
+            max_attempts=settings.max_attempts,
+            attempt_timeout=settings.attempt_timeout,
+            pause=Pause(settings.retry_delay, settings.max_retry_delay),
+        ),
+        intervals=RoundIntervals(
+            health=settings.health_interval,
+            cleaning=settings.cleaning_interval,
+            tombstone_lifetime=settings.tombstone_lifetime,
+        ),
+    )
+
+
+class LifeWatch:
+    """Tells who has given no sign of life for a whole lease, as seen from here."""
+
+    def __init__(self, lease: float) -> None:
+        self._lease = lease
+        self._seen: dict[str, tuple[LifeSign, float]] = {}
+
+    def list_silent(self, signs: Mapping[str, LifeSign], moment: float) -> dict[str, LifeSign]:
+        """Those of `signs` that are what they were a lease ago; `moment` is monotonic."""
+        seen = {}
+        for resource_id, sign in signs.items():
+            known = self._seen.get(resource_id)
+            seen[resource_id] = known if known and known[0] == sign else (sign, moment)
+        self._seen = seen
+        return {
+            resource_id: sign
+            for resource_id, (sign, since) in seen.items()
+            if moment - since >= self._lease
+        }
+
+
+@dataclass(slots=True)
+class _Running:
+    """An attempt that runs, and whether it is to give its lease back when it is cancelled."""
+
+    mine: WorkItem
+    task: asyncio.Task[None]
+    outdated: bool = False
+
+
+class Provisioner:
+    """One reconciler on one event loop."""
+
+    def __init__(
+        self,
+        runner: ControlRunner,
+        types: ResourceTypeRegistry,
+        graphs: GraphHost | None = None,
+        options: ProvisionerOptions | None = None,
+        *,
+        on_gone: tuple[OnGone, ...] = (),
+        clock: Clock = read_clock,
+        monotonic: Callable[[], float] = time.monotonic,
+        fault: Fault = pass_by,
+    ) -> None:
+        self.name = f"{os.getpid()}-{secrets.token_hex(6)}"
+        self._runner = runner
+        self._options = options or ProvisionerOptions()
+        self._clock = clock
+        self._monotonic = monotonic
+        self._fault = fault
+        self._attempts = AttemptRunner(
+            runner, types, graphs, self._options.rules, on_gone=on_gone, clock=clock, fault=fault
+        )
+        self._rounds = Rounds(runner, types, graphs, self._options.intervals, clock)
+        self._watch = LifeWatch(self._options.lease)
+        self._running: dict[str, _Running] = {}
+        self._wakened = asyncio.Event()
+        self._stopping = False
+
+    def wake(self) -> None:
+        """Look for work now: some has just been asked for in this process."""
+        self._wakened.set()
+
+    def stop(self) -> None:
+        """Claim nothing more; `run` ends when the running attempts have, or after the grace."""
+        self._stopping = True
+        self._wakened.set()
+
+    async def run(self) -> None:
+        """Work until `stop`. Errors of the control store are logged and tried again."""
+        beats = asyncio.ensure_future(self._beat_for_ever())
+        rounds = asyncio.ensure_future(self._go_round_for_ever())
+        try:
+            while not self._stopping:
+                await self._survive(self._look())
+                await self._wait()
+            await self._finish()
+        finally:
+            tasks = [beats, rounds, *(each.task for each in self._running.values())]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def run_once(self) -> int:
+        """Claim what can be claimed now and see it through; how many attempts. For tests, tools."""
+        await self._look()
+        tasks = [each.task for each in self._running.values()]
+        await asyncio.gather(*tasks)
+        return len(tasks)
+
+    async def _look(self) -> None:
+        signs = await self._runner.read(list_life_signs)
+        self._cancel_outdated(signs)
+        silent = {
+            resource_id: sign
+            for resource_id, sign in self._watch.list_silent(signs, self._monotonic()).items()
+            if resource_id not in self._running
+        }
+        room = self._options.concurrency - len(self._running)
+        if room <= 0:
+            return
+        items = await self._runner.read(
+            lambda session: find_claimable(
+                session,
+                now=self._clock(),
+                longest_pause=self._options.rules.pause.longest,
+                limit=room,
+            )
+        )
+        items = [item for item in items if item.id not in self._running]
+        silent = dict(list(silent.items())[: room - len(items)])
+        if items or silent:
+            self._fault("claim:found")
+            claimed = await self._runner.write(
+                lambda work: claim(work, holder=self.name, items=items, silent=silent)
+            )
+            self._fault("claim:stored")
+            for mine in claimed:
+                self._start(mine)
+
+    def _start(self, mine: WorkItem) -> None:
+        task = asyncio.ensure_future(self._attempt(mine))
+        self._running[mine.id] = _Running(mine, task)
+        task.add_done_callback(lambda _task: self._forget(mine))
+
+    def _forget(self, mine: WorkItem) -> None:
+        del self._running[mine.id]
+        self._wakened.set()  # there is room for more, and perhaps more to do at this one
+
+    async def _attempt(self, mine: WorkItem) -> None:
+        try:
+            await self._survive(self._attempts.run(mine))
+        except asyncio.CancelledError:
+            running = self._running.get(mine.id)
+            if running is None or not running.outdated:
+                raise
+            await self._survive(self._attempts.let_go(mine))
+
+    def _cancel_outdated(self, signs: Mapping[str, LifeSign]) -> None:
+        """End attempts whose number is no longer the one of their work."""
+        for resource_id, running in self._running.items():
+            sign = signs.get(resource_id)
+            if (sign is None or sign[0] != running.mine.fence) and not running.outdated:
+                running.outdated = True
+                running.task.cancel()
+
+    async def _beat_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(self._options.lease / _BEATS_PER_LEASE)
+            held = {each.mine.id: each.mine.holder for each in self._running.values()}
+            if held:
+                await self._survive(self._renew(held))
+
+    async def _renew(self, held: Mapping[str, str]) -> None:
+        await self._runner.write(lambda work: renew(work, held))
+
+    async def _go_round_for_ever(self) -> None:
+        await self._survive(self._clean())  # whatever the last one left when it died
+        while True:
+            await self._survive(self._rounds.run_due())
+            await asyncio.sleep(self._options.poll_interval)
+
+    async def _clean(self) -> None:
+        await self._rounds.remove_orphans()
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(self._options.poll_interval):
+                await self._wakened.wait()
+        except TimeoutError:
+            pass
+        self._wakened.clear()
+
+    async def _finish(self) -> None:
+        tasks = [each.task for each in self._running.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._options.grace)
+
+    async def _survive(self, work: Coroutine[object, object, None]) -> None:
+        try:
+            await work
+        except TwinframeError as error:
+            LOG.warning("The provisioner goes on after: %s", error.message)

@@ -1,0 +1,303 @@
+"""Use cases of resources: create, list, read, update, delete, and their history.
+
+Whatever decides runs inside one transaction, which the caller opens and may add to: who may do it,
+the audit entry, the kept answer. It brings nothing up; that is the provisioner's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Final, TypeAlias
+
+from twinframe.control.documents import PROJECTS
+from twinframe.control.listing import Listed, Slice
+from twinframe.control.operations import (
+    forget_operations,
+    list_operations,
+    open_operation,
+    supersede,
+)
+from twinframe.control.resource_documents import RESOURCES, WORK, Goal, Operation, Resource
+from twinframe.control.resource_requests import (
+    ResourceChange,
+    ResourceDraft,
+    parse_settings_document,
+)
+from twinframe.control.states import Cause, ResourceState, find_next
+from twinframe.control.work import set_goal
+from twinframe.errors import (
+    ControlConflict,
+    ControlNotFound,
+    ErrorDetail,
+    InvalidArgument,
+    ValidationFailed,
+)
+from twinframe.model.clock import Clock, read_clock
+from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    Order,
+)
+
+NOUN: Final = "resource"
+
+OnGone: TypeAlias = Callable[[ControlTransaction, Resource], None]
+"""Called in the transaction in which a resource becomes `terminated`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceFilter:
+    """Which resources are wanted: of a type, of a status, or of these ids; None is any.
+
+    Without a status, tombstones are left out.
+    """
+
+    type: str | None = None
+    status: ResourceState | None = None
+    ids: Collection[str] | None = None
+
+
+class Resources:
+    """What may be asked of resources, each within the transaction or session of its caller."""
+
+    def __init__(self, types: ResourceTypeRegistry, clock: Clock = read_clock) -> None:
+        self._types = types
+        self._clock = clock
+
+    def create(
+        self, transaction: ControlTransaction, project_id: str, draft: ResourceDraft, actor: str
+    ) -> Resource:
+        """Note a new resource and have it brought up.
+
+        Raises `ControlNotFound` without the project and `ControlConflict` for a taken id: ids are
+        host names and so one project's only, until the tombstone is gone.
+        """
+        project = PROJECTS.read(transaction, project_id)
+        if project is None:
+            raise ControlNotFound("project", project_id)
+        self._free_id(transaction, project_id, draft.id)
+        now = self._clock()
+        resource = Resource(
+            id=draft.id,
+            incarnation=draft.incarnation,
+            organization_id=project.organization_id,
+            project_id=project_id,
+            name=draft.name,
+            type=draft.type,
+            sku=draft.sku,
+            status=ResourceState.CREATING,
+            settings_json=draft.settings_json,
+            created_at=now,
+            updated_at=now,
+        )
+        RESOURCES.insert(transaction, resource)
+        self._ask(transaction, resource, None, Goal.CREATE, actor, "creation was asked for")
+        return resource
+
+    def update(
+        self,
+        transaction: ControlTransaction,
+        project_id: str,
+        resource_id: str,
+        change: ResourceChange,
+        actor: str,
+    ) -> Resource:
+        """Note what shall be different and have it carried out.
+
+        Raises `StateConflict` unless the resource is running or in error, `ValidationFailed` for
+        settings that its type refuses or cannot change.
+        """
+        stored = self.read(transaction, project_id, resource_id)
+        status = find_next(resource_id, stored.status, Cause.UPDATE)
+        _check_fixed(stored, change)
+        if change.settings_json is not None:
+            self._check_settings(stored, change.settings_json)
+        resource = replace(
+            stored,
+            name=stored.name if change.name is None else change.name,
+            sku=stored.sku if change.sku is None else change.sku,
+            settings_json=change.settings_json or stored.settings_json,
+            status=status,
+            error_message="",
+            updated_at=max(self._clock(), stored.updated_at),
+        )
+        RESOURCES.replace(transaction, resource)
+        self._ask(
+            transaction, resource, stored.status, Goal.UPDATE, actor, "a change was asked for"
+        )
+        return resource
+
+    def repair(
+        self, transaction: ControlTransaction, resource_id: str, incarnation: str, reason: str
+    ) -> bool:
+        """Have a running resource brought up again; whether it still was that one and running."""
+        stored = RESOURCES.read(transaction, resource_id)
+        if (
+            stored is None
+            or stored.incarnation != incarnation
+            or stored.status is not ResourceState.RUNNING
+        ):
+            return False
+        resource = replace(
+            stored,
+            status=find_next(resource_id, stored.status, Cause.REPAIR),
+            updated_at=max(self._clock(), stored.updated_at),
+        )
+        RESOURCES.replace(transaction, resource)
+        self._ask(transaction, resource, stored.status, Goal.REPAIR, "provisioner", reason)
+        return True
+
+    def delete(
+        self, transaction: ControlTransaction, project_id: str, resource_id: str, actor: str
+    ) -> Resource:
+        """Have a resource taken down, whatever its state. Again, it changes nothing."""
+        stored = self.read(transaction, project_id, resource_id)
+        status = find_next(resource_id, stored.status, Cause.DELETE)
+        if status is stored.status:
+            return stored
+        supersede(transaction, resource_id, self._clock())
+        resource = replace(
+            stored,
+            status=status,
+            error_message="",
+            updated_at=max(self._clock(), stored.updated_at),
+        )
+        RESOURCES.replace(transaction, resource)
+        self._ask(
+            transaction, resource, stored.status, Goal.DELETE, actor, "deletion was asked for"
+        )
+        return resource
+
+    def read(self, session: ControlSession, project_id: str, resource_id: str) -> Resource:
+        """The resource, or its tombstone. Raises `ControlNotFound`, also for other projects."""
+        found = RESOURCES.read(session, resource_id)
+        if found is None or found.project_id != project_id:
+            raise ControlNotFound(NOUN, resource_id)
+        return found
+
+    def list(
+        self, session: ControlSession, project_id: str, wanted: ResourceFilter, part: Slice
+    ) -> Listed[Resource]:
+        """The resources of a project that are wanted, by id."""
+        conditions = self._build_conditions(project_id, wanted)
+        found = session.find(
+            RESOURCES.kind, conditions, order=Order("id"), offset=part.offset, limit=part.limit
+        )
+        total = session.count(RESOURCES.kind, conditions)
+        return Listed(RESOURCES.parse_all(found), total, part)
+
+    def list_operations(
+        self, session: ControlSession, project_id: str, resource_id: str, part: Slice
+    ) -> Listed[Operation]:
+        """The history of a resource, the latest operation first. Raises `ControlNotFound`."""
+        self.read(session, project_id, resource_id)
+        return list_operations(session, resource_id, part)
+
+    def count_present(self, session: ControlSession, project_id: str) -> int:
+        """How many resources of a project are not terminated."""
+        return session.count(RESOURCES.kind, [Condition("present", Comparison.EQUAL, project_id)])
+
+    def _build_conditions(self, project_id: str, wanted: ResourceFilter) -> Sequence[Condition]:
+        terminated = wanted.status is ResourceState.TERMINATED
+        conditions = [
+            Condition("project" if terminated else "present", Comparison.EQUAL, project_id)
+        ]
+        if wanted.status is not None:
+            conditions.append(Condition("status", Comparison.EQUAL, wanted.status))
+        if wanted.type is not None:
+            kind = self._types.find(wanted.type).name
+            conditions.append(Condition("type", Comparison.EQUAL, kind))
+        if wanted.ids is not None:
+            conditions.append(Condition("id", Comparison.IN, tuple(sorted(wanted.ids))))
+        return conditions
+
+    def _check_settings(self, stored: Resource, text: str) -> None:
+        kind = self._types.find(stored.type)
+        after = kind.parse_settings(parse_settings_document(text))
+        before = parse_settings_document(stored.settings_json)
+        try:
+            known = kind.parse_settings(before)
+        except ValidationFailed:  # of an older release of the type, which allowed more
+            return
+        kind.check_change(known, after)
+
+    def _free_id(self, transaction: ControlTransaction, project_id: str, resource_id: str) -> None:
+        stored = RESOURCES.read(transaction, resource_id)
+        if stored is None:
+            return
+        if stored.status is not ResourceState.TERMINATED or stored.project_id != project_id:
+            # SEC: one text, whoever has the id and whatever its state.
+            raise ControlConflict(f"The id {resource_id!r} is taken; choose another.")
+        forget_operations(transaction, resource_id)
+        transaction.delete(RESOURCES.kind, resource_id)
+
+    def _ask(
+        self,
+        transaction: ControlTransaction,
+        resource: Resource,
+        before: ResourceState | None,
+        goal: Goal,
+        actor: str,
+        reason: str,
+    ) -> None:
+        now = self._clock()
+        operation = open_operation(
+            transaction,
+            resource,
+            before=before,
+            goal=goal,
+            actor=actor,
+            reason=reason,
+            now=now,
+        )
+        set_goal(
+            transaction,
+            resource_id=resource.id,
+            incarnation=resource.incarnation,
+            goal=goal,
+            operation_id=operation.id,
+            now=now,
+        )
+
+
+def parse_status(text: str) -> ResourceState:
+    """The state of this name. Raises `InvalidArgument` with the nearest known name."""
+    if text in list(ResourceState):
+        return ResourceState(text)
+    near = get_close_matches(text, list(ResourceState), n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(ResourceState)}."
+    raise InvalidArgument(f"{text[:100]!r} is no status of a resource. {hint}")
+
+
+def purge(transaction: ControlTransaction, *, before: int, limit: int) -> int:
+    """Remove tombstones of resources that ended until `before`; how many."""
+    found = transaction.find(
+        RESOURCES.kind,
+        [
+            Condition("status", Comparison.EQUAL, ResourceState.TERMINATED),
+            Condition("ended", Comparison.AT_MOST, before),
+        ],
+        order=Order("ended"),
+        limit=limit,
+    )
+    for record in found:
+        forget_operations(transaction, record.id)
+        transaction.delete(WORK.kind, record.id)
+        transaction.delete(RESOURCES.kind, record.id)
+    return len(found)
+
+
+def _check_fixed(stored: Resource, change: ResourceChange) -> None:
+    present = {"resource_id": stored.id, "project_id": stored.project_id, "type": stored.type}
+    details = tuple(
+        ErrorDetail("InvalidArgument", f"{member} is {present[member]!r} and cannot be changed.")
+        for member, value in (change.fixed or {}).items()
+        if value != present[member]
+    )
+    if details:
+        raise ValidationFailed("The resource cannot be changed as described.", details=details)

@@ -1,0 +1,162 @@
+"""What the provisioners do now and then: health checks, purging tombstones, removing orphans.
+
+One of them does it for all, each time the interval has passed. None of it is work at a resource:
+what is found amiss becomes an operation of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from twinframe.control.attempts import build_context
+from twinframe.control.resource_documents import RESOURCES, ROUNDS, WORK, Resource, Round
+from twinframe.control.resources import Resources, purge
+from twinframe.control.states import ResourceState
+from twinframe.control.work import SECOND
+from twinframe.errors import TwinframeError
+from twinframe.model.clock import Clock, read_clock
+from twinframe.resourcetypes.hosting import GraphHost, ResourceName
+from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.storage.control import Comparison, Condition, ControlSession, ControlTransaction
+from twinframe.storage.control_runner import ControlRunner
+
+LOG: Final = logging.getLogger(__name__)
+
+_PAGE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RoundIntervals:
+    """Seconds between two rounds of each kind, and what they go by.
+
+    `health_timeout` bounds one check; `tombstone_lifetime` is how long a deleted resource is shown.
+    """
+
+    health: float = 60.0
+    cleaning: float = 300.0
+    health_timeout: float = 10.0
+    tombstone_lifetime: float = 7 * 24 * 3600.0
+
+
+class Rounds:
+    """The rounds of one provisioner."""
+
+    def __init__(
+        self,
+        runner: ControlRunner,
+        types: ResourceTypeRegistry,
+        graphs: GraphHost | None,
+        intervals: RoundIntervals,
+        clock: Clock = read_clock,
+    ) -> None:
+        self._runner = runner
+        self._types = types
+        self._graphs = graphs
+        self._intervals = intervals
+        self._clock = clock
+        self._resources = Resources(types, clock)
+
+    async def run_due(self) -> None:
+        """Do what has come round and nobody else has done."""
+        if await self._claim("health", self._intervals.health):
+            await self.check_health()
+        if await self._claim("cleaning", self._intervals.cleaning):
+            await self.purge_tombstones()
+            await self.remove_orphans()
+
+    async def check_health(self) -> int:
+        """Ask the types of all running resources, and have repaired what is amiss; how many."""
+        repaired, after = 0, ""
+        while page := await self._runner.read(partial(_read_page, after=after)):
+            for resource in page:
+                finding = await self._check(resource)
+                if finding is not None and await self._repair(resource, finding):
+                    repaired += 1
+            after = page[-1].id
+        return repaired
+
+    async def purge_tombstones(self) -> int:
+        """Remove the tombstones whose time is over; how many."""
+        before = self._clock() - int(self._intervals.tombstone_lifetime * SECOND)
+        purged = 0
+        while count := await self._runner.write(
+            lambda work: purge(work, before=before, limit=_PAGE)
+        ):
+            purged += count
+        return purged
+
+    async def remove_orphans(self) -> tuple[ResourceName, ...]:
+        """Have each type remove what belongs to no living resource; what was removed."""
+        removed: list[ResourceName] = []
+        for kind in self._types:
+            try:
+                removed += await kind.remove_orphans(self._graphs, self._is_alive)
+            except TwinframeError as error:
+                LOG.warning("Orphans of %s were not all removed: %s", kind.name, error.message)
+            except Exception:
+                # The job runner survives whatever a plugin does.
+                LOG.exception("Orphans of %s were not all removed", kind.name)
+        for name in removed:
+            LOG.warning("Removed what was left of %s (%s)", name.resource_id, name.incarnation)
+        return tuple(removed)
+
+    async def _claim(self, name: str, interval: float) -> bool:
+        now = self._clock()
+
+        def claim(transaction: ControlTransaction) -> bool:
+            stored = ROUNDS.read(transaction, name)
+            if stored is None:
+                ROUNDS.insert(transaction, Round(name, now))
+                return True
+            # NOTE: a time ahead of now is from before the clock was set back.
+            if 0 <= now - stored.last_at < int(interval * SECOND):
+                return False
+            ROUNDS.replace(transaction, replace(stored, last_at=now))
+            return True
+
+        return await self._runner.write(claim)
+
+    async def _check(self, resource: Resource) -> str | None:
+        item = await self._runner.read(lambda session: WORK.read(session, resource.id))
+        if item is None or item.incarnation != resource.incarnation:
+            return None
+        try:
+            kind = self._types.find(resource.type)
+            context = build_context(resource, item, _step, self._graphs)
+            async with asyncio.timeout(self._intervals.health_timeout):
+                return await kind.health(context)
+        except (TwinframeError, TimeoutError) as error:
+            LOG.warning("The health of %s is not known: %s", resource.id, error)
+        except Exception:
+            # The job runner survives whatever a plugin does.
+            LOG.exception("The health of %s is not known", resource.id)
+        return None
+
+    async def _repair(self, resource: Resource, finding: str) -> bool:
+        return await self._runner.write(
+            lambda work: self._resources.repair(work, resource.id, resource.incarnation, finding)
+        )
+
+    async def _is_alive(self, name: ResourceName) -> bool:
+        found = await self._runner.read(lambda session: RESOURCES.read(session, name.resource_id))
+        return (
+            found is not None
+            and found.incarnation == name.incarnation
+            and found.status is not ResourceState.TERMINATED
+        )
+
+
+async def _step(_name: str) -> None:
+    """A health check has no effects to be stopped at."""
+
+
+def _read_page(session: ControlSession, *, after: str) -> tuple[Resource, ...]:
+    conditions = [
+        Condition("status", Comparison.EQUAL, ResourceState.RUNNING),
+        Condition("id", Comparison.ABOVE, after),
+    ]
+    return RESOURCES.parse_all(session.find(RESOURCES.kind, conditions, limit=_PAGE))

@@ -1,0 +1,112 @@
+"""A host of graphs that makes files in a folder: what a test looks at. It serves no graph.
+
+It keeps the promise of `GraphHost` between processes, so that a kill of one can be tried out:
+files appear by rename, and a lock file orders those who come to the same graph.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import orjson
+
+from twinframe.resourcetypes.base import LeaseLost
+from twinframe.resourcetypes.blocking import run_blocking
+from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
+
+
+class FolderHost:
+    """`data/<id>~<incarnation>` is a graph's data, `published/<same>` says how it is served."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.data = folder / "data"
+        self.published = folder / "published"
+        for part in (self.data, self.published):
+            part.mkdir(parents=True, exist_ok=True)
+
+    async def create(self, graph: HostedGraph) -> None:
+        """A file of its own, unless it is there."""
+        await run_blocking(self._create, graph)
+
+    async def publish(self, graph: HostedGraph) -> str:
+        """A document that says how; an older attempt is refused."""
+        return await run_blocking(self._publish, graph)
+
+    async def unpublish(self, name: ResourceName, fence: int) -> None:
+        """Remove the document; an older attempt is refused."""
+        await run_blocking(self._remove, self.published, name, fence)
+
+    async def remove(self, name: ResourceName, fence: int) -> None:
+        """Remove the file; an older attempt is refused while the graph is published."""
+        await run_blocking(self._remove, self.data, name, fence)
+
+    async def check(self, graph: HostedGraph) -> str | None:
+        """Whether file and document are there, and the document is what it should be."""
+        if not _place(self.data, graph.name).exists():
+            return "its data are gone"
+        told = self._read(graph.name)
+        wanted = {**_build_document(graph), "fence": 0}
+        return None if {**told, "fence": 0} == wanted else "it is not served as it should be"
+
+    async def list_names(self) -> Sequence[ResourceName]:
+        """All files and documents."""
+        found = {path.name for part in (self.data, self.published) for path in part.iterdir()}
+        names = (name.partition("~") for name in sorted(found) if not name.endswith(".draft"))
+        return [ResourceName(resource_id, incarnation) for resource_id, _, incarnation in names]
+
+    def _create(self, graph: HostedGraph) -> None:
+        with self._turn():
+            self._check_fence(graph.name, graph.fence)
+            file = _place(self.data, graph.name)
+            if not file.exists():
+                _write(file, graph.database_name.encode())
+
+    def _publish(self, graph: HostedGraph) -> str:
+        with self._turn():
+            self._check_fence(graph.name, graph.fence)
+            _write(_place(self.published, graph.name), orjson.dumps(_build_document(graph)))
+        return f"http://graphs.test/graphs/{graph.name.resource_id}"
+
+    def _remove(self, part: Path, name: ResourceName, fence: int) -> None:
+        with self._turn():
+            self._check_fence(name, fence)
+            _place(part, name).unlink(missing_ok=True)
+
+    def _check_fence(self, name: ResourceName, fence: int) -> None:
+        known = int(str(self._read(name).get("fence", 0)))
+        if fence < known:
+            raise LeaseLost(f"{name.resource_id} was published with {known}, not {fence}.")
+
+    def _read(self, name: ResourceName) -> dict[str, object]:
+        file = _place(self.published, name)
+        document: dict[str, object] = orjson.loads(file.read_bytes()) if file.exists() else {}
+        return document
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        with (self._folder / "lock").open("wb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            yield
+
+
+def _place(part: Path, name: ResourceName) -> Path:
+    return part / f"{name.resource_id}~{name.incarnation}"
+
+
+def _build_document(graph: HostedGraph) -> dict[str, object]:
+    return asdict(graph)
+
+
+def _write(file: Path, content: bytes) -> None:
+    draft = file.with_name(f"{file.name}.draft")
+    with draft.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    draft.replace(file)
