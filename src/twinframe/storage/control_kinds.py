@@ -58,6 +58,7 @@ class DeclaredKinds:
 
     def check_conditions(self, kind: str, conditions: Sequence[Condition]) -> None:
         """`ValueError` for a key that is not declared or a value that does not go with its test."""
+        self.find(kind)
         for condition in conditions:
             self.check_key(kind, condition.key)
             value = condition.value

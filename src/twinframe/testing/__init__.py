@@ -1,6 +1,7 @@
 """The published test kit for plugin authors: contracts, factories, faulty parts. Not for service.
 
-A driver's tests inherit `twinframe.testing.storage_contract.GraphStoreContract`; a permission
+A driver's tests inherit `twinframe.testing.storage_contract.GraphStoreContract` and, where it keeps
+control records, `twinframe.testing.control_contract.SharedControlStoreContract`; a permission
 provider's `twinframe.testing.permission_contract.PermissionProviderContract`.
 """
 
@@ -9,6 +10,7 @@ import pytest
 # Failing assertions of the contracts show their operands, as those of a test file do.
 pytest.register_assert_rewrite(
     "twinframe.testing.contracts",
+    "twinframe.testing.control_contract",
     "twinframe.testing.permission_contract",
     "twinframe.testing.storage_contract",
 )

@@ -1,0 +1,123 @@
+"""What the parts of the control store's contract share: kinds, works, making stores. No tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar, cast
+
+import pytest
+
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlStore,
+    ControlWork,
+    Key,
+    Record,
+    RecordKind,
+)
+
+T = TypeVar("T")
+
+THING: Final = RecordKind(
+    "thing",
+    keys=("place", "name", "rank", "note"),
+    unique=(("place", "name"), ("note",)),
+    indexes=(("place", "rank"),),
+)
+PLAIN: Final = RecordKind("plain")
+KINDS: Final = (THING, PLAIN)
+"""What the contract's stores are opened with."""
+
+
+def build_thing(record_id: str, body: bytes = b"{}", version: int = 0, **keys: Key) -> Record:
+    """A thing with these keys."""
+    return Record(THING.name, record_id, body, keys, version)
+
+
+def equal(key: str, value: Key) -> Condition:
+    """The key has this value."""
+    return Condition(key, Comparison.EQUAL, value)
+
+
+def one_of(key: str, *values: Key) -> Condition:
+    """The key has one of these values."""
+    return Condition(key, Comparison.IN, values)
+
+
+def run(store: ControlStore, work: ControlWork[T]) -> T:
+    """Write one work; its result, or its error raised."""
+    (outcome,) = store.write([work])
+    if outcome.error is not None:
+        raise outcome.error
+    return cast("T", outcome.result)
+
+
+def insert(store: ControlStore, *records: Record) -> list[Record]:
+    """Insert these in one work; as stored."""
+    return run(store, lambda transaction: [transaction.insert(record) for record in records])
+
+
+@contextmanager
+def reading(store: ControlStore) -> Iterator[ControlSession]:
+    """A session, closed at the end."""
+    session = store.session()
+    try:
+        yield session
+    finally:
+        session.close()
+
+
+def read_ids(store: ControlStore, *conditions: Condition) -> list[str]:
+    """Ids of the things that meet all conditions, sorted."""
+    with reading(store) as session:
+        return [record.id for record in session.find(THING.name, conditions)]
+
+
+class ControlContract:
+    """Base of the parts. A driver's test class says how its stores are made."""
+
+    def make_opener(self, place: Path) -> Callable[[], ControlStore]:
+        """What makes a store not yet opened. All that it makes hold the same records.
+
+        `place` is an empty directory that the driver may fill. Where other processes can share the
+        records, what is given must be picklable: `functools.partial(MyStore, place)`.
+        """
+        raise NotImplementedError
+
+    @pytest.fixture
+    def opener(self, tmp_path: Path) -> Callable[[], ControlStore]:
+        """Makes and opens stores on the same records; the test closes them."""
+        return partial(_open, self.make_opener(tmp_path))
+
+    @pytest.fixture
+    def store(self, opener: Callable[[], ControlStore]) -> Iterator[ControlStore]:
+        """An open store; what it holds at the end of the test must be sound."""
+        store = opener()
+        try:
+            yield store
+            assert list(store.verify()) == []
+        finally:
+            store.close()
+
+    @pytest.fixture
+    def other(
+        self, store: ControlStore, opener: Callable[[], ControlStore]
+    ) -> Iterator[ControlStore]:
+        """A second open store on the same records, as another process has it."""
+        del store  # it comes first
+        other = opener()
+        try:
+            yield other
+        finally:
+            other.close()
+
+
+def _open(make: Callable[[], ControlStore]) -> ControlStore:
+    store = make()
+    store.open(KINDS)
+    return store

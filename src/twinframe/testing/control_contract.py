@@ -1,0 +1,24 @@
+"""The contract every control store keeps, as tests to inherit. It measures no speed.
+
+A driver's test file has a class `TestMyStore(SharedControlStoreContract)` with a method
+`make_opener(self, place: Path)` that gives what makes a store, such as
+`return functools.partial(MyControlStore, place / "control")`. It needs hypothesis.
+"""
+
+from __future__ import annotations
+
+from twinframe.testing.contracts.control_finding import ControlFindingContract
+from twinframe.testing.contracts.control_model import ControlModelContract
+from twinframe.testing.contracts.control_processes import ControlProcessContract
+from twinframe.testing.contracts.control_records import ControlRecordContract
+from twinframe.testing.contracts.control_works import ControlWorkContract
+
+
+class ControlStoreContract(
+    ControlRecordContract, ControlFindingContract, ControlWorkContract, ControlModelContract
+):
+    """What every store keeps, also one whose records live in one process."""
+
+
+class SharedControlStoreContract(ControlStoreContract, ControlProcessContract):
+    """For stores whose `traits.shared` is true: between processes, and when one is killed."""
