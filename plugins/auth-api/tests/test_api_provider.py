@@ -27,7 +27,9 @@ from twinframe.testing.scripted_service import (
     render_reply,
 )
 from twinframe_auth_api.address import render_url
+from twinframe_auth_api.client import _load_trust
 from twinframe_auth_api.errors import AnswerRefusedError
+from twinframe_auth_api.plugin import twinframe_permission_provider
 from twinframe_auth_api.provider import ApiProvider
 from twinframe_auth_api.settings import ApiProviderSettings
 
@@ -247,6 +249,30 @@ def test_no_subject_leaves_its_place_in_the_address(subject: str) -> None:
     assert url.startswith("https://service/u/")
     assert url.endswith("/of/default")
     assert not set(url) & set("?#{} \\")
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "url"),
+    [
+        ("/check", "https://s/check?scopeType=resource&scopeId=my-graph&userId=u"),
+        ("/u/{userId}/of/{resourceName}", "https://s/u/u/of/my-graph"),
+    ],
+)
+def test_a_hosted_graph_is_asked_about_by_its_own_id(endpoint: str, url: str) -> None:
+    section = ApiProviderSettings(
+        base_url="https://s", check_endpoint=endpoint, resource_name="another"
+    )
+    assert render_url(section, "u", "my-graph") == url
+
+
+def test_providers_of_many_graphs_share_the_authorities_they_trust() -> None:
+    section = ApiProviderSettings(base_url="https://s")
+    first, second = (twinframe_permission_provider(section, resource=name) for name in "ab")
+    assert isinstance(first, ApiProvider)
+    assert isinstance(second, ApiProvider)
+    assert _load_trust("") is _load_trust("")
+    asyncio.run(first.close())
+    asyncio.run(second.close())
 
 
 JSON = st.recursive(

@@ -42,11 +42,14 @@ class Installation:
         """The chosen storage plugin. Raises `PluginError`."""
         return load_plugin(self.manager, STORAGE, self.settings.storage.provider)
 
-    def build_store(self) -> GraphStore:
-        """The store of the served graph, not opened. Raises `PluginError`, `ConfigurationError`."""
+    def build_store(self, graph: str = "") -> GraphStore:
+        """The store of a graph, not opened; without a name of the one the settings name.
+
+        Raises `PluginError`, `ConfigurationError`.
+        """
         plugin = self.load_storage()
         section = self._read_section(plugin)
-        graph = self.settings.storage.graph
+        graph = graph or self.settings.storage.graph
         return plugin.build("twinframe_graph_store", GraphStore, settings=section, graph=graph)  # type: ignore[type-abstract]  # only for isinstance
 
     def build_query_engine(self, store: GraphStore) -> QueryEngine | None:
@@ -72,8 +75,11 @@ class Installation:
         section = self._read_section(plugin)
         return plugin.build(hook, ControlStore, settings=section, name=CONTROL_NAME)  # type: ignore[type-abstract]  # only for isinstance
 
-    def build_permission_provider(self) -> PermissionProvider | None:
-        """The chosen provider, None when authorization is off. Raises `PluginError`."""
+    def build_permission_provider(self, resource: str = "") -> PermissionProvider | None:
+        """The chosen provider, None when authorization is off. Raises `PluginError`.
+
+        `resource` is the hosted graph that it answers for; empty is the service's own graph.
+        """
         authorization = self.settings.authorization
         if not self.settings.checks_permissions:
             return None
@@ -84,6 +90,7 @@ class Installation:
             PermissionProvider,  # type: ignore[type-abstract]  # only for isinstance
             settings=section,
             authorization=authorization,
+            resource=resource,
         )
 
     def build_resource_types(self) -> ResourceTypeRegistry:

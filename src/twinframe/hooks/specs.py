@@ -43,12 +43,13 @@ def twinframe_control_store(settings: Section, name: str) -> ControlStore | None
 
 @hookspec(firstresult=True)
 def twinframe_permission_provider(
-    settings: Section, authorization: AuthorizationSettings
+    settings: Section, authorization: AuthorizationSettings, resource: str
 ) -> PermissionProvider | None:
-    """The provider that says which permissions a caller has.
+    """The provider that says which permissions a caller has at one graph.
 
     `settings` is the plugin's own section (an empty `Section` if it has none), `authorization` the
-    core's section, which all providers share.
+    core's section, which all providers share. `resource` is the id of a hosted graph, empty for the
+    graph that the service has of its own.
     """
 
 

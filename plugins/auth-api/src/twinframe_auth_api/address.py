@@ -11,8 +11,10 @@ LONGEST_SUBJECT = 1024
 """Characters. OpenID Connect Core 1.0, section 2, allows 255; and each may be kept in the cache."""
 
 
-def render_url(settings: ApiProviderSettings, subject: str) -> str:
+def render_url(settings: ApiProviderSettings, subject: str, resource: str = "") -> str:
     """The address to ask about `subject`. Raises `AnswerRefusedError` if it fits in none.
+
+    `resource` is asked about; empty is the one that the settings name.
 
     SEC: a subject is data of the token's issuer; it must not be able to name another path.
     """
@@ -21,12 +23,11 @@ def render_url(settings: ApiProviderSettings, subject: str) -> str:
     if len(subject) > LONGEST_SUBJECT:
         raise AnswerRefusedError(f"the subject is longer than {LONGEST_SUBJECT} characters")
     endpoint = settings.check_endpoint
-    filled = endpoint.replace("{userId}", _encode(subject)).replace(
-        "{resourceName}", _encode(settings.resource_name)
-    )
+    name = resource or settings.resource_name
+    filled = endpoint.replace("{userId}", _encode(subject)).replace("{resourceName}", _encode(name))
     if filled == endpoint:
         filled += "&" if "?" in endpoint else "?"
-        filled += f"scopeType=resource&scopeId={_encode(settings.resource_name)}"
+        filled += f"scopeType=resource&scopeId={_encode(name)}"
         filled += f"&userId={_encode(subject)}"
     return settings.base_url + filled
 

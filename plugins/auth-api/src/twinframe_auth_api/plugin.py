@@ -16,6 +16,8 @@ def twinframe_settings() -> type[Section]:
 
 
 @hookimpl
-def twinframe_permission_provider(settings: Section) -> PermissionProvider | None:
-    """A provider that asks the configured service."""
-    return ApiProvider(settings) if isinstance(settings, ApiProviderSettings) else None
+def twinframe_permission_provider(settings: Section, resource: str) -> PermissionProvider | None:
+    """A provider that asks the configured service about the resource."""
+    if not isinstance(settings, ApiProviderSettings):
+        return None
+    return ApiProvider(settings, resource=resource)

@@ -49,13 +49,18 @@ class ApiProvider(PermissionProvider):
     are not remembered. A statement is used for `cache_expiration_minutes` after the call for it
     began, never longer; with 0, only by callers who came before their call began, so a revocation
     that was acknowledged holds for each request after it. Caller and service may misbehave in any
-    way: `read_permissions` does not raise. `clock` counts seconds.
+    way: `read_permissions` does not raise. `clock` counts seconds. `resource` is the hosted graph
+    that is asked about; empty is the one that the settings name.
     """
 
     def __init__(
-        self, settings: ApiProviderSettings, clock: Callable[[], float] = time.monotonic
+        self,
+        settings: ApiProviderSettings,
+        clock: Callable[[], float] = time.monotonic,
+        resource: str = "",
     ) -> None:
         self._settings = settings
+        self._resource = resource
         self._clock = clock
         self._lifetime = settings.cache_expiration_minutes * 60
         self._client = BoundedClient(settings)
@@ -92,7 +97,7 @@ class ApiProvider(PermissionProvider):
     async def _ask(self, subject: str) -> frozenset[str]:
         """One call, with all that may come of it."""
         try:
-            url = render_url(self._settings, subject)
+            url = render_url(self._settings, subject, self._resource)
         except AnswerRefusedError as error:
             return _refuse(subject, error)
         if not self._breaker.admit():
