@@ -19,7 +19,7 @@ from sse_starlette.sse import AppStatus
 from twinframe.authentication.gate import Gate
 from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
 from twinframe.mcp.guard import AccessGuard, acting_as
-from twinframe.mcp.hosts import Hosts, build_cors_headers, build_refusal, find_header
+from twinframe.mcp.hosts import Header, Hosts, build_cors_headers, build_refusal, find_header
 from twinframe.mcp.outbound import Outbound
 from twinframe.mcp.relay import OwnerGone, Relay
 from twinframe.mcp.sessions import Sessions, TooManySessions
@@ -88,6 +88,7 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request that `serves` has found to be ours."""
         place = self._find_place(scope)
+        scope["headers"] = trim_headers(scope["headers"])
         outbound = Outbound(send)
         refusal = self._hosts.check(scope)
         if refusal is None:
@@ -253,6 +254,18 @@ def build_method_refusal(scope: Scope, allowed: str) -> ErrorAnswer:
     """The 405 that names the one method there is."""
     text = f"{scope['method']} is not allowed here. Allowed: {allowed}."
     return build_refusal(405, "MethodNotAllowed", text, ("allow", allowed))
+
+
+def trim_headers(headers: Iterable[Header]) -> list[Header]:
+    """The headers, those of the protocol without blanks around their values.
+
+    SPEC: RFC 9110 section 5.5: such blanks are not of the value. The server's parser leaves those
+    behind it.
+    """
+    return [
+        (name, value.strip(b" \t")) if name.startswith(b"mcp-") else (name, value)
+        for name, value in headers
+    ]
 
 
 async def read_body(receive: Receive, limit: int) -> bytes | None:

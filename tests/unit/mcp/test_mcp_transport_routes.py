@@ -51,6 +51,16 @@ def test_tools_are_called_by_streamable_http_at_the_path_and_at_the_root(target:
     assert answer.headers["cache-control"] == "no-store"
 
 
+def test_blanks_around_a_header_of_the_protocol_are_not_of_its_value() -> None:
+    async def run() -> Answer:
+        async with open_world() as world:
+            return await call_tool(
+                world.endpoint, "echo", {"text": "x"}, mcp_method=" tools/call\t ", mcp_name="echo "
+            )
+
+    assert asyncio.run(run()).status == 200
+
+
 def test_a_client_of_the_older_era_shakes_hands_without_getting_a_session() -> None:
     async def run() -> Answer:
         async with open_world() as world:
