@@ -1,0 +1,1 @@
+"""Prices, accounts, usage, statements and quotas. It moves no money: that is a provider's."""

@@ -1,0 +1,150 @@
+"""Billing accounts: who pays for an organization or a project, and since when. It bills nothing.
+
+A project without an account of its own is paid for by its organization's. An account that was
+closed stays readable: it owes for the time while it was open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias
+
+from twinframe.control import kinds
+from twinframe.control.billing.months import Interval, read_seconds, subtract
+from twinframe.control.documents import Table
+from twinframe.control.names import render_moment
+from twinframe.control.scopes import Scope
+from twinframe.errors import ControlConflict, ControlNotFound
+from twinframe.storage.control import Comparison, Condition, ControlSession, ControlTransaction, Key
+
+AccountScope: TypeAlias = Literal["organization", "project"]
+
+_FOREVER: Final = 2**62  # seconds; beyond every clock
+
+
+@dataclass(frozen=True, slots=True)
+class BillingAccount:
+    """Who pays for a scope. `details` is what the bill must show: address, tax number, reference.
+
+    `reference` is the account's name at the `provider`, empty until the provider gave one.
+    `closed_at` is None while it is open.
+    """
+
+    id: str
+    scope_type: AccountScope
+    scope_id: str
+    organization_id: str
+    name: str
+    email: str
+    provider: str
+    opened_at: int
+    updated_at: int
+    details: Mapping[str, str] = field(default_factory=dict)
+    reference: str = ""
+    closed_at: int | None = None
+
+    @property
+    def scope(self) -> Scope:
+        """What it pays for."""
+        return Scope(self.scope_type, self.scope_id)
+
+    @property
+    def interval(self) -> Interval:
+        """The seconds in which it is open."""
+        closed = _FOREVER if self.closed_at is None else read_seconds(self.closed_at)
+        opened = read_seconds(self.opened_at)
+        return Interval(opened, max(opened, closed))
+
+
+def _build_keys(value: BillingAccount) -> Mapping[str, Key]:
+    return {
+        "scope": value.scope.key,
+        "organization": value.organization_id,
+        "holder": value.scope.key if value.closed_at is None else None,
+    }
+
+
+ACCOUNTS: Final = Table(kinds.BILLING_ACCOUNT, BillingAccount, _build_keys)
+
+
+def open_account(transaction: ControlTransaction, account: BillingAccount) -> None:
+    """Keep a new account. Raises `ControlConflict` when its scope has an open one."""
+    present = find_own(transaction, account.scope)
+    if present is not None:
+        raise ControlConflict(
+            f"The {account.scope_type} {account.scope_id!r} has the billing account "
+            f"{present.id!r} already; change or close that one."
+        )
+    ACCOUNTS.insert(transaction, account)
+
+
+def close_account(transaction: ControlTransaction, account_id: str, now: int) -> BillingAccount:
+    """Let an account pay for nothing from now on; closing it again changes nothing."""
+    account = read_account(transaction, account_id)
+    if account.closed_at is not None:
+        return account
+    closed = replace(account, closed_at=max(now, account.opened_at), updated_at=now)
+    ACCOUNTS.replace(transaction, closed)
+    return closed
+
+
+def read_account(session: ControlSession, account_id: str) -> BillingAccount:
+    """The account, or `ControlNotFound`."""
+    found = ACCOUNTS.read(session, account_id)
+    if found is None:
+        raise ControlNotFound("billing account", account_id)
+    return found
+
+
+def find_own(session: ControlSession, scope: Scope) -> BillingAccount | None:
+    """The open account of this scope itself."""
+    found = session.find(ACCOUNTS.kind, [Condition("holder", Comparison.EQUAL, scope.key)])
+    return ACCOUNTS.parse_record(found[0]) if found else None
+
+
+def find_payer(
+    session: ControlSession, organization_id: str, project_id: str
+) -> BillingAccount | None:
+    """The account that pays for a project now: its own, else its organization's, else none."""
+    own = find_own(session, Scope("project", project_id))
+    return own or find_own(session, Scope("organization", organization_id))
+
+
+def list_accounts(session: ControlSession, scope: Scope) -> tuple[BillingAccount, ...]:
+    """All accounts that the scope itself has or had, by id."""
+    found = session.find(ACCOUNTS.kind, [Condition("scope", Comparison.EQUAL, scope.key)])
+    return ACCOUNTS.parse_all(found)
+
+
+def find_paid(
+    account: BillingAccount, own: Sequence[BillingAccount], within: Interval
+) -> list[Interval]:
+    """The parts of `within` in which the account pays for a project of its scope.
+
+    `own` are all accounts that the project itself has or had. No second is paid for by two: the
+    organization pays while the project has no open account.
+    """
+    open_ = account.interval.cut(within)
+    if account.scope_type == "project":
+        return [open_] if open_.seconds else []
+    return subtract(open_, (each.interval for each in own))
+
+
+def build_account_object(account: BillingAccount) -> dict[str, object]:
+    """The account as clients see it."""
+    shown: dict[str, object] = {
+        "account_id": account.id,
+        "scope_type": account.scope_type,
+        "scope_id": account.scope_id,
+        "name": account.name,
+        "email": account.email,
+        "details": dict(account.details),
+        "provider": account.provider,
+        "status": "open" if account.closed_at is None else "closed",
+        "created_at": render_moment(account.opened_at),
+        "updated_at": render_moment(account.updated_at),
+    }
+    if account.closed_at is not None:
+        shown["closed_at"] = render_moment(account.closed_at)
+    return shown

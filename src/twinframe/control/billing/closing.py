@@ -1,0 +1,46 @@
+"""Which months are closed: nothing that is paid for in them changes any more. It bills nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from twinframe.control import kinds
+from twinframe.control.billing.months import Month, parse_month
+from twinframe.control.documents import Table
+from twinframe.storage.control import ControlSession, ControlTransaction
+
+_ONLY: Final = "closing"
+
+
+@dataclass(frozen=True, slots=True)
+class _Closing:
+    id: str
+    through: str
+
+
+_CLOSINGS: Final = Table(kinds.BILLING_CLOSING, _Closing, lambda _: {})
+
+
+def find_closed(session: ControlSession) -> Month | None:
+    """The last month that is closed, and all before it are; None before the first."""
+    found = _CLOSINGS.read(session, _ONLY)
+    return None if found is None else parse_month(found.through)
+
+
+def find_first_open(session: ControlSession) -> int:
+    """The first second that is in no closed month."""
+    closed = find_closed(session)
+    return 0 if closed is None else closed.interval.end
+
+
+def close_month(transaction: ControlTransaction, month: Month) -> Month:
+    """Close a month and all before it; the last closed month. It is never opened again."""
+    closed = find_closed(transaction)
+    if closed is None:
+        _CLOSINGS.insert(transaction, _Closing(_ONLY, str(month)))
+    elif closed < month:
+        _CLOSINGS.replace(transaction, _Closing(_ONLY, str(month)))
+    else:
+        return closed
+    return month

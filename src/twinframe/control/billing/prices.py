@@ -1,0 +1,111 @@
+"""The price lists in force: published when they change, and kept. It charges nobody.
+
+A month is charged by the list that was in force as it began, so that no price changes under a
+resource that runs; the first list ever is in force for all that came before it, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from twinframe.control import kinds
+from twinframe.control.billing.closing import find_first_open
+from twinframe.control.billing.months import Month, read_seconds
+from twinframe.control.documents import Table
+from twinframe.errors import PluginError
+from twinframe.resourcetypes.base import ResourceType
+from twinframe.resourcetypes.prices import Meter, Price
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    Order,
+)
+
+UNITS: Final = {
+    Meter.MONTH: "month",
+    Meter.TWINS: "twin",
+    Meter.STORAGE_BYTES: "byte",
+    Meter.OPERATIONS: "operation",
+    Meter.QUERY_CHARGE: "hundredth of a query unit",
+}
+"""What one unit of a meter is."""
+
+LEVELS: Final = frozenset({Meter.MONTH, Meter.TWINS, Meter.STORAGE_BYTES})
+"""Meters of how much there is, paid for by how long it was there; the others are sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypePrice:
+    """A price of one type of resource."""
+
+    type: str
+    price: Price
+
+
+@dataclass(frozen=True, slots=True)
+class PriceBook:
+    """All prices, in minor units of `currency` (ISO 4217), since the second `published`."""
+
+    id: str
+    published: int
+    currency: str
+    prices: tuple[TypePrice, ...]
+
+    def find(self, type_: str) -> list[Price]:
+        """The prices of a type; none: it costs nothing."""
+        return [each.price for each in self.prices if each.type == type_]
+
+
+BOOKS: Final = Table(kinds.BILLING_PRICES, PriceBook, lambda value: {"published": value.published})
+
+
+def build_prices(types: Iterable[ResourceType]) -> tuple[TypePrice, ...]:
+    """The prices of all types in a fixed order.
+
+    Raises `PluginError` for a type that has two prices for one sku and meter.
+    """
+    found: dict[tuple[str, str, str], TypePrice] = {}
+    for kind in types:
+        for price in kind.prices():
+            key = (kind.name, price.sku, price.meter)
+            if key in found:
+                raise PluginError(
+                    f"The resource type {kind.name} has two prices for the meter {price.meter} of "
+                    f"the sku {price.sku}; it may have one."
+                )
+            found[key] = TypePrice(kind.name, price)
+    return tuple(found[key] for key in sorted(found))
+
+
+def publish_prices(
+    transaction: ControlTransaction, prices: tuple[TypePrice, ...], currency: str, now: int
+) -> PriceBook:
+    """Put these prices in force unless they are already. `now` is in nanoseconds."""
+    latest = _find_latest(transaction, [])
+    if latest is not None and (latest.prices, latest.currency) == (prices, currency):
+        return latest
+    number = 1 if latest is None else int(latest.id) + 1
+    earliest = 0 if latest is None else latest.published
+    at = max(read_seconds(now), find_first_open(transaction), earliest)
+    book = PriceBook(f"{number:08}", at, currency, prices)
+    BOOKS.insert(transaction, book)
+    return book
+
+
+def find_book(session: ControlSession, month: Month) -> PriceBook | None:
+    """The list in force as the month began; None before any was published."""
+    begun = [Condition("published", Comparison.AT_MOST, month.interval.begin)]
+    found = _find_latest(session, begun)
+    if found is not None:
+        return found
+    first = session.find(BOOKS.kind, order=Order("id"), limit=1)
+    return BOOKS.parse_record(first[0]) if first else None
+
+
+def _find_latest(session: ControlSession, conditions: list[Condition]) -> PriceBook | None:
+    found = session.find(BOOKS.kind, conditions, order=Order("id", descending=True), limit=1)
+    return BOOKS.parse_record(found[0]) if found else None

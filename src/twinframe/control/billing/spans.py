@@ -1,0 +1,158 @@
+"""When a resource was there to be paid for, and as which sku. It knows no price.
+
+A span begins when its resource first runs and ends when its deletion is asked for; a change of the
+sku counts from when it is asked for, as its quotas do. Nothing is changed in a closed month: what
+comes too late for one counts from the first open second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from twinframe.control import kinds
+from twinframe.control.billing.closing import find_first_open
+from twinframe.control.billing.months import Interval, read_seconds
+from twinframe.control.documents import Table
+from twinframe.control.resource_documents import Resource
+from twinframe.control.states import ResourceState
+from twinframe.resourcetypes.hosting import ResourceName
+from twinframe.resourcetypes.prices import Sku
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    Key,
+    Order,
+)
+
+OPEN: Final = 2**63 - 1
+"""`ended` of a span that goes on; it is above every clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From this second on the resource has this sku."""
+
+    at: int
+    sku: Sku
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One incarnation of a resource while it is paid for. Times are seconds since the epoch."""
+
+    id: str
+    resource_id: str
+    incarnation: str
+    organization_id: str
+    project_id: str
+    type: str
+    steps: tuple[Step, ...]
+    ended: int = OPEN
+
+    @property
+    def interval(self) -> Interval:
+        """From its beginning to its end."""
+        return Interval(self.steps[0].at, self.ended)
+
+    def list_skus(self) -> list[tuple[Sku, Interval]]:
+        """Which sku it has when, in order of time; a sku may come several times."""
+        ends = (*(step.at for step in self.steps[1:]), self.ended)
+        found = zip(self.steps, ends, strict=True)
+        return [(step.sku, Interval(step.at, end)) for step, end in found if step.at < end]
+
+
+def _build_keys(value: Span) -> Mapping[str, Key]:
+    return {
+        "organization": value.organization_id,
+        "project": value.project_id,
+        "resource": value.resource_id,
+        "began": value.interval.begin,
+        "ended": value.ended,
+    }
+
+
+SPANS: Final = Table(kinds.BILLING_SPAN, Span, _build_keys)
+
+
+def build_span_id(name: ResourceName) -> str:
+    """The id of the span of an incarnation. NOTE: no id of a resource has a dot in it."""
+    return f"{name.resource_id}.{name.incarnation}"
+
+
+def follow_resource(transaction: ControlTransaction, resource: Resource, now: int) -> None:
+    """Note what a change of a resource means for its bill.
+
+    Call it after each change of a resource, in the same transaction; again, it changes nothing.
+    `now` is in nanoseconds.
+    """
+    stored = SPANS.read(transaction, build_span_id(resource.resource_name))
+    at = max(read_seconds(now), find_first_open(transaction))
+    if stored is None:
+        if resource.status is ResourceState.RUNNING:
+            SPANS.insert(transaction, _build_span(resource, at))
+    elif stored.ended == OPEN:
+        changed = _build_changed(stored, resource, max(at, stored.steps[-1].at))
+        if changed != stored:
+            SPANS.replace(transaction, changed)
+
+
+def _build_span(resource: Resource, at: int) -> Span:
+    return Span(
+        build_span_id(resource.resource_name),
+        resource.id,
+        resource.incarnation,
+        resource.organization_id,
+        resource.project_id,
+        resource.type,
+        (Step(at, resource.sku),),
+    )
+
+
+def _build_changed(span: Span, resource: Resource, at: int) -> Span:
+    if resource.status in (ResourceState.DELETING, ResourceState.TERMINATED):
+        return replace(span, ended=at)
+    if resource.sku is span.steps[-1].sku:
+        return span
+    return replace(span, steps=(*span.steps, Step(at, resource.sku)))
+
+
+def find_spans(session: ControlSession, key: str, value: str, within: Interval) -> tuple[Span, ...]:
+    """The spans of an organization or project (`key`) that share time with `within`, by id."""
+    found = session.find(
+        SPANS.kind,
+        [
+            Condition(key, Comparison.EQUAL, value),
+            Condition("ended", Comparison.ABOVE, within.begin),
+            Condition("began", Comparison.BELOW, within.end),
+        ],
+    )
+    return SPANS.parse_all(found)
+
+
+def list_open(session: ControlSession, after: str, limit: int) -> tuple[Span, ...]:
+    """The next spans that go on, by id, behind the id `after`."""
+    found = session.find(
+        SPANS.kind,
+        [
+            Condition("ended", Comparison.EQUAL, OPEN),
+            Condition("id", Comparison.ABOVE, after),
+        ],
+        order=Order("id"),
+        limit=limit,
+    )
+    return SPANS.parse_all(found)
+
+
+def find_latest(session: ControlSession, resource_id: str) -> Span | None:
+    """The span of the latest incarnation of a resource."""
+    found = session.find(
+        SPANS.kind,
+        [Condition("resource", Comparison.EQUAL, resource_id)],
+        order=Order("began", descending=True),
+        limit=1,
+    )
+    return SPANS.parse_record(found[0]) if found else None

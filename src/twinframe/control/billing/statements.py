@@ -1,0 +1,217 @@
+"""Monthly statements: line items and their sum, as text that never changes once it is final.
+
+It collects no money. A statement is a draft until its month is closed.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from twinframe.control import kinds
+from twinframe.control.billing.accounts import ACCOUNTS, BillingAccount, find_paid, list_accounts
+from twinframe.control.billing.charges import Line, build_lines
+from twinframe.control.billing.closing import find_closed
+from twinframe.control.billing.months import Interval, Month, read_seconds
+from twinframe.control.billing.prices import LEVELS, UNITS, PriceBook, find_book
+from twinframe.control.billing.spans import Span, find_spans
+from twinframe.control.billing.usage import read_measured
+from twinframe.control.documents import Table
+from twinframe.control.names import render_moment
+from twinframe.control.scopes import Scope
+from twinframe.errors import ConfigurationError
+from twinframe.resourcetypes.prices import Meter
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    Order,
+    Record,
+)
+from twinframe.storage.control_runner import ControlRunner
+
+
+class DeliveryState(enum.StrEnum):
+    """Whether the billing provider has a statement."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """The way of one final statement, whose id it has, to the provider."""
+
+    id: str
+    account_id: str
+    state: DeliveryState
+    attempts: int = 0
+    reference: str = ""
+    error: str = ""
+
+
+DELIVERIES: Final = Table(
+    kinds.BILLING_DELIVERY, Delivery, lambda value: {"state": value.state.value}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What an account owes for a month. `body` is its JSON text, the statement itself."""
+
+    id: str
+    account_id: str
+    month: Month
+    final: bool
+    body: bytes
+
+    def read(self) -> dict[str, Any]:
+        """The statement as a JSON object. NOTE: its integers may have more than 64 bits."""
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """All but the measurements that a statement follows from."""
+
+    account: BillingAccount
+    month: Month
+    until: int
+    final: bool
+    book: PriceBook
+    spans: Sequence[tuple[Span, Sequence[Interval]]]
+
+
+async def build_statement(
+    runner: ControlRunner, account: BillingAccount, month: Month, now: int
+) -> Statement:
+    """The statement of a month as it follows from the records at `now` (nanoseconds).
+
+    For a closed month that is always the same text. PERF: each resource is read by itself, so that
+    other reads come between.
+    """
+    basis = await runner.read(lambda session: _read_basis(session, account, month, now))
+    lines: list[Line] = []
+    for span, paid in basis.spans:
+
+        def read(session: ControlSession, span: Span = span) -> Any:
+            return read_measured(session, span.id, month)
+
+        measured = await runner.read(read)
+        lines += build_lines(span, paid, measured, basis.book, month, basis.until)
+    return render_statement(basis.account, month, basis.book, lines, basis.until, basis.final)
+
+
+def build_statement_id(account_id: str, month: Month) -> str:
+    """The id of the statement of an account and month. NOTE: no id of an account has a dot."""
+    return f"{account_id}.{month}"
+
+
+def render_statement(
+    account: BillingAccount,
+    month: Month,
+    book: PriceBook,
+    lines: Sequence[Line],
+    until: int,
+    final: bool,
+) -> Statement:
+    """The text of a statement, which follows from its arguments alone."""
+    statement_id = build_statement_id(account.id, month)
+    document = {
+        "statement_id": statement_id,
+        "account_id": account.id,
+        "scope_type": account.scope_type,
+        "scope_id": account.scope_id,
+        "month": str(month),
+        "status": "final" if final else "draft",
+        "until": render_moment(until * 1_000_000_000),
+        "month_seconds": month.interval.seconds,
+        "currency": book.currency,
+        "line_items": [_build_item(line) for line in lines],
+        "total": sum(line.amount for line in lines),
+    }
+    body = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
+    return Statement(statement_id, account.id, month, final, body)
+
+
+def find_statement(session: ControlSession, account_id: str, month: Month) -> Statement | None:
+    """The final statement, if the month is settled."""
+    record = session.read(kinds.BILLING_STATEMENT.name, build_statement_id(account_id, month))
+    return None if record is None else _parse(record, month)
+
+
+def keep_statement(transaction: ControlTransaction, statement: Statement) -> bool:
+    """Keep a final statement for good, to be delivered; whether it was not kept before."""
+    if find_statement(transaction, statement.account_id, statement.month) is not None:
+        return False
+    keys = {"account": statement.account_id, "month": str(statement.month)}
+    record = Record(kinds.BILLING_STATEMENT.name, statement.id, statement.body, keys)
+    transaction.insert(record)
+    pending = Delivery(statement.id, statement.account_id, DeliveryState.PENDING)
+    DELIVERIES.insert(transaction, pending)
+    return True
+
+
+def list_settled(
+    session: ControlSession, account_id: str, *, offset: int = 0, limit: int | None = None
+) -> tuple[list[bytes], int]:
+    """The final statements of an account as texts, the latest month first, and how many."""
+    conditions = [Condition("account", Comparison.EQUAL, account_id)]
+    kind = kinds.BILLING_STATEMENT.name
+    order = Order("month", descending=True)
+    found = session.find(kind, conditions, order=order, offset=offset, limit=limit)
+    return [record.body for record in found], session.count(kind, conditions)
+
+
+def _read_basis(session: ControlSession, account: BillingAccount, month: Month, now: int) -> _Basis:
+    closed = find_closed(session)
+    book = find_book(session, month)
+    if book is None:
+        raise ConfigurationError("No price list was published; start the control plane once.")
+    spans = []
+    owners: dict[str, Sequence[BillingAccount]] = {}
+    # The account as it is stored: it may have been closed since it was read.
+    account = ACCOUNTS.read(session, account.id) or account
+    for span in find_spans(session, account.scope_type, account.scope_id, month.interval):
+        project = span.project_id
+        if project not in owners:
+            owners[project] = list_accounts(session, Scope("project", project))
+        if paid := find_paid(account, owners[project], month.interval):
+            spans.append((span, paid))
+    until = min(max(read_seconds(now), month.interval.begin), month.interval.end)
+    final = closed is not None and month <= closed
+    return _Basis(account, month, month.interval.end if final else until, final, book, spans)
+
+
+def _build_item(line: Line) -> dict[str, object]:
+    unit = UNITS[line.price.meter]
+    if line.price.meter in LEVELS and line.price.meter is not Meter.MONTH:
+        unit = f"{unit} second"
+    item: dict[str, object] = {
+        "project_id": line.span.project_id,
+        "resource_id": line.span.resource_id,
+        "resource_since": render_moment(line.span.interval.begin * 1_000_000_000),
+        "type": line.span.type,
+        "sku": line.price.sku.value,
+        "meter": line.price.meter.value,
+        "seconds": line.seconds,
+    }
+    if line.measured is not None:
+        item["measured_seconds"] = line.measured
+    return item | {
+        "unit": "second" if line.price.meter is Meter.MONTH else unit,
+        "quantity": line.quantity,
+        "included": line.included,
+        "billable": line.billable,
+        "price": {"amount": line.price.amount, "per": line.price.per},
+        "amount": line.amount,
+    }
+
+
+def _parse(record: Record, month: Month) -> Statement:
+    return Statement(record.id, str(record.keys["account"]), month, True, record.body)

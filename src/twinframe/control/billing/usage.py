@@ -1,0 +1,217 @@
+"""What was measured at resources, each period once. It measures nothing and knows no price.
+
+A sample holds the readings of counters, never differences: which of them came first, twice, or not
+at all does then not change what they add up to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from twinframe.control import kinds
+from twinframe.control.billing.closing import find_first_open
+from twinframe.control.billing.months import DAY, Interval, Month
+from twinframe.control.billing.spans import SPANS, Span
+from twinframe.control.documents import Table
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    Key,
+    Order,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The state of a resource's meters now. Integers all; `ValueError` for anything else.
+
+    `twins` and `storage_bytes` are how much there is. `operations` and `query_charge` (hundredths
+    of a query unit) are counters since the resource came up, which may begin at 0 again. `epoch`,
+    if it is told, is another one each time they did.
+    """
+
+    twins: int
+    operations: int
+    query_charge: int
+    storage_bytes: int
+    epoch: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what no meter shows."""
+        for figure in (self.twins, self.operations, self.query_charge, self.storage_bytes):
+            if type(figure) is not int or figure < 0:
+                raise ValueError(f"A meter shows an integer of at least 0, not {figure!r}.")
+
+
+class UsageMeter(Protocol):
+    """Reads the meters of resources: the port to what serves them."""
+
+    async def sample(self, resource_id: str) -> Usage | None:
+        """The meters now; None for a resource that has none.
+
+        Any `TwinframeError` or `OSError`: they cannot be read now.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The meters of a resource at second `at`, for the period of `seconds` from `start` on.
+
+    A last sample, taken when the resource goes, is for no period: `seconds` is 0.
+    """
+
+    start: int
+    seconds: int
+    at: int
+    usage: Usage
+
+    @property
+    def interval(self) -> Interval:
+        """The period it is for."""
+        return Interval(self.start, self.start + self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageDay:
+    """The samples of one span whose periods begin on one day, in order of time."""
+
+    id: str
+    span: str
+    day: int
+    samples: tuple[Sample, ...]
+
+
+def _build_keys(value: UsageDay) -> Mapping[str, Key]:
+    return {"span": value.span, "day": value.day}
+
+
+USAGE: Final = Table(kinds.BILLING_USAGE, UsageDay, _build_keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one sample stands for: levels for its period, and what was counted until `at`."""
+
+    at: int
+    interval: Interval
+    twins: int
+    storage_bytes: int
+    operations: int
+    query_charge: int
+
+
+def find_period(now: int, seconds: int) -> int:
+    """The start of the period of this length that goes on at `now`; periods start with the day."""
+    return now - now % seconds
+
+
+def is_counted(session: ControlSession, span_id: str, period: Interval) -> bool:
+    """Whether the period, or a part of it, was sampled."""
+    stored = USAGE.read(session, _build_id(span_id, period.begin))
+    return stored is not None and any(_clash(each, period) for each in stored.samples)
+
+
+def record_sample(transaction: ControlTransaction, span_id: str, sample: Sample) -> bool:
+    """Keep a sample; whether it counts.
+
+    It does not when its period, or a part of it, was sampled before, when its month is closed or
+    when nothing was there to be paid for. What its counters show is in the next sample's, too.
+    """
+    span = SPANS.read(transaction, span_id)
+    if span is None or sample.at < find_first_open(transaction):
+        return False
+    if not span.interval.holds(sample.at):
+        return False
+    day_id = _build_id(span_id, sample.start)
+    stored = USAGE.read(transaction, day_id)
+    if stored is None:
+        USAGE.insert(transaction, UsageDay(day_id, span_id, sample.start // DAY, (sample,)))
+        return True
+    if any(_clash(each, sample.interval) for each in stored.samples):
+        return False
+    samples = sorted((*stored.samples, sample), key=_rank)
+    USAGE.replace(transaction, replace(stored, samples=tuple(samples)))
+    return True
+
+
+def build_last(span: Span, usage: Usage, now: int) -> Sample:
+    """The last sample of a resource, which counts up to the end of its span at most."""
+    at = max(span.interval.begin, min(now, span.ended - 1))
+    return Sample(at, 0, at, usage)
+
+
+def read_measured(session: ControlSession, span_id: str, month: Month) -> list[Measured]:
+    """What was measured at a span in the month, in order of time."""
+    first, end = month.interval.begin // DAY, month.interval.end // DAY
+    of_span = Condition("span", Comparison.EQUAL, span_id)
+    found = session.find(
+        USAGE.kind,
+        [
+            of_span,
+            Condition("day", Comparison.AT_LEAST, first),
+            Condition("day", Comparison.BELOW, end),
+        ],
+        order=Order("day"),
+    )
+    before = session.find(
+        USAGE.kind,
+        [of_span, Condition("day", Comparison.BELOW, first)],
+        order=Order("day", descending=True),
+        limit=1,
+    )
+    last = USAGE.parse_record(before[0]).samples[-1] if before else None
+    samples = (sample for day in USAGE.parse_all(found) for sample in day.samples)
+    return build_measured(samples, last)
+
+
+def build_measured(samples: Iterable[Sample], before: Sample | None = None) -> list[Measured]:
+    """What samples stand for, given the one before them; None: the counters began at 0.
+
+    A counter that is lower than before, or of another epoch, began at 0 in between: what it had
+    counted after the sample before is not known, and not charged. After a gap the counters hold
+    what was done in it, and that counts with the sample after; how many twins there were in it is
+    not known, and not charged.
+    """
+    found = []
+    for sample in sorted(samples, key=_rank):
+        found.append(_build_one(sample, before))
+        before = sample
+    return found
+
+
+def _build_one(sample: Sample, before: Sample | None) -> Measured:
+    now = sample.usage
+    old = None if before is None or _began_anew(before.usage, now) else before.usage
+    return Measured(
+        sample.at,
+        sample.interval,
+        now.twins,
+        now.storage_bytes,
+        now.operations - (0 if old is None else old.operations),
+        now.query_charge - (0 if old is None else old.query_charge),
+    )
+
+
+def _began_anew(before: Usage, now: Usage) -> bool:
+    if before.epoch and now.epoch and before.epoch != now.epoch:
+        return True
+    return now.operations < before.operations or now.query_charge < before.query_charge
+
+
+def _clash(stored: Sample, period: Interval) -> bool:
+    """Whether both are for the same time; two last samples are, wherever they lie."""
+    if not stored.seconds or not period.seconds:
+        return stored.seconds == period.seconds
+    return stored.interval.cut(period).seconds > 0
+
+
+def _rank(sample: Sample) -> tuple[int, int]:
+    return sample.at, sample.start
+
+
+def _build_id(span_id: str, start: int) -> str:
+    return f"{span_id}.{start // DAY}"
