@@ -407,6 +407,7 @@ def test_the_plugin_builds_a_provider_from_its_section() -> None:
         "twinframe_permission_provider",
         settings=ApiProviderSettings(base_url="https://x"),
         authorization=None,
+        resource="",
     )
     assert isinstance(provider, ApiProvider)
     asyncio.run(provider.close())

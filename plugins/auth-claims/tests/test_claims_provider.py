@@ -128,6 +128,7 @@ def test_the_plugin_takes_the_claim_of_the_settings() -> None:
         "twinframe_permission_provider",
         settings=None,
         authorization=AuthorizationSettings(permissions_claim_name="grants"),
+        resource="",
     )
     assert isinstance(provider, ClaimsProvider)
     caller = Caller("somebody", {"grants": "models/read"})

@@ -42,8 +42,13 @@ def twinframe_permission_provider(settings):
 def build_provider(name: str, settings: object = None) -> PermissionProvider:
     plugin = load_plugin(build_manager(), PERMISSION_PROVIDER, name)
     hook = "twinframe_permission_provider"
-    shared = AuthorizationSettings()
-    return plugin.build(hook, PermissionProvider, settings=settings, authorization=shared)  # type: ignore[type-abstract]  # only for isinstance
+    return plugin.build(
+        hook,
+        PermissionProvider,  # type: ignore[type-abstract]  # only for isinstance
+        settings=settings,
+        authorization=AuthorizationSettings(),
+        resource="",
+    )
 
 
 def refuse(install: Install, source: str, module: str) -> str:
