@@ -10,17 +10,24 @@ from twinframe.errors import ValidationFailed
 from twinframe.hooks.drivers import load_plugin
 from twinframe.hooks.manager import build_manager
 from twinframe.hooks.seams import RESOURCE_TYPE
+from twinframe.hooks.sections import read_section_class
 from twinframe.resourcetypes.base import ResourceType
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.settings import Section
 
 
 @pytest.fixture
 def types() -> ResourceTypeRegistry:
-    plugin = load_plugin(build_manager(), RESOURCE_TYPE, "standard")
-    return ResourceTypeRegistry(plugin.build_all("twinframe_resource_types", ResourceType))
+    manager = build_manager()
+    found: list[ResourceType] = []
+    for name in ("graph", "flow", "assembler", "compass"):
+        plugin = load_plugin(manager, RESOURCE_TYPE, name)
+        section = (read_section_class(plugin) or Section)()
+        found += plugin.build_all("twinframe_resource_types", ResourceType, settings=section)
+    return ResourceTypeRegistry(found)
 
 
-def test_the_plugin_brings_the_four_types(types: ResourceTypeRegistry) -> None:
+def test_the_distribution_brings_the_four_types(types: ResourceTypeRegistry) -> None:
     names = [item.name for item in types]
     assert names == [
         "Platform.Graph",

@@ -98,7 +98,8 @@ class Installation:
         plugins = load_plugins(self.manager, RESOURCE_TYPE)
         found: list[ResourceType] = []
         for plugin in plugins:
-            found += plugin.build_all("twinframe_resource_types", ResourceType)
+            section = self._read_section(plugin)
+            found += plugin.build_all("twinframe_resource_types", ResourceType, settings=section)
         return ResourceTypeRegistry(found)
 
     def _read_section(self, plugin: Plugin) -> Section:

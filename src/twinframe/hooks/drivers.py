@@ -65,9 +65,9 @@ class Plugin:
             f"which is not a subclass of {base.__module__}.{base.__qualname__}."
         )
 
-    def build_all(self, hook: str, base: type[T]) -> tuple[T, ...]:
+    def build_all(self, hook: str, base: type[T], **arguments: object) -> tuple[T, ...]:
         """The objects of a hook that gives several. Raises `PluginError` as `build` does."""
-        answer = self.call(hook)
+        answer = self.call(hook, **arguments)
         # NOTE: a hook without `firstresult` answers with one list entry an implementation.
         found = [item for answers in _as_list(answer) for item in _as_list(answers)]
         for item in found:

@@ -36,7 +36,7 @@ RESOURCE_TYPE = Seam(
     "twinframe.resource_type",
     "resource type",
     "twinframe_resource_types",
-    {"standard": "twinframe-resource-types"},
+    dict.fromkeys(("graph", "flow", "assembler", "compass"), "twinframe-resource-types"),
 )
 
 SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE)

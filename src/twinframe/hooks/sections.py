@@ -9,7 +9,7 @@ import pluggy
 
 from twinframe.errors import PluginError
 from twinframe.hooks.drivers import Plugin, find_plugins, load_plugin
-from twinframe.hooks.seams import PERMISSION_PROVIDER, STORAGE, Seam
+from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE, Seam
 from twinframe.settings import PluginPlace, PluginSection, Section, Settings
 from twinframe.settings.shape import KeyPath
 from twinframe.settings.sources import render_section_name
@@ -21,6 +21,8 @@ _PLACES: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
         "Provider",
         lambda settings: settings.authorization.provider if settings.checks_permissions else None,
     ),
+    # All of them are in use: a section that nothing sets has its defaults when it is asked for.
+    "Resources": (RESOURCE_TYPE, "", lambda _settings: None),
 }
 
 

@@ -54,6 +54,6 @@ def twinframe_permission_provider(
 
 
 @hookspec
-def twinframe_resource_types() -> Sequence[ResourceType]:
-    """Resource types that the control plane can provision."""
+def twinframe_resource_types(settings: Section) -> Sequence[ResourceType]:
+    """Resource types that the control plane can provision. `settings` is the plugin's section."""
     return ()

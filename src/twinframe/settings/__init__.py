@@ -9,7 +9,8 @@ from twinframe.settings.access import (
     McpSettings,
     TokenServerSettings,
 )
-from twinframe.settings.control import ControlSettings, HostingSettings
+from twinframe.settings.billing import BillingSettings
+from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
 from twinframe.settings.load import CONFIG_VARIABLE, Configuration, load_settings
 from twinframe.settings.section import (
     LOOPBACK_BINDS,
@@ -39,6 +40,7 @@ __all__ = [
     "ApiKeySettings",
     "AuthenticationSettings",
     "AuthorizationSettings",
+    "BillingSettings",
     "Bytes",
     "Configuration",
     "ControlSettings",
@@ -52,6 +54,7 @@ __all__ = [
     "PluginPlace",
     "PluginSection",
     "QuerySettings",
+    "ResourcesSettings",
     "Seconds",
     "SecretSettings",
     "Section",

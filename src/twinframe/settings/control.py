@@ -132,6 +132,10 @@ class ControlSettings(Section):
         return self
 
 
+class ResourcesSettings(Section):
+    """The resource types; each has a section of its own here, such as `Resources__Flow`."""
+
+
 class HostingSettings(Section):
     """The graphs that the control plane brings up, and the service that serves them."""
 

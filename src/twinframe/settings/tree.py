@@ -13,7 +13,8 @@ from twinframe.settings.access import (
     McpSettings,
     TokenServerSettings,
 )
-from twinframe.settings.control import ControlSettings, HostingSettings
+from twinframe.settings.billing import BillingSettings
+from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
 from twinframe.settings.section import (
     Bytes,
     Count,
@@ -281,6 +282,8 @@ class Settings(Section):
     token_server: TokenServerSettings = TokenServerSettings()
     control: ControlSettings = ControlSettings()
     hosting: HostingSettings = HostingSettings()
+    billing: BillingSettings = BillingSettings()
+    resources: ResourcesSettings = ResourcesSettings()
     secrets: SecretSettings = SecretSettings()
 
     @property

@@ -12,12 +12,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Final
 
 import orjson
 
 from twinframe.resourcetypes.base import LeaseLost
 from twinframe.resourcetypes.blocking import run_blocking
 from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
+
+_DRAFT: Final = ".draft"
 
 
 class FolderHost:
@@ -57,8 +60,9 @@ class FolderHost:
     async def list_names(self) -> Sequence[ResourceName]:
         """All files and documents."""
         found = {path.name for part in (self.data, self.published) for path in part.iterdir()}
-        names = (name.partition("~") for name in sorted(found) if not name.endswith(".draft"))
-        return [ResourceName(resource_id, incarnation) for resource_id, _, incarnation in names]
+        names = sorted({name.removesuffix(_DRAFT) for name in found})
+        parts = (name.partition("~") for name in names)
+        return [ResourceName(resource_id, incarnation) for resource_id, _, incarnation in parts]
 
     def _create(self, graph: HostedGraph) -> None:
         with self._turn():
@@ -76,7 +80,9 @@ class FolderHost:
     def _remove(self, part: Path, name: ResourceName, fence: int) -> None:
         with self._turn():
             self._check_fence(name, fence)
-            _place(part, name).unlink(missing_ok=True)
+            file = _place(part, name)
+            file.unlink(missing_ok=True)
+            _draft(file).unlink(missing_ok=True)
 
     def _check_fence(self, name: ResourceName, fence: int) -> None:
         known = int(str(self._read(name).get("fence", 0)))
@@ -99,12 +105,16 @@ def _place(part: Path, name: ResourceName) -> Path:
     return part / f"{name.resource_id}~{name.incarnation}"
 
 
+def _draft(file: Path) -> Path:
+    return file.with_name(f"{file.name}{_DRAFT}")
+
+
 def _build_document(graph: HostedGraph) -> dict[str, object]:
     return asdict(graph)
 
 
 def _write(file: Path, content: bytes) -> None:
-    draft = file.with_name(f"{file.name}.draft")
+    draft = _draft(file)
     with draft.open("wb") as stream:
         stream.write(content)
         stream.flush()

@@ -1,12 +1,18 @@
-"""The resource type `Platform.Assembler`: its settings. It provisions nothing yet."""
+"""The resource type `Platform.Assembler`: its settings. A product of its own carries it out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
 
+from twinframe import hookimpl
 from twinframe.resourcetypes.base import ResourceSettings, ResourceType
+from twinframe.resourcetypes.prices import Meter, Price, Sku
+from twinframe.settings import Section
+from twinframe_resource_types.product import ProductType
+from twinframe_resource_types.settings import ProductSettings
 
 ProductName = Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -22,8 +28,27 @@ class AssemblerSettings(ResourceSettings):
     confidence_threshold: Annotated[float, Field(ge=0, le=1)] = 0.8
 
 
-class AssemblerType(ResourceType):
+class AssemblerType(ProductType):
     """A service that drafts models and twins from documents."""
 
     name = "Platform.Assembler"
     settings_model = AssemblerSettings
+
+    def prices(self) -> Sequence[Price]:
+        """A base fee."""
+        return (
+            Price(Sku.PRO, Meter.MONTH, 3_900),
+            Price(Sku.ENTERPRISE, Meter.MONTH, 39_900),
+        )
+
+
+@hookimpl
+def twinframe_settings() -> type[Section]:
+    """The keys under `Resources__Assembler__...`."""
+    return ProductSettings
+
+
+@hookimpl
+def twinframe_resource_types(settings: ProductSettings) -> Sequence[ResourceType]:
+    """This type."""
+    return (AssemblerType(settings),)

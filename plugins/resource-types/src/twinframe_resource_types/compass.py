@@ -1,12 +1,38 @@
-"""The resource type `Platform.Compass`, which has no settings. It provisions nothing yet."""
+"""The resource type `Platform.Compass`, without settings. A product of its own carries it out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from twinframe import hookimpl
 from twinframe.resourcetypes.base import ResourceSettings, ResourceType
+from twinframe.resourcetypes.prices import Meter, Price, Sku
+from twinframe.settings import Section
+from twinframe_resource_types.product import ProductType
+from twinframe_resource_types.settings import ProductSettings
 
 
-class CompassType(ResourceType):
+class CompassType(ProductType):
     """An assistant over graphs."""
 
     name = "Platform.Compass"
     settings_model = ResourceSettings
+
+    def prices(self) -> Sequence[Price]:
+        """A base fee."""
+        return (
+            Price(Sku.PRO, Meter.MONTH, 1_900),
+            Price(Sku.ENTERPRISE, Meter.MONTH, 19_900),
+        )
+
+
+@hookimpl
+def twinframe_settings() -> type[Section]:
+    """The keys under `Resources__Compass__...`."""
+    return ProductSettings
+
+
+@hookimpl
+def twinframe_resource_types(settings: ProductSettings) -> Sequence[ResourceType]:
+    """This type."""
+    return (CompassType(settings),)

@@ -1,12 +1,18 @@
-"""The resource type `Platform.Flow`: its settings. It provisions nothing yet."""
+"""The resource type `Platform.Flow`: its settings. A product of its own carries it out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
 
+from twinframe import hookimpl
 from twinframe.resourcetypes.base import ResourceSettings, ResourceType
+from twinframe.resourcetypes.prices import Meter, Price, Sku
+from twinframe.settings import Section
+from twinframe_resource_types.product import ProductType
+from twinframe_resource_types.settings import ProductSettings
 
 
 class FlowSettings(ResourceSettings):
@@ -20,8 +26,27 @@ class FlowSettings(ResourceSettings):
     processing_mode: Annotated[str, Field(min_length=1, max_length=64)] | None = None
 
 
-class FlowType(ResourceType):
+class FlowType(ProductType):
     """A data-flow engine."""
 
     name = "Platform.Flow"
     settings_model = FlowSettings
+
+    def prices(self) -> Sequence[Price]:
+        """A base fee."""
+        return (
+            Price(Sku.PRO, Meter.MONTH, 2_900),
+            Price(Sku.ENTERPRISE, Meter.MONTH, 29_900),
+        )
+
+
+@hookimpl
+def twinframe_settings() -> type[Section]:
+    """The keys under `Resources__Flow__...`."""
+    return ProductSettings
+
+
+@hookimpl
+def twinframe_resource_types(settings: ProductSettings) -> Sequence[ResourceType]:
+    """This type."""
+    return (FlowType(settings),)

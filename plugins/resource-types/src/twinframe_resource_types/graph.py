@@ -1,12 +1,25 @@
-"""The resource type `Platform.Graph`: its settings. It provisions nothing yet."""
+"""The resource type `Platform.Graph`: it has graphs of their own hosted. It stores none itself."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 from pydantic import Field
 
-from twinframe.resourcetypes.base import ResourceSettings, ResourceType
+from twinframe import hookimpl
+from twinframe.errors import ErrorDetail, ValidationFailed
+from twinframe.resourcetypes.base import (
+    IsAlive,
+    ProvisionContext,
+    Provisioned,
+    ResourceSettings,
+    ResourceType,
+)
+from twinframe.resourcetypes.hosting import GraphHost, HostedGraph, ResourceName
+from twinframe.resourcetypes.prices import Meter, Price, Sku
+
+_GIB: Final = 1024**3
 
 
 class GraphSettings(ResourceSettings):
@@ -20,7 +33,111 @@ class GraphSettings(ResourceSettings):
 
 
 class GraphType(ResourceType):
-    """A digital-twin graph."""
+    """A digital-twin graph in the configured storage, at an address of its own."""
 
     name = "Platform.Graph"
     settings_model = GraphSettings
+
+    async def provision(self, context: ProvisionContext) -> Provisioned:
+        """Create the data where there are none, then have the graph served as told.
+
+        The address comes last, so that whoever sees one finds a graph behind it.
+        """
+        host, graph = context.hosts_graphs, self._build_graph(context)
+        await context.step("begun")
+        await host.create(graph)
+        await context.step("created")
+        address = await host.publish(graph)
+        await context.step("published")
+        return Provisioned(address)
+
+    async def deprovision(self, context: ProvisionContext) -> None:
+        """Take the address away, then remove the data."""
+        host = context.hosts_graphs
+        await context.step("begun")
+        await host.unpublish(context.name, context.fence)
+        await context.step("unpublished")
+        await host.remove(context.name, context.fence)
+        await context.step("removed")
+
+    async def health(self, context: ProvisionContext) -> str | None:
+        """Whether it is served as told."""
+        return await context.hosts_graphs.check(self._build_graph(context))
+
+    async def remove_orphans(
+        self, graphs: GraphHost | None, is_alive: IsAlive
+    ) -> Sequence[ResourceName]:
+        """Remove addresses and data of graphs that are no more.
+
+        A dead hand may have left them: one that woke after its resource was terminated.
+        """
+        if graphs is None:
+            return ()
+        removed = []
+        for name in await graphs.list_names():
+            if not await is_alive(name):
+                await graphs.unpublish(name, _ABOVE_ALL)
+                await graphs.remove(name, _ABOVE_ALL)
+                removed.append(name)
+        return removed
+
+    def check_change(self, before: ResourceSettings, after: ResourceSettings) -> None:
+        """The data keep the name they were created with."""
+        if (
+            isinstance(before, GraphSettings)
+            and isinstance(after, GraphSettings)
+            and before.database_name != after.database_name
+        ):
+            shown = before.database_name or "the resource's id"
+            raise ValidationFailed(
+                "The settings cannot become these.",
+                details=(
+                    ErrorDetail(
+                        "InvalidSetting",
+                        f"database_name: it is {shown} and cannot be changed. Create another "
+                        "graph and import the data there.",
+                    ),
+                ),
+            )
+
+    def prices(self) -> Sequence[Price]:
+        """A base fee, then by what is stored and asked beyond what is included."""
+        return _PRICES
+
+    def _build_graph(self, context: ProvisionContext) -> HostedGraph:
+        settings = self.parse_settings(context.settings)
+        if not isinstance(settings, GraphSettings):
+            raise TypeError(settings)
+        return HostedGraph(
+            name=context.name,
+            project_id=context.project_id,
+            fence=context.fence,
+            database_name=settings.database_name or context.name.resource_id,
+            max_concurrent_connections=settings.max_concurrent_connections,
+            backup_retention_days=settings.backup_retention_days,
+            audit_logging=settings.enable_audit_logging,
+            analytics=settings.enable_analytics,
+        )
+
+
+_ABOVE_ALL: Final = 2**63 - 1
+"""The fence of whoever removes what belongs to nobody."""
+
+_PRICES: Final = (
+    Price(Sku.PRO, Meter.MONTH, 4_900),
+    Price(Sku.PRO, Meter.TWINS, 100, per=1_000, included=10_000),
+    Price(Sku.PRO, Meter.OPERATIONS, 50, per=1_000_000, included=1_000_000),
+    Price(Sku.PRO, Meter.QUERY_CHARGE, 50, per=1_000_000, included=1_000_000),
+    Price(Sku.PRO, Meter.STORAGE_BYTES, 50, per=_GIB, included=_GIB),
+    Price(Sku.ENTERPRISE, Meter.MONTH, 49_900),
+    Price(Sku.ENTERPRISE, Meter.TWINS, 50, per=1_000, included=1_000_000),
+    Price(Sku.ENTERPRISE, Meter.OPERATIONS, 20, per=1_000_000, included=100_000_000),
+    Price(Sku.ENTERPRISE, Meter.QUERY_CHARGE, 20, per=1_000_000, included=100_000_000),
+    Price(Sku.ENTERPRISE, Meter.STORAGE_BYTES, 25, per=_GIB, included=100 * _GIB),
+)
+
+
+@hookimpl
+def twinframe_resource_types() -> Sequence[ResourceType]:
+    """This type."""
+    return (GraphType(),)

@@ -1,0 +1,51 @@
+"""The settings section of types that products carry out: `Resources__Flow`. It opens nothing."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, SecretStr, model_validator
+
+from twinframe.settings import Bytes, Seconds, Section, check_endpoint
+
+
+class ProductSettings(Section):
+    """Where the product answers that carries out the resources of this type."""
+
+    product_url: str = Field(
+        default="",
+        description="Address of the product; empty: resources of this type are registered, and "
+        "nothing else is done.",
+    )
+    bearer_token: SecretStr = Field(
+        default=SecretStr(""), description="Token sent to the product; empty sends none."
+    )
+    timeout_seconds: Seconds = Field(
+        default=30.0, description="Seconds for one whole answer; later is tried again."
+    )
+    max_answer_bytes: Bytes = Field(
+        default=64 * 1024, description="Largest answer that is read; more is a failure."
+    )
+    ca_file: str = Field(
+        default="",
+        description="PEM file with the certificates to trust instead of those of the system.",
+    )
+    allow_plain_http: bool = Field(
+        default=False,
+        description="Allow `http://` to other machines: only in a network that is all yours.",
+    )
+
+    @model_validator(mode="after")
+    def _check_address(self) -> Self:
+        value = self.product_url
+        plain = value.startswith("http://")
+        try:
+            check_endpoint(
+                value.replace("http", "https", 1) if plain and self.allow_plain_http else value
+            )
+        except ValueError as error:
+            hint = "; AllowPlainHttp=true allows http:// elsewhere" if plain else ""
+            raise ValueError(f"ProductUrl {error}{hint}") from error
+        if "?" in value or value.endswith("/"):
+            raise ValueError("ProductUrl must be a URL without a query and without a / at its end")
+        return self
