@@ -7,12 +7,13 @@ lines come faster than they can be written, the newest are dropped and counted.
 from __future__ import annotations
 
 import contextlib
+import select
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import BinaryIO, Generic, TypeVar
+from typing import BinaryIO, Final, Generic, TypeVar
 
 Entry = TypeVar("Entry")
 
@@ -20,6 +21,10 @@ _FLUSH_SECONDS = 0.2
 # PERF: rendering 64 lines takes 0.1 ms where they are made. A thread that renders them all costs
 # three times that: each of its turns takes the interpreter from the event loop and back.
 _LINES_AT_ONCE = 64
+
+# SPEC: POSIX write(2): up to so many bytes of one call stay together in a pipe. The workers and
+# the logs of each share one: of a longer piece the lines of another would cut one in two.
+_WHOLE_BYTES: Final = select.PIPE_BUF
 
 
 class LineLog(Generic[Entry]):
@@ -53,8 +58,10 @@ class LineLog(Generic[Entry]):
             if len(self._pieces) < self._pieces_at_most:
                 self._pieces.append(self._render_queue())
             else:
-                self._queue.pop()
-                self._dropped += 1
+                # NOTE: the thread may have taken it a moment ago; then it is not lost.
+                with contextlib.suppress(IndexError):
+                    self._queue.pop()
+                    self._dropped += 1
 
     def start(self) -> None:
         """Start writing. Call it in the process that serves."""
@@ -82,9 +89,10 @@ class LineLog(Generic[Entry]):
             pieces.append(
                 b'{"message":"%b log lines dropped","count":%d}\n' % (self._name.encode(), dropped)
             )
+        # NOTE: past the buffer, which would put together again what is written in pieces.
+        stream: BinaryIO = getattr(self._stream, "raw", self._stream)
         try:
-            self._stream.write(b"".join(pieces))
-            self._stream.flush()
+            stream.writelines(split_lines(b"".join(pieces), _WHOLE_BYTES))
         except (OSError, ValueError):  # the stream is gone: there is nowhere left to say so
             pieces.clear()
 
@@ -95,6 +103,16 @@ class LineLog(Generic[Entry]):
             while len(lines) < _LINES_AT_ONCE:
                 lines.append(self._render(self._queue.popleft()))
         return b"".join(lines)
+
+
+def split_lines(text: bytes, most: int) -> Iterator[bytes]:
+    """Lines in pieces of at most `most` bytes; a longer line is a piece of its own."""
+    start = 0
+    while len(text) - start > most:
+        end = text.rfind(b"\n", start, start + most) + 1 or text.find(b"\n", start) + 1
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 def render_moment(moment: float) -> str:
