@@ -16,6 +16,7 @@ from twinframe.errors import ErrorDetail, TwinframeError, ValidationFailed
 from twinframe.model.values import JsonValue
 from twinframe.resourcetypes.hosting import GraphHost, ResourceName
 from twinframe.resourcetypes.prices import Price, Sku
+from twinframe.resourcetypes.quotas import QuotaLimit
 
 
 class ProvisionFailed(TwinframeError):
@@ -132,6 +133,10 @@ class ResourceType(ABC):
 
     def prices(self) -> Sequence[Price]:
         """The price list; nothing costs anything unless told."""
+        return ()
+
+    def quotas(self) -> Sequence[QuotaLimit]:
+        """What each sku allows; nothing is limited unless told."""
         return ()
 
     def check_change(

@@ -71,6 +71,10 @@ class Month:
         """The month after this."""
         return Month(self.year + self.number // 12, self.number % 12 + 1)
 
+    def previous(self) -> Month:
+        """The month before this."""
+        return Month(self.year - (self.number == 1), (self.number + 10) % 12 + 1)
+
     def __str__(self) -> str:
         """`2024-02`. NOTE: texts of months sort as the months do."""
         return f"{self.year:04}-{self.number:02}"

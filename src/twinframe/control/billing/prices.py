@@ -6,7 +6,6 @@ resource that runs; the first list ever is in force for all that came before it,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,8 +13,7 @@ from twinframe.control import kinds
 from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import Month, read_seconds
 from twinframe.control.documents import Table
-from twinframe.errors import PluginError
-from twinframe.resourcetypes.base import ResourceType
+from twinframe.errors import ConfigurationError
 from twinframe.resourcetypes.prices import Meter, Price
 from twinframe.storage.control import (
     Comparison,
@@ -63,24 +61,6 @@ class PriceBook:
 BOOKS: Final = Table(kinds.BILLING_PRICES, PriceBook, lambda value: {"published": value.published})
 
 
-def build_prices(types: Iterable[ResourceType]) -> tuple[TypePrice, ...]:
-    """The prices of all types in a fixed order.
-
-    Raises `PluginError` for a type that has two prices for one sku and meter.
-    """
-    found: dict[tuple[str, str, str], TypePrice] = {}
-    for kind in types:
-        for price in kind.prices():
-            key = (kind.name, price.sku, price.meter)
-            if key in found:
-                raise PluginError(
-                    f"The resource type {kind.name} has two prices for the meter {price.meter} of "
-                    f"the sku {price.sku}; it may have one."
-                )
-            found[key] = TypePrice(kind.name, price)
-    return tuple(found[key] for key in sorted(found))
-
-
 def publish_prices(
     transaction: ControlTransaction, prices: tuple[TypePrice, ...], currency: str, now: int
 ) -> PriceBook:
@@ -96,14 +76,16 @@ def publish_prices(
     return book
 
 
-def find_book(session: ControlSession, month: Month) -> PriceBook | None:
-    """The list in force as the month began; None before any was published."""
+def find_book(session: ControlSession, month: Month) -> PriceBook:
+    """The list in force as the month began. `ConfigurationError` before any was published."""
     begun = [Condition("published", Comparison.AT_MOST, month.interval.begin)]
     found = _find_latest(session, begun)
     if found is not None:
         return found
     first = session.find(BOOKS.kind, order=Order("id"), limit=1)
-    return BOOKS.parse_record(first[0]) if first else None
+    if not first:
+        raise ConfigurationError("No price list was published; start the control plane once.")
+    return BOOKS.parse_record(first[0])
 
 
 def _find_latest(session: ControlSession, conditions: list[Condition]) -> PriceBook | None:

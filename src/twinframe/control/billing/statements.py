@@ -15,14 +15,13 @@ from twinframe.control import kinds
 from twinframe.control.billing.accounts import ACCOUNTS, BillingAccount, find_paid, list_accounts
 from twinframe.control.billing.charges import Line, build_lines
 from twinframe.control.billing.closing import find_closed
-from twinframe.control.billing.months import Interval, Month, read_seconds
+from twinframe.control.billing.months import Interval, Month, parse_month, read_seconds
 from twinframe.control.billing.prices import LEVELS, UNITS, PriceBook, find_book
 from twinframe.control.billing.spans import Span, find_spans
 from twinframe.control.billing.usage import read_measured
 from twinframe.control.documents import Table
 from twinframe.control.names import render_moment
 from twinframe.control.scopes import Scope
-from twinframe.errors import ConfigurationError
 from twinframe.resourcetypes.prices import Meter
 from twinframe.storage.control import (
     Comparison,
@@ -168,11 +167,17 @@ def list_settled(
     return [record.body for record in found], session.count(kind, conditions)
 
 
+def list_settled_months(session: ControlSession, account_id: str, limit: int) -> list[Month]:
+    """The months of which an account has final statements, the latest first."""
+    of_account = [Condition("account", Comparison.EQUAL, account_id)]
+    order = Order("month", descending=True)
+    found = session.find(kinds.BILLING_STATEMENT.name, of_account, order=order, limit=limit)
+    return [parse_month(str(record.keys["month"])) for record in found]
+
+
 def _read_basis(session: ControlSession, account: BillingAccount, month: Month, now: int) -> _Basis:
     closed = find_closed(session)
     book = find_book(session, month)
-    if book is None:
-        raise ConfigurationError("No price list was published; start the control plane once.")
     spans = []
     owners: dict[str, Sequence[BillingAccount]] = {}
     # The account as it is stored: it may have been closed since it was read.

@@ -1,0 +1,67 @@
+"""Bodies of requests for billing accounts, checked in full. It stores nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from twinframe.control.actors import parse_email
+from twinframe.control.names import parse_name
+from twinframe.errors import InvalidArgument
+from twinframe.model.values import JsonValue
+
+_MEMBERS: Final = ("name", "email", "details")
+_MOST_DETAILS: Final = 20
+_LONGEST_KEY: Final = 64
+_LONGEST_VALUE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class AccountDraft:
+    """What an account shall say. `details` is what a bill must show: address, tax number."""
+
+    name: str
+    email: str
+    details: Mapping[str, str]
+
+
+def parse_account(body: JsonValue) -> AccountDraft:
+    """A whole account: `name`, `email`, and `details` if there are any. `InvalidArgument`."""
+    if not isinstance(body, dict):
+        raise InvalidArgument("The body must be a JSON object with name and email.")
+    for member in body:
+        if member not in _MEMBERS:
+            near = get_close_matches(member, _MEMBERS, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(_MEMBERS)}."
+            raise InvalidArgument(f"A billing account has no member {member[:100]!a}. {hint}")
+    return AccountDraft(
+        parse_name("a billing account", _read_text(body, "name")),
+        parse_email(_read_text(body, "email")),
+        _parse_details(body.get("details", {})),
+    )
+
+
+def _read_text(body: Mapping[str, JsonValue], member: str) -> str:
+    value = body.get(member)
+    if isinstance(value, str):
+        return value
+    raise InvalidArgument(f"A billing account needs the text {member}.")
+
+
+def _parse_details(value: JsonValue) -> Mapping[str, str]:
+    refusal = (
+        f"details is an object of at most {_MOST_DETAILS} texts: names of 1 to {_LONGEST_KEY} "
+        f"characters, values of at most {_LONGEST_VALUE}."
+    )
+    if not isinstance(value, dict) or len(value) > _MOST_DETAILS:
+        raise InvalidArgument(refusal)
+    found = {}
+    for name, text in value.items():
+        if not isinstance(text, str) or len(text) > _LONGEST_VALUE:
+            raise InvalidArgument(refusal)
+        if not 1 <= len(name) <= _LONGEST_KEY:
+            raise InvalidArgument(refusal)
+        found[name] = text
+    return found

@@ -1,0 +1,268 @@
+"""What billing does again and again: measure usage, settle months, hand statements over. No HTTP.
+
+Any number of processes may do it at once, and any of them may die at any point: each thing is kept
+once, under a key that follows from what it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from twinframe.control import kinds
+from twinframe.control.billing.accounts import ACCOUNTS, BillingAccount, read_account
+from twinframe.control.billing.closing import close_month, find_closed
+from twinframe.control.billing.months import Interval, Month, find_month, list_months, read_seconds
+from twinframe.control.billing.providers import ProviderRegistry
+from twinframe.control.billing.spans import SPANS, Span, build_span_id, list_open
+from twinframe.control.billing.statements import (
+    DELIVERIES,
+    Delivery,
+    DeliveryState,
+    build_statement,
+    keep_statement,
+    list_settled_months,
+)
+from twinframe.control.billing.usage import (
+    Sample,
+    Usage,
+    UsageMeter,
+    build_last,
+    find_period,
+    is_counted,
+    record_sample,
+)
+from twinframe.errors import TwinframeError
+from twinframe.model.clock import Clock, read_clock
+from twinframe.resourcetypes.hosting import ResourceName
+from twinframe.storage.control import (
+    Comparison,
+    Condition,
+    ControlSession,
+    ControlTransaction,
+    Order,
+)
+from twinframe.storage.control_runner import ControlRunner
+
+LOG: Final = logging.getLogger(__name__)
+
+_AT_ONCE: Final = 100
+
+
+class MeterUnreadable(TwinframeError):
+    """The meters of a resource cannot be read now."""
+
+    code = "MeterUnreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingReport:
+    """How many samples were kept in a round, and how many meters could not be read."""
+
+    counted: int = 0
+    failed: int = 0
+
+
+class UsageSampler:
+    """Measures every resource that is paid for, once in each period.
+
+    `seconds` is the length of a period and divides a day. A meter that cannot be read is tried
+    again with each round; when its period is over, nothing is known of it.
+    """
+
+    def __init__(
+        self, runner: ControlRunner, meter: UsageMeter, seconds: int, clock: Clock = read_clock
+    ) -> None:
+        self._runner = runner
+        self._meter = meter
+        self._seconds = seconds
+        self._clock = clock
+
+    async def sample_due(self) -> SamplingReport:
+        """Measure what was not measured in the present period. It changes nothing a second time."""
+        counted = failed = 0
+        after = ""
+        while page := await self._runner.read(self._build_page(after)):
+            for span in page:
+                try:
+                    counted += await self._sample(span)
+                except MeterUnreadable as error:
+                    failed += 1
+                    LOG.warning("%s", error.message)
+            after = page[-1].id
+        return SamplingReport(counted, failed)
+
+    async def sample_last(self, name: ResourceName) -> bool:
+        """Measure a resource that is about to go, up to the end of what it is paid for.
+
+        Whether it counts: the first time alone. Call it before the data is removed. Raises
+        `MeterUnreadable`.
+        """
+        span_id = build_span_id(name)
+        span = await self._runner.read(lambda session: SPANS.read(session, span_id))
+        usage = None if span is None else await self._read_meter(span)
+        if span is None or usage is None:
+            return False
+        sample = build_last(span, usage, self._now())
+        return await self._runner.write(lambda work: record_sample(work, span_id, sample))
+
+    def _build_page(self, after: str) -> Callable[[ControlSession], tuple[Span, ...]]:
+        return lambda session: list_open(session, after, _AT_ONCE)
+
+    async def _sample(self, span: Span) -> bool:
+        period = self._find_period(self._now())
+        if await self._runner.read(lambda session: is_counted(session, span.id, period)):
+            return False
+        usage = await self._read_meter(span)
+        if usage is None:
+            return False
+        at = self._now()
+        sample = Sample(self._find_period(at).begin, self._seconds, at, usage)
+        return await self._runner.write(lambda work: record_sample(work, span.id, sample))
+
+    async def _read_meter(self, span: Span) -> Usage | None:
+        try:
+            return await self._meter.sample(span.resource_id)
+        except (TwinframeError, OSError) as error:
+            raise MeterUnreadable(
+                f"The usage of {span.resource_id!r} was not measured: {error}"
+            ) from error
+
+    def _find_period(self, now: int) -> Interval:
+        start = find_period(now, self._seconds)
+        return Interval(start, start + self._seconds)
+
+    def _now(self) -> int:
+        return read_seconds(self._clock())
+
+
+class Settlement:
+    """Closes months that are over and keeps their statements.
+
+    `wait` is in seconds after the end of a month: time for the last samples of other processes.
+    """
+
+    def __init__(self, runner: ControlRunner, wait: int, clock: Clock = read_clock) -> None:
+        self._runner = runner
+        self._wait = wait
+        self._clock = clock
+        self._settled: Month | None = None
+
+    async def settle_due(self) -> int:
+        """Keep all statements that are due; how many there were. None changes ever after.
+
+        NOTE: the month is closed first, in a transaction of its own; what a statement follows from
+        cannot change then, so that whoever builds it, and how often, gets the same text.
+        """
+        last = find_month(read_seconds(self._clock()) - self._wait).previous()
+        closed = await self._runner.read(find_closed)
+        if closed is None or closed < last:
+            closed = await self._runner.write(lambda work: close_month(work, last))
+        if closed == self._settled:  # PERF: no account opened since owes for a closed month
+            return 0
+        settled, after = 0, ""
+        while accounts := await self._runner.read(self._build_page(after)):
+            for account in accounts:
+                settled += await self._settle(account, closed)
+            after = accounts[-1].id
+        self._settled = closed
+        return settled
+
+    def _build_page(self, after: str) -> Callable[[ControlSession], tuple[BillingAccount, ...]]:
+        def read(session: ControlSession) -> tuple[BillingAccount, ...]:
+            behind = [Condition("id", Comparison.ABOVE, after)]
+            found = session.find(ACCOUNTS.kind, behind, order=Order("id"), limit=_AT_ONCE)
+            return ACCOUNTS.parse_all(found)
+
+        return read
+
+    async def _settle(self, account: BillingAccount, closed: Month) -> int:
+        done = await self._runner.read(lambda work: list_settled_months(work, account.id, 1))
+        first = done[0].next() if done else find_month(account.interval.begin)
+        last = closed
+        if account.closed_at is not None:
+            last = min(closed, find_month(read_seconds(account.closed_at)))
+        settled = 0
+        for month in list_months(first, last):
+            statement = await build_statement(self._runner, account, month, self._clock())
+
+            def keep(work: ControlTransaction) -> bool:
+                return keep_statement(work, statement)  # noqa: B023  (run before the next)
+
+            settled += await self._runner.write(keep)
+        return settled
+
+
+class StatementDelivery:
+    """Hands final statements to the provider of their account, again until it took them."""
+
+    def __init__(self, runner: ControlRunner, providers: ProviderRegistry) -> None:
+        self._runner = runner
+        self._providers = providers
+
+    async def deliver_due(self) -> int:
+        """Hand over what no provider has yet; how many were taken."""
+        delivered, after = 0, ""
+        while page := await self._runner.read(self._build_page(after)):
+            for each in page:
+                delivered += await self._deliver(each)
+            after = page[-1].id
+        return delivered
+
+    def _build_page(self, after: str) -> Callable[[ControlSession], tuple[Delivery, ...]]:
+        def read(session: ControlSession) -> tuple[Delivery, ...]:
+            pending = [
+                Condition("state", Comparison.EQUAL, DeliveryState.PENDING.value),
+                Condition("id", Comparison.ABOVE, after),
+            ]
+            found = session.find(DELIVERIES.kind, pending, order=Order("id"), limit=_AT_ONCE)
+            return DELIVERIES.parse_all(found)
+
+        return read
+
+    async def _deliver(self, delivery: Delivery) -> bool:
+        """NOTE: keys are the ids: what is cut off between call and record is called again so."""
+        try:
+            reference = await self._send(delivery)
+        except (TwinframeError, OSError) as error:
+            reason = str(error)
+            LOG.warning("The statement %s was not delivered: %s", delivery.id, reason)
+            await self._note(delivery.id, lambda each: replace(each, error=reason))
+            return False
+        await self._note(
+            delivery.id,
+            lambda each: replace(
+                each, state=DeliveryState.DELIVERED, reference=reference, error=""
+            ),
+        )
+        return True
+
+    async def _send(self, delivery: Delivery) -> str:
+        account = await self._runner.read(lambda work: read_account(work, delivery.account_id))
+        provider = self._providers.find(account.provider)
+        if not account.reference:
+            reference = await provider.open_account(account, account.id)
+            account = await self._runner.write(lambda work: _refer(work, account.id, reference))
+        body = await self._runner.read(
+            lambda session: session.read(kinds.BILLING_STATEMENT.name, delivery.id)
+        )
+        if body is None:
+            raise TwinframeError(f"The statement {delivery.id} is gone.")
+        return await provider.send(account, body.body, delivery.id)
+
+    async def _note(self, delivery_id: str, change: Callable[[Delivery], Delivery]) -> None:
+        def write(work: ControlTransaction) -> None:
+            stored = DELIVERIES.read(work, delivery_id)
+            if stored is not None and stored.state is DeliveryState.PENDING:
+                noted = replace(change(stored), attempts=stored.attempts + 1)
+                DELIVERIES.replace(work, noted)
+
+        await self._runner.write(write)
+
+
+def _refer(work: ControlTransaction, account_id: str, reference: str) -> BillingAccount:
+    account = replace(read_account(work, account_id), reference=reference)
+    ACCOUNTS.replace(work, account)
+    return account
