@@ -18,7 +18,7 @@ from twinframe.control.actors import Actor, Principal, build_principals
 from twinframe.control.catalogue import BUILT_IN_ROLES, build_grants, build_permission, is_within
 from twinframe.control.context import ControlContext
 from twinframe.control.documents import ROLES, USERS, build_holder
-from twinframe.control.scopes import PLATFORM, Scope, ScopePath, ScopeType, find_path
+from twinframe.control.scopes import PLATFORM, PLATFORM_PATH, Scope, ScopePath, ScopeType, find_path
 from twinframe.errors import ControlNotFound, PermissionMissing
 from twinframe.permissions.grammar import Grant
 from twinframe.storage.control import Comparison, Condition, ControlSession, Record
@@ -73,7 +73,7 @@ class Holdings:
             str(each) for each in wanted if not any(is_within(each, grant) for grant in held)
         )
 
-    def above(self, scopes: Iterable[Scope]) -> Holdings:
+    def at(self, scopes: Iterable[Scope]) -> Holdings:
         """Those held at one of these scopes."""
         keys = {scope.key for scope in scopes}
         return Holdings(tuple(role for role in self.roles if role.scope in keys))
@@ -85,6 +85,15 @@ class Admission:
 
     path: ScopePath
     holdings: Holdings
+
+    def list_allowed(self, permission: str) -> tuple[Scope, ...]:
+        """The scopes of the path, this one first, at which the caller has the permission."""
+        scopes = self.path.scopes
+        return tuple(
+            each
+            for position, each in enumerate(scopes)
+            if self.holdings.at(scopes[position:]).allow(permission)
+        )
 
 
 def find_holdings(
@@ -204,23 +213,33 @@ class Access:
     ) -> tuple[str, ...]:
         """The union of the permissions held at the scope, as grants in the order of their names.
 
-        Without `user_id` they are the actor's own, none for a scope that does not exist. To ask
-        about somebody else takes `access/check` at the scope, else `ControlNotFound` or
-        `PermissionMissing`; a subject that is not known has none.
+        Without `user_id` they are the actor's own; for a scope that does not exist those held at
+        the platform, as for one in which nothing was granted. To ask about somebody else takes
+        `access/check` at the scope, else `ControlNotFound` or `PermissionMissing`; what they hold
+        further up than the actor may check is not told. A subject that is not known has none.
         """
         now = self._context.clock()
 
         def read(session: ControlSession) -> tuple[str, ...]:
             if user_id is None or user_id == actor.subject:
-                path, principals = find_path(session, scope), actor.principals
+                # SEC: what is not there answers as what is there and foreign: by the platform.
+                path = find_path(session, scope) or PLATFORM_PATH
+                principals = actor.principals
             else:
-                path = require_permission(session, actor, scope, "access/check", now).path
+                path = _find_checked(session, actor, scope, now)
                 principals = find_principals(session, user_id)
-            if path is None:
-                return ()
             return find_holdings(session, path, principals, now).list_permissions()
 
         return await self._context.runner.read(read)
+
+
+def _find_checked(session: ControlSession, actor: Actor, scope: Scope, now: int) -> ScopePath:
+    """The scope and those above it of which the actor may know what others hold there.
+
+    SEC: who checks for one organization does not learn who has a role at the platform.
+    """
+    admission = require_permission(session, actor, scope, "access/check", now)
+    return ScopePath(admission.list_allowed("access/check"))
 
 
 def find_principals(session: ControlSession, subject: str) -> tuple[Principal, ...]:

@@ -270,12 +270,7 @@ def _build_conditions(scope: Scope, admission: Admission, reach: Reach) -> Seque
         return []
     if reach is not Reach.INHERITED:
         return [Condition("scope", Comparison.EQUAL, scope.key)]
-    path = admission.path.scopes
-    readable = tuple(
-        each.key
-        for position, each in enumerate(path)
-        if admission.holdings.above(path[position:]).allow("access/read")
-    )
+    readable = tuple(each.key for each in admission.list_allowed("access/read"))
     return [Condition("scope", Comparison.IN, readable)]
 
 

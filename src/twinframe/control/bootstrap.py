@@ -9,7 +9,7 @@ from twinframe.control.catalogue import OWNER
 from twinframe.control.context import ControlContext
 from twinframe.control.documents import ASSIGNMENTS, Assignment
 from twinframe.control.names import build_id
-from twinframe.control.scopes import PLATFORM, ScopePath
+from twinframe.control.scopes import PLATFORM, PLATFORM_PATH
 from twinframe.storage.control import ControlTransaction
 
 _OPERATOR = Actor("operator", kind="operator")
@@ -25,14 +25,14 @@ async def bootstrap(context: ControlContext, owner: Principal) -> Assignment:
 
     def work(transaction: ControlTransaction) -> Assignment:
         now = context.clock()
-        path = ScopePath((PLATFORM,))
+        path = PLATFORM_PATH
         record = find_holder(transaction, PLATFORM, owner, OWNER)
         before = None if record is None else ASSIGNMENTS.parse_record(record)
         if before is not None and before.expires_at is None:
             return before
         after = build_assignment(assignment_id, path, owner, OWNER, _OPERATOR, now)
         if before is not None:
-            transaction.delete("assignment", before.id)
+            transaction.delete(ASSIGNMENTS.kind, before.id)
         ASSIGNMENTS.insert(transaction, after)
         AuditTrail(transaction, _OPERATOR, now).add(
             "role-assignments/create", PLATFORM.key, path, before=before, after=after

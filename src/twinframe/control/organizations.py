@@ -22,7 +22,7 @@ from twinframe.control.idempotency import RequestKey
 from twinframe.control.listing import FIRST, Listed, Slice
 from twinframe.control.names import build_id, parse_id, parse_name
 from twinframe.control.roles import delete_roles
-from twinframe.control.scopes import PLATFORM, Scope, ScopePath
+from twinframe.control.scopes import PLATFORM, PLATFORM_PATH, Scope, ScopePath
 from twinframe.errors import ControlConflict, ControlNotFound
 from twinframe.storage.control import Comparison, Condition, ControlSession, ControlTransaction
 
@@ -50,7 +50,8 @@ class Organizations:
         Needs `organizations/create` at the platform. `ControlConflict` for an id that is or was
         taken; `InvalidArgument`.
         """
-        wanted = parse_id("an organization", organization_id or build_id("org"))
+        given = build_id("org") if organization_id is None else organization_id
+        wanted = parse_id("an organization", given)
         title = parse_name("an organization", name)
         assignment_id = build_id("asg")
 
@@ -164,7 +165,7 @@ def check_never_used(session: ControlSession, scope: Scope) -> None:
 
 def reads_everything(session: ControlSession, actor: Actor, permission: str, now: int) -> bool:
     """Whether the actor holds the permission at the platform."""
-    return find_holdings(session, ScopePath((PLATFORM,)), actor.principals, now).allow(permission)
+    return find_holdings(session, PLATFORM_PATH, actor.principals, now).allow(permission)
 
 
 def _find(session: ControlSession, organization_id: str) -> Organization:

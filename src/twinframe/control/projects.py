@@ -43,7 +43,7 @@ class Projects:
 
         `ControlConflict` for an id that is or was taken; `InvalidArgument`.
         """
-        wanted = parse_id("a project", project_id or build_id("prj"))
+        wanted = parse_id("a project", build_id("prj") if project_id is None else project_id)
         title = parse_name("a project", name)
         parent = Scope("organization", organization_id)
 

@@ -52,7 +52,7 @@ class Roles:
         `ControlConflict` when id or name are taken; `GrantExceedsOwn`; `InvalidArgument` for what
         is no permission.
         """
-        wanted = role or build_id("role")
+        wanted = build_id("role") if role is None else role
         grants, title = parse_role_permissions(permissions), parse_name("a role", name)
         scope = Scope("organization", organization_id)
 

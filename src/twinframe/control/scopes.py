@@ -49,7 +49,8 @@ class ScopePath:
         return next((scope.id for scope in self.scopes if scope.type == type_), "")
 
 
-_PLATFORM_PATH: Final = ScopePath((PLATFORM,))
+PLATFORM_PATH: Final = ScopePath((PLATFORM,))
+"""Where the platform is: it lies in nothing."""
 
 
 def parse_scope(scope_type: str, scope_id: str) -> Scope:
@@ -68,7 +69,7 @@ def find_path(session: ControlSession, scope: Scope) -> ScopePath | None:
     NOTE: the types of scopes but the platform are named as their kinds of record are.
     """
     if scope.type == "platform":
-        return _PLATFORM_PATH if scope == PLATFORM else None
+        return PLATFORM_PATH if scope == PLATFORM else None
     found = session.read(scope.type, scope.id)
     if found is None:
         return None
