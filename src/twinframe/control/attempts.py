@@ -45,6 +45,9 @@ LOG: Final = logging.getLogger(__name__)
 Fault: TypeAlias = Callable[[str], None]
 """What the test kit may do at a named point: nothing, raise, or end the process."""
 
+OnRunning: TypeAlias = Callable[[ControlTransaction, Resource], None]
+"""Called in the transaction in which a resource becomes `running`."""
+
 _SUCCEEDED: Final = "succeeded"
 
 
@@ -64,7 +67,8 @@ class ProvisionRules:
 class AttemptRunner:
     """Runs attempts; all of them may run at once on one event loop.
 
-    `on_gone` are called in the transaction in which a resource becomes `terminated`.
+    `on_gone` are called in the transaction in which a resource becomes `terminated`, `on_running`
+    in the one in which it becomes `running`, for the first time or again.
     """
 
     def __init__(
@@ -75,6 +79,7 @@ class AttemptRunner:
         rules: ProvisionRules,
         *,
         on_gone: tuple[OnGone, ...] = (),
+        on_running: tuple[OnRunning, ...] = (),
         clock: Clock = read_clock,
         fault: Fault = pass_by,
     ) -> None:
@@ -83,6 +88,7 @@ class AttemptRunner:
         self._graphs = graphs
         self._rules = rules
         self._on_gone = on_gone
+        self._on_running = on_running
         self._clock = clock
         self._fault = fault
 
@@ -171,6 +177,8 @@ class AttemptRunner:
                 call(transaction, resource)
         else:
             resource = replace(resource, access_url=outcome.access_url or "")
+            for call in self._on_running:
+                call(transaction, resource)
         RESOURCES.replace(transaction, resource)
 
     def _fail(self, transaction: ControlTransaction, mine: WorkItem, error: TwinframeError) -> None:

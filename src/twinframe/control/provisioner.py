@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from twinframe.control.attempts import AttemptRunner, Fault, ProvisionRules, pass_by
+from twinframe.control.attempts import AttemptRunner, Fault, OnRunning, ProvisionRules, pass_by
 from twinframe.control.resource_documents import WorkItem
 from twinframe.control.resources import OnGone
 from twinframe.control.rounds import RoundIntervals, Rounds
@@ -114,6 +114,7 @@ class Provisioner:
         options: ProvisionerOptions | None = None,
         *,
         on_gone: tuple[OnGone, ...] = (),
+        on_running: tuple[OnRunning, ...] = (),
         clock: Clock = read_clock,
         monotonic: Callable[[], float] = time.monotonic,
         fault: Fault = pass_by,
@@ -125,7 +126,14 @@ class Provisioner:
         self._monotonic = monotonic
         self._fault = fault
         self._attempts = AttemptRunner(
-            runner, types, graphs, self._options.rules, on_gone=on_gone, clock=clock, fault=fault
+            runner,
+            types,
+            graphs,
+            self._options.rules,
+            on_gone=on_gone,
+            on_running=on_running,
+            clock=clock,
+            fault=fault,
         )
         self._rounds = Rounds(runner, types, graphs, self._options.intervals, clock)
         self._watch = LifeWatch(self._options.lease)
