@@ -60,6 +60,7 @@ class Exchange:
         "caller",
         "has_body",
         "host",
+        "own_host",
         "request_id",
         "scope",
         "sent",
@@ -79,6 +80,7 @@ class Exchange:
         self.target = _NO_TARGET
         self.has_body = False
         self.host = b""
+        self.own_host = False  # whether the host name is the address, so that links have to keep it
         self.caller: Caller | None = None
         self._receive = receive
         self._send = send
@@ -162,6 +164,10 @@ class Exchange:
             return (own,)
         span = b"%016x" % random.getrandbits(64)
         return own, (b"traceresponse", b"00-%b-%b-01" % (self._trace_id, span))
+
+    def limit_body(self, limit: int) -> None:
+        """Lower the limit of the body, in bytes, for what is behind this layer."""
+        self._body_limit = min(self._body_limit, limit)
 
     async def read_body(self) -> bytes:
         """The whole request body.

@@ -125,9 +125,10 @@ def _build_operation(route: Route, schemas: _Schemas, schemes: tuple[str, ...]) 
         operation["x-permission"] = route.permission
         if schemes:
             operation["security"] = [{scheme: []} for scheme in schemes]
-            operation["responses"] |= {
+            operation["responses"] = {
                 "401": {"description": "No valid credentials."},
                 "403": {"description": f"The permission {route.permission} is missing."},
+                **operation["responses"],
             }
     if route.body is not None:
         operation["requestBody"] = _build_body(route.body, schemas)

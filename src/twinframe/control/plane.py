@@ -1,0 +1,64 @@
+"""The facade of the control plane: all its use cases over one store. It starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twinframe.control.access import Access
+from twinframe.control.assignments import Assignments
+from twinframe.control.audit import AuditLog
+from twinframe.control.context import ControlContext
+from twinframe.control.guarded_resources import GuardedResources, ResourceWatch
+from twinframe.control.idempotency import Idempotency
+from twinframe.control.organizations import Organizations
+from twinframe.control.projects import Projects
+from twinframe.control.resource_requests import RequestReader
+from twinframe.control.resources import Resources
+from twinframe.control.roles import Roles
+from twinframe.control.users import Users
+from twinframe.model.clock import Clock, read_clock
+from twinframe.model.json import JsonLimits
+from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.settings import ControlSettings
+from twinframe.storage.control_runner import ControlRunner
+
+_SECOND = 1_000_000_000
+
+
+class ControlPlane:
+    """What the edges call. One object a use case; each decides itself who may do what.
+
+    `types` are those that resources may have; `wake` is called after work for a provisioner came
+    up, `watches` in the transaction of each change of a resource.
+    """
+
+    def __init__(
+        self,
+        runner: ControlRunner,
+        types: ResourceTypeRegistry,
+        settings: ControlSettings,
+        *,
+        json_limits: JsonLimits | None = None,
+        watches: tuple[ResourceWatch, ...] = (),
+        wake: Callable[[], None] | None = None,
+        clock: Clock = read_clock,
+    ) -> None:
+        kept = Idempotency(int(settings.idempotency_lifetime * _SECOND))
+        self.runner = runner
+        self.context = ControlContext(runner, clock, kept)
+        reader = RequestReader(types, json_limits or JsonLimits(), settings.max_settings_bytes)
+        self.organizations = Organizations(self.context)
+        self.projects = Projects(self.context)
+        self.users = Users(self.context)
+        self.roles = Roles(self.context)
+        self.assignments = Assignments(self.context)
+        self.access = Access(self.context)
+        self.audit = AuditLog(self.context)
+        self.resources = GuardedResources(
+            self.context, Resources(types, clock), reader, watches, wake
+        )
+
+    async def is_ready(self) -> bool:
+        """Whether the control store answers. Raises `StorageError` if it does not."""
+        await self.runner.read(lambda session: session.read("organization", "-"))
+        return True

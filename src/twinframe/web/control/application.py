@@ -1,0 +1,166 @@
+"""The control plane as an ASGI application: alone, or beside the graph API. It opens no store."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, cast
+
+import twinframe
+from twinframe.authentication.gate import Gate
+from twinframe.control.plane import ControlPlane
+from twinframe.errors import StorageError, TwinframeError
+from twinframe.model.json import JsonLimits
+from twinframe.settings import Settings
+from twinframe.web.access import AccessLayer
+from twinframe.web.application import Hook, Lifespan, build_falcon, build_guard
+from twinframe.web.control.edge import Admission, ControlEdge
+from twinframe.web.control.errors import build_answer, write_error, write_http_error
+from twinframe.web.control.routes import CONTROL_ROUTES, PREFIX, STANDALONE_ROUTES
+from twinframe.web.control.schemas import ErrorBody
+from twinframe.web.discovery import Discovery, Resource
+from twinframe.web.errors import ErrorAnswer
+from twinframe.web.errors import build_answer as build_vendor_answer
+from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Send
+from twinframe.web.explorer import Explorer
+from twinframe.web.guard import Guard, read_raw_path
+from twinframe.web.links import Links
+from twinframe.web.openapi import Dialect, build_document
+from twinframe.web.operations import Route
+from twinframe.web.paths import Target, parse_segments
+
+BODY_BYTES = 1024 * 1024
+"""Largest request body; more is 413. Nothing that the control plane keeps is near it."""
+
+_START = PREFIX.encode()
+CONTROL_DIALECT = Dialect(
+    "twinframe control plane",
+    "Organizations, projects, access and billing, and resources that are brought up. Errors are "
+    '`{"error"}`, those with status 400 `{"error", "details"}`.',
+    ErrorBody,
+)
+
+
+def build_control_application(
+    plane: ControlPlane,
+    settings: Settings,
+    gate: Gate,
+    *,
+    start: Sequence[Hook] = (),
+    stop: Sequence[Hook] = (),
+) -> Guard:
+    """The outermost ASGI application of a process that serves the control plane alone.
+
+    `settings` have its address in their section of the server; the rest is as with
+    `build_application`.
+    """
+    guard: Guard
+
+    async def is_ready() -> bool:
+        return not guard.draining and await _answers(plane)
+
+    app = _build_layers(plane, settings, gate, STANDALONE_ROUTES, is_ready, Lifespan(start, stop))
+    guard = build_guard(app, settings, lambda _scope, error: build_answer(error))
+    return guard
+
+
+class MountedControl:
+    """The control plane beside another application of the process, at `/api/v1` of its address."""
+
+    def __init__(self, plane: ControlPlane, settings: Settings, gate: Gate) -> None:
+        is_ready = partial(_answers, plane)
+        app = _build_layers(plane, settings, gate, CONTROL_ROUTES, is_ready, Lifespan((), ()))
+        self._app = app
+
+    def serves(self, scope: Scope) -> bool:
+        """Whether a request is for it: its path is the prefix or begins with it."""
+        return is_control_path(scope)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one.
+
+        NOTE: the base path of the other application, `/api` unless told, is none of this one's.
+        """
+        exchange: Exchange = scope[SCOPE_KEY]
+        exchange.target = Target("", parse_segments(read_raw_path(scope)))
+        await self._app(scope, receive, send)
+
+    def begin_drain(self) -> None:
+        """Nothing here is without an end of its own."""
+
+    def build_error(self, scope: Scope, error: TwinframeError) -> ErrorAnswer:
+        """The answer to an error outside of any route, in the form that the path calls for."""
+        return build_answer(error) if is_control_path(scope) else build_vendor_answer(error)
+
+
+def is_control_path(scope: Scope) -> bool:
+    """Whether a request's path lies in the control plane."""
+    path = read_raw_path(scope)
+    start, following = path[: len(_START)], path[len(_START) : len(_START) + 1]
+    return start.lower() == _START and following in (b"", b"/")
+
+
+def build_resource(settings: Settings) -> Resource:
+    """What discovery says of the control plane: its scopes are its own."""
+    origin = settings.control.public_url
+    return Resource(
+        PREFIX,
+        origin + PREFIX if origin else "",
+        CONTROL_DIALECT.title,
+        settings.control.required_scopes,
+    )
+
+
+def _build_layers(
+    plane: ControlPlane,
+    settings: Settings,
+    gate: Gate,
+    routes: Sequence[Route],
+    is_ready: Callable[[], Awaitable[bool]],
+    lifespan: Lifespan,
+) -> Asgi:
+    links = Links(settings.server.public_url)
+    admission = Admission(gate, plane, settings.control)
+    edge = ControlEdge(
+        json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
+        links=links,
+        explorer=Explorer(partial(_describe, routes, settings)),
+        discovery=Discovery(settings, links, (build_resource(settings),), home=PREFIX),
+        is_ready=is_ready,
+        plane=plane,
+        settings=settings.control,
+    )
+    errors = (write_error, write_http_error)
+    app = cast("Asgi", build_falcon(edge, routes, lifespan, admission.admit, errors))
+    return BodyLimit(AccessLayer(app, gate, edge.discovery, routes))
+
+
+class BodyLimit:
+    """An ASGI layer that lowers the limit of bodies to what the control plane takes."""
+
+    def __init__(self, app: Asgi) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope."""
+        if scope["type"] == "http":
+            exchange: Exchange = scope[SCOPE_KEY]
+            exchange.limit_body(BODY_BYTES)
+        await self._app(scope, receive, send)
+
+
+async def _answers(plane: ControlPlane) -> bool:
+    try:
+        return await plane.is_ready()
+    except StorageError:
+        return False
+
+
+def _describe(routes: Sequence[Route], settings: Settings, base: str) -> dict[str, Any]:
+    return build_document(
+        routes,
+        version=twinframe.__version__,
+        base=base,
+        access=settings.authentication,
+        dialect=CONTROL_DIALECT,
+    )

@@ -1,0 +1,33 @@
+"""Who calls: from verified credentials to an actor. Roles are the use cases' matter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from twinframe.control.actors import Actor, ActorKind
+from twinframe.model.values import JsonValue
+from twinframe.permissions.base import Caller
+
+
+def build_actor(caller: Caller, request_id: str, *, trust_emails: bool) -> Actor:
+    """The actor that these credentials state.
+
+    SEC: an email counts if its issuer says that it is verified, or if all of the issuer's are
+    (`trust_emails`): invitations go to whoever shows their address.
+    """
+    claims = caller.claims
+    email = claims.get("email")
+    verified = claims.get("email_verified", trust_emails) in (True, "true")
+    return Actor(
+        caller.subject,
+        email if isinstance(email, str) and verified else "",
+        _find_kind(caller.subject, claims),
+        request_id,
+    )
+
+
+def _find_kind(subject: str, claims: Mapping[str, JsonValue]) -> ActorKind:
+    # SPEC: RFC 9068 section 2.2: without a resource owner the subject is the client itself.
+    is_client = subject in (claims.get("client_id"), claims.get("azp"))
+    is_client = is_client or claims.get("gty") in ("client-credentials", "client_credentials")
+    return "service" if is_client else "user"

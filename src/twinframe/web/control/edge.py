@@ -1,0 +1,75 @@
+"""What the responders of the control plane have around them, and what each request goes through.
+
+Who may do what is decided by the use cases, in the transaction of what is done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from falcon.asgi import Request, Response
+
+from twinframe.authentication.gate import Gate
+from twinframe.control.actors import Actor
+from twinframe.control.plane import ControlPlane
+from twinframe.errors import Unauthenticated
+from twinframe.settings import ControlSettings
+from twinframe.web.access import build_errand
+from twinframe.web.control.callers import build_actor
+from twinframe.web.control.requests import check_query
+from twinframe.web.edge import ServiceEdge
+from twinframe.web.messages import read_exchange
+from twinframe.web.operations import Route
+from twinframe.web.routing import BoundResponder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlEdge(ServiceEdge):
+    """The surroundings of all responders of the control plane."""
+
+    plane: ControlPlane
+    settings: ControlSettings
+
+
+class Admission:
+    """Lets requests through to responders: with the scopes, as a known actor, understood in full.
+
+    Deny by default: only routes without a permission are open to whoever has no credentials.
+    """
+
+    def __init__(self, gate: Gate, plane: ControlPlane, settings: ControlSettings) -> None:
+        self._gate = gate
+        self._plane = plane
+        self._scopes = settings.required_scopes
+        self._trust_emails = settings.trust_emails
+
+    def admit(self, route: Route, responder: BoundResponder) -> BoundResponder:
+        """The responder, run only for callers that it is for."""
+        if route.permission is None:
+            return responder
+        known = {each.name for each in route.parameters if each.place == "query"}
+
+        async def run(request: Request, response: Response, **parameters: str) -> None:
+            request.context.actor = await self._identify(request)
+            check_query(request, known)
+            response.set_header("cache-control", "no-store")
+            await responder(request, response, **parameters)
+
+        return run
+
+    async def _identify(self, request: Request) -> Actor:
+        exchange = read_exchange(request)
+        caller = exchange.caller
+        if caller is None:  # no layer has asked: a mistake in the wiring must not let anybody in
+            raise Unauthenticated("the request came past the layer that authenticates")
+        self._gate.check_scopes(caller, self._scopes, build_errand(exchange))
+        request_id = exchange.request_id.decode("ascii")
+        actor = build_actor(caller, request_id, trust_emails=self._trust_emails)
+        await self._plane.users.see(actor)
+        return actor
+
+
+def read_actor(request: Request) -> Actor:
+    """Who sent this request."""
+    return cast("Actor", request.context.actor)

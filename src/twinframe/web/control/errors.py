@@ -1,0 +1,86 @@
+"""The only place where errors become answers of the control plane: `{"error"}`, 400 with details.
+
+It decides nothing about when an error is raised. The 401 is the one of the data plane.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import falcon
+import orjson
+from falcon.asgi import Request, Response
+
+from twinframe.errors import QuotaExceeded, ScopeMissing, TwinframeError
+from twinframe.web.application import log_error, write_answer
+from twinframe.web.errors import (
+    JSON,
+    ErrorAnswer,
+    MethodNotAllowed,
+    RouteNotFound,
+    build_status,
+    render_text,
+)
+
+_RETRY_AFTER_SECONDS = "1"
+
+
+def build_answer(error: TwinframeError) -> ErrorAnswer:
+    """The answer to an error.
+
+    SPEC: 400 has `details`, a list of texts with at least one; all others have `error` alone.
+    """
+    status = find_status(error)
+    # SEC: what one caller may not do or see must not be remembered for another.
+    headers = [("content-type", JSON), ("cache-control", "no-store")]
+    if isinstance(error, MethodNotAllowed):
+        headers.append(("allow", ", ".join(error.allowed)))
+    if isinstance(error, ScopeMissing):  # SPEC: RFC 6750 section 3.1
+        scopes = " ".join(error.scopes)
+        headers.append(("www-authenticate", f'Bearer error="insufficient_scope", scope="{scopes}"'))
+    if isinstance(error, QuotaExceeded) and error.retry_after is not None:
+        headers.append(("retry-after", str(error.retry_after)))
+    if status == 503:
+        headers.append(("retry-after", _RETRY_AFTER_SECONDS))
+    return ErrorAnswer(status, render_body(status, error), tuple(headers))
+
+
+def find_status(error: TwinframeError) -> int:
+    """The HTTP status: a rate that is used up is 429, another quota 403, the rest as everywhere."""
+    if isinstance(error, QuotaExceeded):
+        return 403 if error.retry_after is None else 429
+    return build_status(error)
+
+
+def render_body(status: int, error: TwinframeError) -> bytes:
+    """The body of an error answer."""
+    body: dict[str, Any] = {"error": render_text(error.message)}
+    if status == 400:
+        details = [render_text(detail.message) for detail in error.details]
+        body["details"] = details or [body["error"]]
+    return orjson.dumps(body)
+
+
+async def write_error(
+    _request: Request, response: Response, error: TwinframeError, _params: dict[str, Any]
+) -> None:
+    """Answer with an error of ours."""
+    log_error(error)
+    write_answer(response, build_answer(error))
+
+
+async def write_http_error(
+    request: Request, response: Response, error: falcon.HTTPError, _params: dict[str, Any]
+) -> None:
+    """Answer with an error that Falcon itself raised, in our shape."""
+    if error.status_code == 404:
+        found = RouteNotFound(
+            f"No operation is at {request.path!a}. All operations stand at /api/v1/swagger."
+        )
+        write_answer(response, build_answer(found))
+        return
+    body: dict[str, Any] = {"error": error.description or error.title or ""}
+    if error.status_code == 400:
+        body["details"] = [body["error"]]
+    headers = (("content-type", JSON), ("cache-control", "no-store"))
+    write_answer(response, ErrorAnswer(error.status_code, orjson.dumps(body), headers))

@@ -1,0 +1,129 @@
+"""What responders of the control plane read of a request: bodies, pages, keys, query parameters.
+
+Bodies of resources are read by `control.resource_requests`, which keeps texts as they were given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from difflib import get_close_matches
+from typing import TypeVar
+
+from falcon.asgi import Request
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from twinframe.control.idempotency import RequestKey, parse_request_key
+from twinframe.control.listing import Slice
+from twinframe.errors import ErrorDetail, InvalidArgument, ValidationFailed
+from twinframe.model.json import JsonLimits, parse_json
+from twinframe.settings import ControlSettings
+from twinframe.web.guard import read_raw_path
+from twinframe.web.messages import JSON_TYPES, check_media_type, read_exchange
+
+_LONGEST_FIGURE = 10
+
+
+class Form(BaseModel):
+    """Base of request bodies: members of the stated types, and no others."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+F = TypeVar("F", bound=Form)
+
+
+async def read_body(request: Request) -> bytes:
+    """The bytes of a JSON body."""
+    check_media_type(request.content_type, JSON_TYPES)
+    return await read_exchange(request).read_body()
+
+
+def parse_form(body: bytes, form: type[F], limits: JsonLimits) -> F:
+    """The members of a body. Raises `ValidationFailed` with all that is wrong in `details`."""
+    document = parse_json(body, limits)
+    if not isinstance(document, dict):
+        raise ValidationFailed("The body must be a JSON object.")
+    try:
+        return form.model_validate(document)
+    except ValidationError as error:
+        findings = error.errors(include_url=False)
+        raise ValidationFailed(
+            "The request is not valid.",
+            details=tuple(
+                ErrorDetail("InvalidArgument", _render_finding(finding, form))
+                for finding in findings
+            ),
+        ) from error
+
+
+def parse_key(request: Request, body: bytes) -> RequestKey | None:
+    """The Idempotency-Key of a request with this body, None without one."""
+    key = request.get_header("Idempotency-Key")
+    if key is None:
+        return None
+    path = read_raw_path(read_exchange(request).scope).decode("ascii")
+    return parse_request_key(key, f"{request.method} {path}", body)
+
+
+def parse_slice(request: Request, settings: ControlSettings) -> Slice:
+    """The part of a listing that `limit` and `offset` ask for. Raises `InvalidArgument`."""
+    limit = _parse_figure(request, "limit", settings.page_size)
+    if limit > settings.max_page_size:
+        raise InvalidArgument(f"limit is from 1 to {settings.max_page_size}, not {limit}.")
+    return Slice(limit, _parse_figure(request, "offset", 0))
+
+
+def parse_position(request: Request, name: str) -> int | None:
+    """A whole number in the query, None without it. Raises `InvalidArgument`."""
+    return None if request.get_param(name) is None else _parse_figure(request, name, 0)
+
+
+def read_choice(request: Request, name: str, known: Collection[str], default: str) -> str:
+    """One of the known words in the query. Raises `InvalidArgument` with the nearest of them."""
+    text: str = request.get_param(name) or default
+    if text not in known:
+        raise InvalidArgument(f"{name} is not {text[:100]!r}. {_render_hint(text, known)}")
+    return text
+
+
+def read_required(request: Request, name: str) -> str:
+    """A query parameter that must be there. Raises `InvalidArgument`."""
+    text: str | None = request.get_param(name)
+    if not text:
+        raise InvalidArgument(f"The query parameter {name} is missing.")
+    return text
+
+
+def check_query(request: Request, known: Collection[str]) -> None:
+    """Refuse parameters that an operation does not take, or that come twice.
+
+    SEC: passed over, a slip in `userId` would answer for somebody else.
+    """
+    for name, value in request.params.items():
+        if name not in known:
+            hint = _render_hint(name, known) if known else "It takes none."
+            raise InvalidArgument(f"This operation has no query parameter {name[:100]!r}. {hint}")
+        if isinstance(value, list):
+            raise InvalidArgument(f"The query parameter {name} stands there more than once.")
+
+
+def _parse_figure(request: Request, name: str, default: int) -> int:
+    text = request.get_param(name)
+    if text is None:
+        return default
+    if text.isascii() and text.isdigit() and len(text) <= _LONGEST_FIGURE:
+        return int(text)
+    raise InvalidArgument(f"{name} must be a whole number, not {text[:100]!a}.")
+
+
+def _render_finding(finding: ErrorDetails, form: type[Form]) -> str:
+    place = ".".join(str(part) for part in finding["loc"])
+    if finding["type"] == "extra_forbidden":
+        return f"{place} is no member of this body. {_render_hint(place, form.model_fields)}"
+    return f"{place}: {finding['msg']}."
+
+
+def _render_hint(text: str, known: Collection[str]) -> str:
+    near = get_close_matches(text, known, n=1)
+    return f"Did you mean {near[0]}?" if near else f"Known are {', '.join(sorted(known))}."

@@ -1,0 +1,86 @@
+"""Responders of resources and their history."""
+
+from __future__ import annotations
+
+from falcon.asgi import Request, Response
+
+from twinframe.control.guarded_resources import build_tag
+from twinframe.control.resource_documents import build_operation_view, build_view
+from twinframe.control.resources import ResourceFilter, parse_status
+from twinframe.control.states import ResourceState
+from twinframe.web.control import views
+from twinframe.web.control.edge import ControlEdge, read_actor
+from twinframe.web.control.requests import parse_key, parse_slice, read_body
+
+
+async def list_resources(
+    edge: ControlEdge, request: Request, response: Response, project_id: str
+) -> None:
+    """GET: those of a project that the caller may see."""
+    status = request.get_param("status")
+    wanted = ResourceFilter(
+        type=request.get_param("type"), status=None if status is None else parse_status(status)
+    )
+    part = parse_slice(request, edge.settings)
+    listed = await edge.plane.resources.list(read_actor(request), project_id, wanted, part)
+    views.write_listed(response, "resources", listed, build_view)
+
+
+async def create_resource(
+    edge: ControlEdge, request: Request, response: Response, project_id: str
+) -> None:
+    """POST: note it and have it brought up."""
+    body = await read_body(request)
+    key = parse_key(request, body)
+    found = await edge.plane.resources.create(read_actor(request), project_id, body, key)
+    response.set_header("etag", build_tag(found))
+    location = f"/api/v1/projects/{project_id}/resources/{found.id}"
+    views.write_created(response, build_view(found, with_url=False), location)
+
+
+async def read_resource(
+    edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
+) -> None:
+    """GET one, or the tombstone of one."""
+    found = await edge.plane.resources.read(read_actor(request), project_id, resource_id)
+    response.set_header("etag", build_tag(found))
+    views.write_json(response, build_view(found))
+
+
+async def update_resource(
+    edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
+) -> None:
+    """PUT: note what shall be different and have it carried out."""
+    found = await edge.plane.resources.update(
+        read_actor(request),
+        project_id,
+        resource_id,
+        await read_body(request),
+        request.get_header("If-Match"),
+    )
+    response.set_header("etag", build_tag(found))
+    views.write_json(response, build_view(found, with_url=False))
+
+
+async def delete_resource(
+    edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
+) -> None:
+    """DELETE: have it taken down with all its data."""
+    found = await edge.plane.resources.delete(
+        read_actor(request), project_id, resource_id, request.get_header("If-Match")
+    )
+    gone = found.status is ResourceState.TERMINATED
+    message = "The resource is terminated." if gone else "The resource is being deleted."
+    view = {"message": message, "resource_id": found.id, "status": found.status}
+    views.write_json(response, view, 202)
+
+
+async def list_operations(
+    edge: ControlEdge, request: Request, response: Response, project_id: str, resource_id: str
+) -> None:
+    """GET: what was asked of it and what became of that, the latest first."""
+    part = parse_slice(request, edge.settings)
+    listed = await edge.plane.resources.list_operations(
+        read_actor(request), project_id, resource_id, part
+    )
+    views.write_listed(response, "operations", listed, build_operation_view)
