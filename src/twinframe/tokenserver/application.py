@@ -206,7 +206,17 @@ def _build_router(edge: _Edge, addresses: Addresses) -> TableRouter:
     for path, probe in probes.items():
         router.add(path, "GET", probe)
         router.add(path, "HEAD", probe)
+    for _, methods in router.paths():
+        methods.setdefault("OPTIONS", _build_options(", ".join(sorted({*methods, "OPTIONS"}))))
     return router
+
+
+def _build_options(allowed: str) -> BoundResponder:
+    async def name_methods(_request: Request, response: Response) -> None:
+        write_no_content(response)
+        response.set_header("allow", allowed)
+
+    return name_methods
 
 
 async def _allow_reading(_request: Request, response: Response) -> None:

@@ -26,7 +26,7 @@ class BackOff:
     Its memory is bounded: 10,000 keys for a quarter of an hour; the oldest goes first.
 
     NOTE: secrets cannot be guessed at any speed; this bounds noise and tells of it. Keys are the
-    client's id together with its address, so that nobody else can shut a client out.
+    client's id together with its address, and only failures wait: nobody can shut a client out.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -29,6 +29,8 @@ from twinframe.tokenserver.token_requests import ClientRefused, TokenRequest, bu
 
 _LOG = logging.getLogger("twinframe.tokenserver")
 _GRANT = "client_credentials"
+# SEC: what failed is remembered and logged; ids are 24 characters, what is longer is made up.
+_LONGEST_ID = 64
 # NOTE: Authlib refuses http:// here, which is right for a network and wrong for loopback; what is
 # allowed was decided when the server started. The text goes nowhere.
 _URI = "https://token-server.invalid/oauth/token"
@@ -114,7 +116,8 @@ class _TokenClient(ClientMixin):  # type: ignore[misc]  # authlib has no types
         """
         if scope is None:
             return " ".join(self.client.scopes)
-        wanted = set(scope.split())
+        # SPEC: one blank between two names; authlib and `str.split` take line ends as well.
+        wanted = set(scope.split(" "))
         return " ".join(name for name in self.client.scopes if name in wanted) or None
 
 
@@ -171,22 +174,27 @@ class TokenIssuer(AuthorizationServer):  # type: ignore[misc]  # authlib has no 
     def authenticate_client(
         self, request: _Request, _methods: Sequence[str], _endpoint: str = "token"
     ) -> _TokenClient:
-        """The client of a request; the same refusal for an unknown one and a wrong secret."""
+        """The client of a request; the same refusal for an unknown one and a wrong secret.
+
+        SEC: the right secret is taken at any time. Behind a proxy all callers have one address,
+        and whoever knows a client's id, which is no secret, could shut it out otherwise.
+        """
         shown = request.sent.credentials
-        key = (request.address, shown.client_id)
+        name = shown.client_id[:_LONGEST_ID]
+        key = (request.address, name)
+        client = self._clients.authenticate(shown.client_id, shown.client_secret)
+        if client is not None:
+            self._back_off.forget(key)
+            return _TokenClient(client)
         wait = self._back_off.read_wait(key)
         if wait > 0:
             raise HeldBack(wait)
-        client = self._clients.authenticate(shown.client_id, shown.client_secret)
-        if client is None:
-            self._back_off.add_failure(key)
-            _LOG.warning(
-                "A client could not be authenticated.",
-                extra={"client_id": shown.client_id[:64], "address": request.address},
-            )
-            raise ClientRefused
-        self._back_off.forget(key)
-        return _TokenClient(client)
+        self._back_off.add_failure(key)
+        _LOG.warning(
+            "A client could not be authenticated.",
+            extra={"client_id": name, "address": request.address},
+        )
+        raise ClientRefused
 
     def validate_requested_scope(self, scope: str | None) -> None:
         """Any may be asked for: the grant is what the client has of them."""

@@ -86,7 +86,16 @@ def test_scopes_are_the_clients_part_of_those_asked_for(server: TokenServer) -> 
 
 
 @pytest.mark.parametrize(
-    "scope", ["mcp:tool", "MCP:TOOLS", "mcp:*", "*", "mcp:tools,mcp:resources"]
+    "scope",
+    [
+        "mcp:tool",
+        "MCP:TOOLS",
+        "mcp:*",
+        "*",
+        "mcp:tools,mcp:resources",
+        "mcp:tools\nx",
+        "mcp:tools\t",
+    ],
 )
 def test_a_scope_of_which_nothing_is_the_clients_is_refused(
     server: TokenServer, scope: str
@@ -324,16 +333,37 @@ def test_the_other_methods_are_refused(server: TokenServer) -> None:
         assert "POST" in answer.headers["allow"]
 
 
+@pytest.mark.parametrize("path", ["/oauth/token", "/oauth/authorize", "/health/ready"])
+def test_every_method_that_is_named_as_allowed_is(server: TokenServer, path: str) -> None:
+    named = server.send("PATCH", path).headers["allow"].split(", ")
+    assert "OPTIONS" in named
+    answer = server.send("OPTIONS", path)
+    assert (answer.status, answer.body) == (204, b"")
+    assert answer.headers["allow"].split(", ") == named
+    assert "access-control-allow-origin" not in answer.headers
+
+
 def test_who_keeps_failing_waits_and_nobody_else_does(server: TokenServer) -> None:
     wrong = server.order(client_secret="wrong")
-    statuses = [server.ask(wrong).status for _ in range(7)]
+    answers = [server.ask(wrong) for _ in range(7)]
+    statuses = [answer.status for answer in answers]
     assert statuses == [401] * 5 + [429] * 2
-    held = server.ask(server.order())  # the right secret, too
-    assert (held.status, held.error) == (429, "temporarily_unavailable")
-    assert int(held.headers["retry-after"]) >= 1
-    assert server.ask(server.order(), address="192.0.2.2").status == 200
+    assert answers[-1].error == "temporarily_unavailable"
+    assert int(answers[-1].headers["retry-after"]) >= 1
+    assert server.ask(wrong, address="192.0.2.2").status == 401
     unknown = [server.ask(server.order(client_id="nobody")).status for _ in range(7)]
     assert unknown == statuses  # an unknown client looks like a known one here, too
+
+
+def test_nobody_can_shut_a_client_out_by_failing_in_its_name(server: TokenServer) -> None:
+    for _ in range(7):
+        server.ask(server.order(client_secret="wrong"))
+    assert server.ask(server.order()).status == 200  # from the same address: behind one proxy
+
+
+def test_ids_that_are_made_up_take_little_memory(server: TokenServer) -> None:
+    long = [server.ask(server.order(client_id="x" * 64 + str(number))) for number in range(6)]
+    assert [answer.status for answer in long] == [401] * 5 + [429]  # remembered as one
 
 
 def test_success_ends_the_count_of_failures(server: TokenServer) -> None:
