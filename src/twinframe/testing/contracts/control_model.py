@@ -39,12 +39,12 @@ _NAMES: Final = st.sampled_from([*THING.keys, "id"])
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a thing; a `stale` one goes out from a version that is not the present one."""
+    """One change of a thing; one with a `drift` goes out from another version than the present."""
 
     verb: Literal["insert", "update", "delete"]
     record_id: str
     keys: dict[str, Key]
-    stale: bool
+    drift: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ CHANGES: Final = st.builds(
     verb=st.sampled_from(["insert", "insert", "update", "delete"]),
     record_id=_IDS,
     keys=_KEYS,
-    stale=st.sampled_from([False, False, False, True]),
+    drift=st.sampled_from([0, 0, 0, 0, 1, -1]),
 )
 BATCHES: Final = st.builds(
     Batch,
@@ -260,7 +260,7 @@ def _build_work(batch: Batch) -> ControlWork[list[str]]:
 
 def _apply(transaction: ControlTransaction, change: Change) -> str:
     present = transaction.read("thing", change.record_id)
-    version = (present.version if present else 0) + change.stale
+    version = (present.version if present else 0) + change.drift
     record = Record("thing", change.record_id, b'{"n": 1}', change.keys, version)
     match change.verb:
         case "insert":

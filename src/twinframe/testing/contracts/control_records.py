@@ -188,8 +188,10 @@ class ControlRecordContract(ControlContract):
 
     def test_a_delete_of_another_version_is_refused(self, store: ControlStore) -> None:
         (stored,) = insert(store, build_thing("a"))
-        with pytest.raises(RecordConflict):
-            run(store, lambda transaction: transaction.delete("thing", "a", stored.version + 1))
+        for version in (stored.version - 1, stored.version + 1):
+            with pytest.raises(RecordConflict):
+                run(store, lambda t, version=version: t.delete("thing", "a", version))  # type: ignore[misc]
+        assert read_ids(store) == ["a"]
         assert run(store, lambda transaction: transaction.delete("thing", "a", stored.version))
         assert run(store, lambda transaction: transaction.delete("thing", "a", 1)) is False
 
