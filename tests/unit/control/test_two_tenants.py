@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
@@ -129,7 +130,7 @@ def answer(world: World, call: Call, ids: Ids) -> str:
         found = (type(error).__name__, error.message, error.details)
     text = repr(found)
     for name in sorted(ids, key=len, reverse=True):
-        text = text.replace(name, "·")
+        text = re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "·", text)
     return text
 
 
