@@ -46,14 +46,14 @@ class Plugin:
     module: ModuleType
     manager: pluggy.PluginManager
 
-    def call(self, hook: str, **arguments: object) -> object:
+    def call(self, hook: str, /, **arguments: object) -> object:
         """The answer of this plugin alone to a hook; None if it does not implement it.
 
         Raises `PluginError` naming the hook and the plugin for any error inside it.
         """
         return call_hook(self.manager, self.module, hook, **arguments)
 
-    def build(self, hook: str, base: type[T], **arguments: object) -> T:
+    def build(self, hook: str, base: type[T], /, **arguments: object) -> T:
         """The object a seam's hook gives. Raises `PluginError` if it is not a `base`."""
         built = self.call(hook, **arguments)
         if isinstance(built, base):

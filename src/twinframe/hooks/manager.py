@@ -54,7 +54,7 @@ def register(manager: pluggy.PluginManager, plugin: ModuleType, owner: str) -> N
 
 
 def call_hook(
-    manager: pluggy.PluginManager, plugin: ModuleType, name: str, **arguments: object
+    manager: pluggy.PluginManager, plugin: ModuleType, name: str, /, **arguments: object
 ) -> object:
     """Call one hook on one plugin alone. None if the plugin does not implement it."""
     others = [other for other in manager.get_plugins() if other is not plugin]
