@@ -102,7 +102,12 @@ class Gate:
 
     async def authorize(self, caller: Caller, needed: Permission, errand: Errand) -> None:
         """Raise `PermissionMissing` unless the caller has the permission now."""
-        decision = await self._decide(caller, needed)
+        try:
+            decision = await self._decide(caller, needed)
+        except Exception as error:  # code of somebody else may do anything; the trail tells of it
+            reason = f"the permission provider failed: {type(error).__name__}"
+            self._write(caller, errand, str(needed), Decision(False, reason))
+            raise
         self._write(caller, errand, str(needed), decision)
         if not decision.allowed:
             raise PermissionMissing(str(needed))

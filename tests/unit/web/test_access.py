@@ -245,6 +245,27 @@ def test_every_decision_is_in_the_trail(guarded: Any, trail: Trail) -> None:
     assert {entry.errand.client for entry in trail} == {"192.0.2.1"}
 
 
+class BrokenProvider(PermissionProvider):
+    """Breaks its promise: it raises, or answers with something else."""
+
+    async def read_permissions(self, caller: Caller) -> frozenset[str]:
+        if caller.subject == "raises":
+            raise ZeroDivisionError
+        return ["models/*"]  # type: ignore[return-value]  # that is what is wrong with it
+
+
+@pytest.mark.parametrize("subject", ["raises", "lists"])
+def test_a_broken_provider_lets_nobody_in_and_the_trail_tells(
+    connect: Callable[..., Any], trail: Trail, subject: str
+) -> None:
+    client = connect(gate=Gate(NamedCaller(), BrokenProvider(), trail.append), **ACCESS)
+    answer = send(client, "GET", "/models", subject)
+    assert (answer.status, answer.json["error"]["code"]) == (500, "InternalError")
+    [entry] = trail
+    assert (entry.allowed, entry.subject, entry.needed) == (False, subject, "models/read")
+    assert entry.reason.startswith("the permission provider failed: ")
+
+
 def test_a_line_of_the_trail_is_json_whatever_a_subject_holds() -> None:
     errand = Errand("GET /models", "id-1", "192.0.2.1")
     entry = AuditEntry(1.5, False, 'a"\n\ud800', "token", errand, "models/read", "no \ud800")
