@@ -99,7 +99,6 @@ def test_an_rsa_key_is_for_the_algorithm_it_names_alone(algorithm: str) -> None:
         "key",
         ["RSA"],
     ],
-    ids=str,
 )
 def test_a_key_that_must_not_verify_is_left_out(key: Any) -> None:
     assert kept(key) == []
