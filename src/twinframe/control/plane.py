@@ -7,8 +7,11 @@ from collections.abc import Callable
 from twinframe.control.access import Access
 from twinframe.control.assignments import Assignments
 from twinframe.control.audit import AuditLog
+from twinframe.control.billing.billing import Billing
+from twinframe.control.billing.offers import Offers
+from twinframe.control.billing.watch import BillingWatch
 from twinframe.control.context import ControlContext
-from twinframe.control.guarded_resources import GuardedResources, ResourceWatch
+from twinframe.control.guarded_resources import GuardedResources
 from twinframe.control.idempotency import Idempotency
 from twinframe.control.organizations import Organizations
 from twinframe.control.projects import Projects
@@ -19,7 +22,7 @@ from twinframe.control.users import Users
 from twinframe.model.clock import Clock, read_clock
 from twinframe.model.json import JsonLimits
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
-from twinframe.settings import ControlSettings
+from twinframe.settings import BillingSettings, ControlSettings
 from twinframe.storage.control_runner import ControlRunner
 
 _SECOND = 1_000_000_000
@@ -29,7 +32,7 @@ class ControlPlane:
     """What the edges call. One object a use case; each decides itself who may do what.
 
     `types` are those that resources may have; `wake` is called after work for a provisioner came
-    up, `watches` in the transaction of each change of a resource.
+    up. `offers` are what the types cost and allow. Call `start` once the store is open.
     """
 
     def __init__(
@@ -37,9 +40,10 @@ class ControlPlane:
         runner: ControlRunner,
         types: ResourceTypeRegistry,
         settings: ControlSettings,
+        offers: Offers,
         *,
+        billing: BillingSettings | None = None,
         json_limits: JsonLimits | None = None,
-        watches: tuple[ResourceWatch, ...] = (),
         wake: Callable[[], None] | None = None,
         clock: Clock = read_clock,
     ) -> None:
@@ -54,9 +58,18 @@ class ControlPlane:
         self.assignments = Assignments(self.context)
         self.access = Access(self.context)
         self.audit = AuditLog(self.context)
+        self.watch = BillingWatch(offers, clock)
         self.resources = GuardedResources(
-            self.context, Resources(types, clock), reader, watches, wake
+            self.context, Resources(types, clock), reader, (self.watch,), wake
         )
+        charging = billing or BillingSettings()
+        self.billing = Billing(
+            self.context, offers, currency=charging.currency, provider=charging.provider
+        )
+
+    async def start(self) -> None:
+        """Publish the prices, if they have changed."""
+        await self.billing.start()
 
     async def is_ready(self) -> bool:
         """Whether the control store answers. Raises `StorageError` if it does not."""

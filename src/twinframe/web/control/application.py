@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -16,7 +17,8 @@ from twinframe.web.access import AccessLayer
 from twinframe.web.application import Hook, Lifespan, build_falcon, build_guard
 from twinframe.web.control.edge import Admission, ControlEdge
 from twinframe.web.control.errors import build_answer, write_error, write_http_error
-from twinframe.web.control.routes import CONTROL_ROUTES, PREFIX, STANDALONE_ROUTES
+from twinframe.web.control.route_parts import PREFIX
+from twinframe.web.control.routes import CONTROL_ROUTES, STANDALONE_ROUTES
 from twinframe.web.control.schemas import ErrorBody
 from twinframe.web.discovery import Discovery, Resource
 from twinframe.web.errors import ErrorAnswer
@@ -49,11 +51,8 @@ def build_control_application(
     start: Sequence[Hook] = (),
     stop: Sequence[Hook] = (),
 ) -> Guard:
-    """The outermost ASGI application of a process that serves the control plane alone.
-
-    `settings` have its address in their section of the server; the rest is as with
-    `build_application`.
-    """
+    """The outermost ASGI application of a process that serves the control plane alone."""
+    settings = build_control_settings(settings)
     guard: Guard
 
     async def is_ready() -> bool:
@@ -62,6 +61,20 @@ def build_control_application(
     app = _build_layers(plane, settings, gate, STANDALONE_ROUTES, is_ready, Lifespan(start, stop))
     guard = build_guard(app, settings, lambda _scope, error: build_answer(error))
     return guard
+
+
+def build_control_settings(settings: Settings) -> Settings:
+    """The settings of that process: its own address, no base path, all else as the service's."""
+    own = settings.control
+    server = settings.server.model_copy(
+        update={
+            "bind": own.bind,
+            "workers": own.workers,
+            "base_path": "",
+            "public_url": own.public_url,
+        }
+    )
+    return settings.model_copy(update={"server": server})
 
 
 class MountedControl:
@@ -111,6 +124,12 @@ def build_resource(settings: Settings) -> Resource:
     )
 
 
+def _list_resources(settings: Settings) -> tuple[Resource, ...]:
+    """The resources of a process of its own: the prefix, and the origin for who was given that."""
+    known = build_resource(settings)
+    return known, replace(known, path="", url=settings.control.public_url)
+
+
 def _build_layers(
     plane: ControlPlane,
     settings: Settings,
@@ -125,7 +144,7 @@ def _build_layers(
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
         links=links,
         explorer=Explorer(partial(_describe, routes, settings)),
-        discovery=Discovery(settings, links, (build_resource(settings),), home=PREFIX),
+        discovery=Discovery(settings, links, _list_resources(settings), home=PREFIX),
         is_ready=is_ready,
         plane=plane,
         settings=settings.control,

@@ -10,48 +10,41 @@ from __future__ import annotations
 from typing import Final
 
 from twinframe.web.control import resources, roles, schemas, tenants
+from twinframe.web.control.billing_routes import BILLING_ROUTES
+from twinframe.web.control.route_parts import (
+    CHANGE,
+    CREATE,
+    FORBIDDEN,
+    INVALID,
+    KEY,
+    MISSING,
+    NO_CONTENT,
+    ORGANIZATION,
+    PAGE,
+    PLACE,
+    PREFIX,
+    PROJECT,
+    READ,
+    RESOURCE,
+    SIGNED_IN,
+)
 from twinframe.web.operations import Answer, Body, Parameter, Route
 from twinframe.web.service_routes import SERVICE_ROUTES, build_explorer_routes
 
-PREFIX: Final = "/api/v1"
-SIGNED_IN: Final = "signed-in"
-"""Stands for a permission where a valid token with the scopes is enough: what concerns the caller
-itself, and what everybody may know."""
-
 _ORGANIZATIONS: Final = f"{PREFIX}/organizations"
-_ORGANIZATION: Final = _ORGANIZATIONS + "/{organization_id}"
-_ROLES: Final = _ORGANIZATION + "/roles"
+_ROLES: Final = ORGANIZATION + "/roles"
 _PROJECTS: Final = f"{PREFIX}/projects"
-_PROJECT: Final = _PROJECTS + "/{project_id}"
-_RESOURCES: Final = _PROJECT + "/resources"
-_RESOURCE: Final = _RESOURCES + "/{resource_id}"
+_RESOURCES: Final = PROJECT + "/resources"
 _ASSIGNMENT: Final = PREFIX + "/role-assignments/{assignment_id}"
 _SCOPES: Final = (
     ("Platform", f"{PREFIX}/platform", "the platform"),
-    ("Organization", _ORGANIZATION, "an organization"),
-    ("Project", _PROJECT, "a project"),
-    ("Resource", _RESOURCE, "a resource"),
-)
-
-_LIMIT = Parameter("limit", "query", "Most items of the page.", int)
-_OFFSET = Parameter("offset", "query", "Items to pass over.", int)
-_PAGE = (_LIMIT, _OFFSET)
-_KEY = Parameter(
-    "Idempotency-Key", "header", "A repeated request with the same key has one effect."
+    ("Organization", ORGANIZATION, "an organization"),
+    ("Project", PROJECT, "a project"),
+    ("Resource", RESOURCE, "a resource"),
 )
 _IF_MATCH = Parameter("If-Match", "header", "`*`, or the ETag the resource must have.")
 _TAG = {"ETag": "The version of the resource."}
-_PLACE = {"Location": "Where it is from now on."}
-_NO_CONTENT = Answer(204, "Done.")
-
-_INVALID = "Something in the request is wrong; `details` says what."
-_FORBIDDEN = "The caller sees it, but may not do this."
-_MISSING = "It does not exist, or the caller may not see it."
-_TAKEN = "The id or name is taken."
-
-_READ = {400: _INVALID, 403: _FORBIDDEN, 404: _MISSING}
-_CHANGE = {**_READ, 409: "The present state does not allow it."}
-_CREATE = {**_READ, 409: f"{_TAKEN} Or the Idempotency-Key came with another request."}
+_STALE = {**CHANGE, 412: "It has changed since."}
 
 _ORGANIZATION_ROUTES = (
     Route(
@@ -63,8 +56,8 @@ _ORGANIZATION_ROUTES = (
         tenants.list_organizations,
         Answer(200, "A page.", schemas.OrganizationList),
         "Organizations",
-        _PAGE,
-        errors={400: _INVALID},
+        PAGE,
+        errors={400: INVALID},
     ),
     Route(
         "POST",
@@ -73,26 +66,26 @@ _ORGANIZATION_ROUTES = (
         "Create an organization and own it",
         "organizations/create",
         tenants.create_organization,
-        Answer(201, "The organization.", schemas.Organization, _PLACE),
+        Answer(201, "The organization.", schemas.Organization, PLACE),
         "Organizations",
-        (_KEY,),
+        (KEY,),
         Body(schemas.OrganizationForm),
-        {400: _INVALID, 403: "The caller may not do this.", 409: _CREATE[409]},
+        {400: INVALID, 403: "The caller may not do this.", 409: CREATE[409]},
     ),
     Route(
         "GET",
-        _ORGANIZATION,
+        ORGANIZATION,
         "Organizations_Get",
         "Read an organization",
         "organizations/read",
         tenants.read_organization,
         Answer(200, "The organization.", schemas.Organization),
         "Organizations",
-        errors=_READ,
+        errors=READ,
     ),
     Route(
         "PUT",
-        _ORGANIZATION,
+        ORGANIZATION,
         "Organizations_Update",
         "Rename an organization",
         "organizations/write",
@@ -100,18 +93,18 @@ _ORGANIZATION_ROUTES = (
         Answer(200, "The organization.", schemas.Organization),
         "Organizations",
         body=Body(schemas.RenameForm),
-        errors=_READ,
+        errors=READ,
     ),
     Route(
         "DELETE",
-        _ORGANIZATION,
+        ORGANIZATION,
         "Organizations_Delete",
         "Delete an organization that holds no project",
         "organizations/delete",
         tenants.delete_organization,
-        _NO_CONTENT,
+        NO_CONTENT,
         "Organizations",
-        errors=_CHANGE,
+        errors=CHANGE,
     ),
 )
 
@@ -125,8 +118,8 @@ _PROJECT_ROUTES = (
         tenants.list_projects,
         Answer(200, "A page.", schemas.ProjectList),
         "Projects",
-        (*_PAGE, Parameter("organization_id", "query", "Only those of this organization.")),
-        errors={400: _INVALID},
+        (*PAGE, Parameter("organization_id", "query", "Only those of this organization.")),
+        errors={400: INVALID},
     ),
     Route(
         "POST",
@@ -135,26 +128,26 @@ _PROJECT_ROUTES = (
         "Create a project in an organization",
         "projects/write",
         tenants.create_project,
-        Answer(201, "The project.", schemas.Project, _PLACE),
+        Answer(201, "The project.", schemas.Project, PLACE),
         "Projects",
-        (_KEY,),
+        (KEY,),
         Body(schemas.ProjectForm),
-        _CREATE,
+        CREATE,
     ),
     Route(
         "GET",
-        _PROJECT,
+        PROJECT,
         "Projects_Get",
         "Read a project",
         "projects/read",
         tenants.read_project,
         Answer(200, "The project.", schemas.Project),
         "Projects",
-        errors=_READ,
+        errors=READ,
     ),
     Route(
         "PUT",
-        _PROJECT,
+        PROJECT,
         "Projects_Update",
         "Rename a project",
         "projects/write",
@@ -162,18 +155,18 @@ _PROJECT_ROUTES = (
         Answer(200, "The project.", schemas.Project),
         "Projects",
         body=Body(schemas.RenameForm),
-        errors=_READ,
+        errors=READ,
     ),
     Route(
         "DELETE",
-        _PROJECT,
+        PROJECT,
         "Projects_Delete",
         "Delete a project that holds no resource",
         "projects/delete",
         tenants.delete_project,
-        _NO_CONTENT,
+        NO_CONTENT,
         "Projects",
-        errors=_CHANGE,
+        errors=CHANGE,
     ),
 )
 
@@ -188,11 +181,11 @@ _RESOURCE_ROUTES = (
         Answer(200, "A page.", schemas.ResourceList),
         "Resources",
         (
-            *_PAGE,
+            *PAGE,
             Parameter("type", "query", "Only those of this type."),
             Parameter("status", "query", "Only those of this status; else all but `terminated`."),
         ),
-        errors=_READ,
+        errors=READ,
     ),
     Route(
         "POST",
@@ -201,26 +194,26 @@ _RESOURCE_ROUTES = (
         "Create a resource",
         "resources/write",
         resources.create_resource,
-        Answer(201, "The resource, `creating`.", schemas.Resource, {**_TAG, **_PLACE}),
+        Answer(201, "The resource, `creating`.", schemas.Resource, {**_TAG, **PLACE}),
         "Resources",
-        (_KEY,),
+        (KEY,),
         Body(schemas.ResourceForm),
-        _CREATE,
+        CREATE,
     ),
     Route(
         "GET",
-        _RESOURCE,
+        RESOURCE,
         "Resources_Get",
         "Read a resource",
         "resources/read",
         resources.read_resource,
         Answer(200, "The resource.", schemas.Resource, _TAG),
         "Resources",
-        errors=_READ,
+        errors=READ,
     ),
     Route(
         "PUT",
-        _RESOURCE,
+        RESOURCE,
         "Resources_Update",
         "Change a resource",
         "resources/write",
@@ -229,11 +222,11 @@ _RESOURCE_ROUTES = (
         "Resources",
         (_IF_MATCH,),
         Body(schemas.ResourceChangeForm),
-        {**_CHANGE, 412: "It has changed since."},
+        _STALE,
     ),
     Route(
         "DELETE",
-        _RESOURCE,
+        RESOURCE,
         "Resources_Delete",
         "Delete a resource and all its data",
         "resources/delete",
@@ -241,19 +234,19 @@ _RESOURCE_ROUTES = (
         Answer(202, "The deletion has begun.", schemas.Deletion),
         "Resources",
         (_IF_MATCH,),
-        errors={**_CHANGE, 412: "It has changed since."},
+        errors=_STALE,
     ),
     Route(
         "GET",
-        _RESOURCE + "/operations",
+        RESOURCE + "/operations",
         "Resources_ListOperations",
         "List what was asked of a resource and what became of it",
         "resources/read",
         resources.list_operations,
         Answer(200, "A page.", schemas.OperationList),
         "Resources",
-        _PAGE,
-        errors=_READ,
+        PAGE,
+        errors=READ,
     ),
 )
 
@@ -267,8 +260,8 @@ _USER_ROUTES = (
         tenants.list_users,
         Answer(200, "A page.", schemas.UserList),
         "Users",
-        _PAGE,
-        errors={400: _INVALID, 403: _FORBIDDEN},
+        PAGE,
+        errors={400: INVALID, 403: FORBIDDEN},
     ),
     Route(
         "GET",
@@ -289,8 +282,8 @@ _USER_ROUTES = (
         roles.list_own_assignments,
         Answer(200, "A page.", schemas.AssignmentList),
         "Users",
-        _PAGE,
-        errors={400: _INVALID},
+        PAGE,
+        errors={400: INVALID},
     ),
     Route(
         "GET",
@@ -301,7 +294,7 @@ _USER_ROUTES = (
         tenants.read_user,
         Answer(200, "The user.", schemas.User),
         "Users",
-        errors={404: _MISSING},
+        errors={404: MISSING},
     ),
 )
 
@@ -315,8 +308,8 @@ _ROLE_ROUTES = (
         roles.list_built_in_roles,
         Answer(200, "A page.", schemas.RoleList),
         "Roles",
-        _PAGE,
-        errors={400: _INVALID},
+        PAGE,
+        errors={400: INVALID},
     ),
     Route(
         "GET",
@@ -327,8 +320,8 @@ _ROLE_ROUTES = (
         roles.list_roles,
         Answer(200, "A page.", schemas.RoleList),
         "Roles",
-        _PAGE,
-        errors=_READ,
+        PAGE,
+        errors=READ,
     ),
     Route(
         "POST",
@@ -337,11 +330,11 @@ _ROLE_ROUTES = (
         "Define a role of permissions that the caller holds",
         "roles/write",
         roles.create_role,
-        Answer(201, "The role.", schemas.Role, _PLACE),
+        Answer(201, "The role.", schemas.Role, PLACE),
         "Roles",
-        (_KEY,),
+        (KEY,),
         Body(schemas.RoleForm),
-        _CREATE,
+        CREATE,
     ),
     Route(
         "GET",
@@ -352,7 +345,7 @@ _ROLE_ROUTES = (
         roles.read_role,
         Answer(200, "The role.", schemas.Role),
         "Roles",
-        errors=_READ,
+        errors=READ,
     ),
     Route(
         "PUT",
@@ -364,7 +357,7 @@ _ROLE_ROUTES = (
         Answer(200, "The role.", schemas.Role),
         "Roles",
         body=Body(schemas.RoleChangeForm),
-        errors=_CHANGE,
+        errors=CHANGE,
     ),
     Route(
         "DELETE",
@@ -373,10 +366,10 @@ _ROLE_ROUTES = (
         "Delete a custom role",
         "roles/write",
         roles.delete_role,
-        _NO_CONTENT,
+        NO_CONTENT,
         "Roles",
         (Parameter("cascade", "query", "Take it from all who hold it.", bool),),
-        errors=_CHANGE,
+        errors=CHANGE,
     ),
 )
 
@@ -394,10 +387,10 @@ def _build_scope_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
             Answer(200, "A page.", schemas.AssignmentList),
             "Access",
             (
-                *_PAGE,
+                *PAGE,
                 Parameter("reach", "query", "`here`; `inherited` from above; `below`."),
             ),
-            errors=_READ,
+            errors=READ,
         ),
         Route(
             "POST",
@@ -406,11 +399,11 @@ def _build_scope_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
             f"Give a role at {place} to somebody",
             "access/write",
             roles.create_assignment,
-            Answer(201, "The assignment.", schemas.Assignment, _PLACE),
+            Answer(201, "The assignment.", schemas.Assignment, PLACE),
             "Access",
-            (_KEY,),
+            (KEY,),
             Body(schemas.AssignmentForm),
-            _CREATE,
+            CREATE,
         ),
         Route(
             "GET",
@@ -421,8 +414,8 @@ def _build_scope_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
             roles.list_audit,
             Answer(200, "A page.", schemas.AuditList),
             "Audit log",
-            (*_PAGE, Parameter("before", "query", "Only entries before this position.", int)),
-            errors=_READ,
+            (*PAGE, Parameter("before", "query", "Only entries before this position.", int)),
+            errors=READ,
         ),
     )
 
@@ -438,7 +431,7 @@ _ACCESS_ROUTES = (
         roles.read_assignment,
         Answer(200, "The assignment.", schemas.Assignment),
         "Access",
-        errors={404: _MISSING},
+        errors={404: MISSING},
     ),
     Route(
         "PUT",
@@ -450,7 +443,7 @@ _ACCESS_ROUTES = (
         Answer(200, "The assignment.", schemas.Assignment),
         "Access",
         body=Body(schemas.AssignmentChangeForm),
-        errors=_CHANGE,
+        errors=CHANGE,
     ),
     Route(
         "DELETE",
@@ -459,9 +452,9 @@ _ACCESS_ROUTES = (
         "Revoke a role; one's own needs no permission",
         "access/write",
         roles.delete_assignment,
-        _NO_CONTENT,
+        NO_CONTENT,
         "Access",
-        errors=_CHANGE,
+        errors=CHANGE,
     ),
     Route(
         "GET",
@@ -477,7 +470,7 @@ _ACCESS_ROUTES = (
             Parameter("scopeId", "query", "Its id."),
             Parameter("userId", "query", "The subject of whom is asked about; else the caller."),
         ),
-        errors=_READ,
+        errors=READ,
     ),
 )
 
@@ -488,6 +481,7 @@ CONTROL_ROUTES: tuple[Route, ...] = (
     *_USER_ROUTES,
     *_ROLE_ROUTES,
     *_ACCESS_ROUTES,
+    *BILLING_ROUTES,
     *build_explorer_routes(PREFIX, "Control"),
 )
 """What is served wherever the control plane is."""

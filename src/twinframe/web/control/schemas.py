@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from twinframe.control.resource_documents import Goal, OperationStatus
 from twinframe.control.scopes import ScopeType
 from twinframe.control.states import ResourceState
-from twinframe.resourcetypes.prices import Sku
+from twinframe.resourcetypes.prices import Meter, Sku
+from twinframe.resourcetypes.quotas import Quota
 from twinframe.web.control.requests import Form
 
 Moment = str
@@ -286,3 +287,110 @@ class AuditList(Page):
     """Entries, the newest first."""
 
     entries: list[AuditEntry]
+
+
+class Price(BaseModel):
+    """`amount` minor units for each `per` units of the meter beyond the `included` ones."""
+
+    type: str
+    sku: Sku
+    meter: Meter
+    unit: str
+    amount: int
+    per: int
+    included: int
+
+
+class PriceList(BaseModel):
+    """A price list; `currency` is a code of ISO 4217."""
+
+    currency: str
+    published_at: Moment
+    prices: list[Price]
+
+
+class AccountForm(BaseModel):
+    """What a billing account says. `details`: what a bill must show, such as an address."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    email: str
+    details: dict[str, str] = Field(default_factory=dict)
+
+
+class Account(BaseModel):
+    """A billing account. Of an inherited one that the caller may not read, the texts are empty."""
+
+    account_id: str
+    scope_type: Literal["organization", "project"]
+    scope_id: str
+    name: str
+    email: str
+    details: dict[str, str]
+    provider: str
+    status: Literal["open", "closed"]
+    created_at: Moment
+    updated_at: Moment
+    closed_at: Moment = ""
+
+
+class AccountList(Page):
+    """Accounts by id."""
+
+    billing_accounts: list[Account]
+
+
+class Payer(BaseModel):
+    """Who pays for a project; null is nobody."""
+
+    billing_account: Account | None
+
+
+class StatementList(Page):
+    """Final statements, the latest first."""
+
+    statements: list[dict[str, Any]]
+
+
+class StatementDelivery(BaseModel):
+    """Whether the billing provider has a final statement."""
+
+    statement_id: str
+    state: Literal["pending", "delivered"]
+    attempts: int
+    reference: str | None
+    error: str | None
+
+
+class UsageSample(BaseModel):
+    """What was measured: levels at a moment, and what was counted in the period."""
+
+    at: Moment
+    from_: Moment = Field(alias="from")
+    to: Moment
+    twins: int
+    storage_bytes: int
+    operations: int
+    query_charge: int
+
+
+class Usage(BaseModel):
+    """The samples of a month, in order."""
+
+    month: str
+    samples: list[UsageSample]
+
+
+class QuotaState(BaseModel):
+    """A limit and what is used of it; null was not measured."""
+
+    quota: Quota
+    limit: int
+    used: int | None
+
+
+class Quotas(BaseModel):
+    """The limits of a resource."""
+
+    quotas: list[QuotaState]

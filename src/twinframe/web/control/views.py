@@ -31,7 +31,7 @@ def write_created(response: Response, view: View, location: str) -> None:
 
 
 def write_listed(
-    response: Response, name: str, listed: Listed[T], build: Callable[[T], View]
+    response: Response, name: str, listed: Listed[T], build: Callable[[T], object]
 ) -> None:
     """Answer with a part of a listing."""
     view = {
