@@ -125,10 +125,12 @@ def test_an_unknown_id_is_compared_as_a_known_one_is(
     key, _text = ApiKeys(path).create("a", PERMISSIONS)
     compared: list[int] = []
     compare = hmac.compare_digest
-    monkeypatch.setattr(
-        "twinframe.authentication.secret_hashes.hmac.compare_digest",
-        lambda left, right: compared.append(len(left)) or compare(left, right),
-    )
+
+    def record(left: bytes, right: bytes) -> bool:
+        compared.append(len(left))
+        return compare(left, right)
+
+    monkeypatch.setattr("twinframe.authentication.secret_hashes.hmac.compare_digest", record)
     for key_id in (key.id, "0" * 16):
         refusal(authenticator, f"tfk_{key_id}_{'0' * 64}")
     assert compared == [32, 32]
