@@ -203,7 +203,7 @@ class Resources:
         return session.count(RESOURCES.kind, [Condition("present", Comparison.EQUAL, project_id)])
 
     def _build_conditions(self, project_id: str, wanted: ResourceFilter) -> Sequence[Condition]:
-        terminated = wanted.status is ResourceState.TERMINATED
+        terminated = wanted.status == ResourceState.TERMINATED
         conditions = [
             Condition("project" if terminated else "present", Comparison.EQUAL, project_id)
         ]

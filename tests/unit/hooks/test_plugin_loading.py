@@ -13,7 +13,7 @@ from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE
 from twinframe.hooks.sections import build_places, build_section_path, read_section_class
 from twinframe.permissions.base import PermissionProvider
 from twinframe.resourcetypes.base import ResourceType
-from twinframe.settings import AuthorizationSettings, load_settings
+from twinframe.settings import AuthorizationSettings, Section, load_settings
 
 Install = Callable[..., None]
 
@@ -233,7 +233,7 @@ def twinframe_resource_types():
     install("acme-boats", "acme_boats", source, resource_type="boats = acme_boats")
     plugins = load_plugins(build_manager(), RESOURCE_TYPE)
     boats = next(plugin for plugin in plugins if plugin.info.name == "boats")
-    (boat,) = boats.build_all("twinframe_resource_types", ResourceType)
+    (boat,) = boats.build_all("twinframe_resource_types", ResourceType, settings=Section())
     assert boat.name == "Platform.Boat"
 
 
@@ -244,7 +244,7 @@ def test_a_resource_type_of_the_wrong_base_class_is_refused(install: Install) ->
     install("acme-boats", "acme_boats_odd", source, resource_type="odd = acme_boats_odd")
     plugin = load_plugin(build_manager(), RESOURCE_TYPE, "odd")
     with pytest.raises(PluginError, match=r"acme-boats 1\.0 .* gives a str"):
-        plugin.build_all("twinframe_resource_types", ResourceType)
+        plugin.build_all("twinframe_resource_types", ResourceType, settings=Section())
 
 
 def test_settings_of_an_installed_plugin_stand_under_its_seam_and_name(install: Install) -> None:
