@@ -17,7 +17,7 @@ from twinframe.control import kinds
 from twinframe.control.actors import Actor, Principal, build_principals
 from twinframe.control.catalogue import BUILT_IN_ROLES, build_grants, build_permission, is_within
 from twinframe.control.context import ControlContext
-from twinframe.control.documents import ROLES, USERS, build_holder
+from twinframe.control.documents import ROLES, USERS, build_holder, build_place
 from twinframe.control.scopes import PLATFORM, PLATFORM_PATH, Scope, ScopePath, ScopeType, find_path
 from twinframe.errors import ControlNotFound, PermissionMissing
 from twinframe.permissions.grammar import Grant
@@ -141,29 +141,22 @@ def list_own_scopes(
     permission: str,
     now: int,
     *,
-    project_id: str | None = None,
+    project_id: str = "",
 ) -> list[Record]:
     """The assignments of the actor at scopes of this type whose roles give the permission.
 
-    With `project_id` only those at scopes in this project. They are records, with their keys.
+    Those at resources are told for one project alone, `project_id`. They are records, with keys.
     """
-    mine = tuple(principal.key for principal in actor.principals)
-    conditions = [
-        Condition("principal", Comparison.IN, mine),
-        Condition("scope_type", Comparison.EQUAL, scope_type),
-    ]
-    if project_id is not None:
-        conditions.append(Condition("project", Comparison.EQUAL, project_id))
+    places = tuple(build_place(scope_type, project_id, each) for each in actor.principals)
+    found = session.find(kinds.ASSIGNMENT.name, [Condition("place", Comparison.IN, places)])
     needed = build_permission(permission)
-    return [
-        record
-        for record in session.find(kinds.ASSIGNMENT.name, conditions)
-        if is_lasting(record, now)
-        and any(
-            grant.covers(needed)
-            for grant in build_grants(find_role_permissions(session, str(record.keys["role"])))
-        )
-    ]
+    roles = {str(record.keys["role"]) for record in found}
+    giving = {
+        role
+        for role in roles
+        if any(grant.covers(needed) for grant in build_grants(find_role_permissions(session, role)))
+    }
+    return [record for record in found if record.keys["role"] in giving and is_lasting(record, now)]
 
 
 def find_readable_resources(

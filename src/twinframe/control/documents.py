@@ -157,6 +157,12 @@ def build_holder(scope: Scope, principal: Principal) -> str:
     return f"{scope.key}|{principal.key}"
 
 
+def build_place(scope_type: ScopeType, project_id: str, principal: Principal) -> str:
+    """The key of what a principal holds at all scopes of a type; of resources, in one project."""
+    inside = f":{project_id}" if scope_type == "resource" else ""
+    return f"{scope_type}{inside}|{principal.key}"
+
+
 def build_object(value: object) -> dict[str, Any]:
     """A value as a JSON object, for the audit log."""
     found: dict[str, Any] = orjson.loads(orjson.dumps(asdict(value)))  # type: ignore[call-overload]  # always a dataclass
@@ -207,9 +213,9 @@ class Table(Generic[T]):
 def _build_assignment_keys(value: Assignment) -> Mapping[str, Key]:
     return {
         "holder": build_holder(value.scope, value.grantee),
+        "place": build_place(value.scope_type, value.project_id, value.grantee),
         "role": value.role,
         "scope": value.scope.key,
-        "scope_type": value.scope_type,
         "principal": value.grantee.key,
         "organization": value.organization_id or None,
         "project": value.project_id or None,
