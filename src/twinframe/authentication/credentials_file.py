@@ -24,8 +24,8 @@ Row = tuple[Any, ...]
 class CredentialsFile:
     """A file at `path`, of the tables that `schema` makes; `version` is theirs.
 
-    A file that is not there holds nothing. It and its directory are made by the first write, with
-    mode 0600.
+    A file that is not there holds nothing. It is made by the first write, with mode 0600, and so
+    is its directory.
     """
 
     def __init__(self, path: Path, schema: str, version: int) -> None:
@@ -116,7 +116,7 @@ class CredentialsFile:
         return reader
 
     def _open_writer(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        make_directory(self.path.parent, 0o750)
         with suppress(FileExistsError):
             # SEC: made before SQLite opens it, which would take the umask; its -wal and -shm
             # files get the mode of this one.
@@ -146,3 +146,15 @@ class CredentialsFile:
                 f"{self.path} is of version {found}; this program reads version {self._version}."
             )
         return found == self._version
+
+
+def make_directory(path: Path, mode: int) -> None:
+    """Make a directory, and those above it that are missing. Raises `OSError`.
+
+    SEC: whatever the umask is, only the owner can write into any of them: whoever can may put
+    another directory in the place of this one. (`Path.mkdir` gives `mode` to the last alone.)
+    """
+    missing = [folder for folder in path.parents if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o755, exist_ok=True)
+    path.mkdir(mode=mode, exist_ok=True)

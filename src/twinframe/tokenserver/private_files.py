@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from twinframe.authentication.credentials_file import make_directory
+
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
@@ -18,7 +20,7 @@ def locked(path: Path) -> Iterator[None]:
 
     Makes file and directory. Raises `OSError`.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(path.parent, 0o700)
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -224,6 +224,24 @@ def test_a_file_whose_maker_was_killed_before_its_tables_were_made_holds_no_key(
     assert show(ApiKeyAuthenticator(path), text).kind == "api key"
 
 
+def test_nobody_else_can_put_other_directories_in_the_place_of_ours(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "c" / "keys.sqlite"
+    old = os.umask(0)
+    try:
+        ApiKeys(path).create("a", PERMISSIONS)
+    finally:
+        os.umask(old)
+    modes = [stat.S_IMODE(folder.stat().st_mode) for folder in list(path.parents)[:3]]
+    assert modes == [0o750, 0o755, 0o755]
+
+
+def test_a_directory_that_is_a_link_is_used_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    ApiKeys(tmp_path / "link" / "keys.sqlite").create("a", PERMISSIONS)
+    assert (tmp_path / "real" / "keys.sqlite").exists()
+
+
 def test_neither_the_key_nor_its_secret_is_in_the_files_and_they_are_private(path: Path) -> None:
     old = os.umask(0)
     try:

@@ -46,6 +46,7 @@ def test_the_keys_outlive_the_process_and_are_for_their_owner_alone(tmp_path: Pa
     assert store.maintain() is False
     assert KeyStore(directory, POLICY).read() == store.read()
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert stat.S_IMODE(directory.parent.stat().st_mode) == 0o755  # nobody else can rename in it
     assert {stat.S_IMODE(file.stat().st_mode) for file in directory.iterdir()} == {0o600}
     assert sorted(file.name for file in directory.iterdir()) == ["keys.json", "keys.lock"]
 
