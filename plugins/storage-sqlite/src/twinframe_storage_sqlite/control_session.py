@@ -213,7 +213,10 @@ def _render_condition(condition: Condition, values: list[SqlValue]) -> str:
         # NOTE: nothing is below or above None; a comparison with NULL finds nothing either.
         return f"{column} IS NULL" if condition.test is Comparison.EQUAL else "0"
     values.append(condition.value)
-    return f"{column} {condition.test.value} ?"
+    text = f"{column} {condition.test.value} ?"
+    # PERF: else SQLite takes a range for a quarter of all records and rather reads the whole table
+    # in the order asked for: of 100,000 records, 36 ms to find that nothing has expired, not 15 us.
+    return text if condition.test is Comparison.EQUAL else f"likelihood({text}, 0.0001)"
 
 
 def _render_member(column: str, members: tuple[Key, ...], values: list[SqlValue]) -> str:

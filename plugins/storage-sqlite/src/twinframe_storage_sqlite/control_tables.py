@@ -30,7 +30,7 @@ class TableIndex:
     def render(self, table: str) -> str:
         """The statement that makes it."""
         # PERF: `id` behind the keys gives the order of a listing, and whole pages from the index.
-        keys = self.keys if self.unique or self.keys[-1] in OWN_KEYS else (*self.keys, "id")
+        keys = self.keys if self.unique or self.keys[-1] == "version" else (*self.keys, "id")
         columns = ", ".join(render_column(key) for key in keys)
         kind = "UNIQUE INDEX" if self.unique else "INDEX"
         return f'CREATE {kind} "{self.name}" ON {table} ({columns})'
@@ -69,12 +69,17 @@ def write_tables(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> No
 
 def list_indexes(kind: RecordKind) -> Iterator[TableIndex]:
     """The indexes of a kind: each key, what is declared, what is unique, and the version."""
-    groups = [("version",), *((key,) for key in kind.keys), *kind.indexes]
+    groups = [("version",), *((key,) for key in kind.keys), *map(_strip_id, kind.indexes)]
     for keys in dict.fromkeys(groups):
-        if keys != ("id",):  # the primary key
+        if keys:  # else the primary key serves
             yield TableIndex(f"{kind.name}|by|{'|'.join(keys)}", keys, unique=False)
     for keys in dict.fromkeys(kind.unique):
         yield TableIndex(f"{kind.name}|one|{'|'.join(keys)}", keys, unique=True)
+
+
+def _strip_id(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the id at the end, which every index has there."""
+    return keys[:-1] if keys[-1] == "id" else keys
 
 
 def _list_changes(connection: apsw.Connection, kind: RecordKind) -> list[str]:
