@@ -295,6 +295,18 @@ class ModelNotFound(NotFound):
         self.model_ids = model_ids
 
 
+class GraphNotFound(NotFound):
+    """No graph is at this address, or the caller may do nothing there.
+
+    SEC: the two are one error with one text, so that it tells nothing about what others have.
+    """
+
+    code = "GraphNotFound"
+
+    def __init__(self) -> None:
+        super().__init__("There is no graph at this address.")
+
+
 # --- conflicts with the present state -----------------------------------------------------------
 
 

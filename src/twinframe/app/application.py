@@ -8,6 +8,7 @@ from pathlib import Path
 
 from twinframe.app.access import AccessService, build_access
 from twinframe.app.assistants import McpService, build_service, list_resources
+from twinframe.app.hosting import HostingService
 from twinframe.app.installation import Installation, build_installation, load_installation
 from twinframe.app.logs import configure_logging
 from twinframe.errors import StorageError
@@ -67,8 +68,11 @@ def _build(
     gate = None if access is None else access.gate
     graph = build_graph(installation, store)
     assistants = None if mcp is None else build_service(graph, settings, gate, mcp, relay)
-    services: list[StoreService | AccessService | McpService] = [store]
-    services += [service for service in (access, assistants) if service is not None]
+    hosting = None
+    if settings.hosting.enabled and routes is ROUTES:
+        hosting = HostingService(installation, gate)
+    services: list[StoreService | AccessService | McpService | HostingService] = [store]
+    services += [service for service in (access, assistants, hosting) if service is not None]
     return build_application(
         graph,
         settings,
@@ -77,7 +81,8 @@ def _build(
         stop=[service.stop for service in reversed(services)],
         is_ready=store.is_ready,
         routes=routes,
-        mounted=[] if assistants is None else [assistants.endpoint],
+        # NOTE: the last one is asked first; the host of a hosted graph is that graph's alone.
+        mounted=[one.endpoint for one in (assistants, hosting) if one is not None],
         resources=() if mcp is None else list_resources(settings, alone=routes is not ROUTES),
     )
 

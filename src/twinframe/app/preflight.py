@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from twinframe.app.access import check_access
+from twinframe.app.hosting import check_hosting
 from twinframe.app.installation import Installation
 from twinframe.errors import (
     ConfigurationError,
@@ -40,6 +41,7 @@ def find_problems(
         lambda: check_base_path(settings.server.base_path),
         lambda: check_tls(settings.server.tls),
         lambda: check_store(installation),
+        lambda: check_hosting(installation),
         installation.build_permission_provider,
     ]
     if everything:

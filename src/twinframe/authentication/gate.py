@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from time import time
 from typing import Final, NamedTuple, TypeAlias
@@ -66,6 +67,13 @@ class Gate:
         self._provider = provider
         self._audit = audit
 
+    def build_other(self, provider: PermissionProvider | None) -> Gate:
+        """A gate that takes the same credentials and has the same trail, with other permissions.
+
+        Of it, end the provider alone: the authenticator stays this gate's.
+        """
+        return Gate(self._authenticator, provider, self._audit)
+
     async def start(self) -> None:
         """Get ready to verify credentials."""
         await self._authenticator.start()
@@ -73,6 +81,10 @@ class Gate:
     async def stop(self) -> None:
         """Give back what verifying and asking hold."""
         await self._authenticator.stop()
+        await self.close_provider()
+
+    async def close_provider(self) -> None:
+        """Give back what asking for permissions holds."""
         if self._provider is not None:
             await self._provider.close()
 
@@ -111,6 +123,21 @@ class Gate:
         self._write(caller, errand, str(needed), decision)
         if not decision.allowed:
             raise PermissionMissing(str(needed))
+
+    async def enter(self, caller: Caller, errand: Callable[[], Errand]) -> Caller | None:
+        """The caller with the permissions it has now, so that they are asked for once a request.
+
+        None for one without any, which is audited: to such a caller a graph among many looks like
+        one that does not exist.
+        """
+        if self._provider is None:
+            return caller
+        if caller.permissions is None:
+            caller = replace(caller, permissions=await self._provider.read_permissions(caller))
+        if caller.permissions:
+            return caller
+        self._write(caller, errand(), "", Decision(False, "no permission at all at this graph"))
+        return None
 
     async def holds(self, caller: Caller, needed: Permission) -> bool:
         """Whether the caller has the permission now: for offering only what may be done.

@@ -33,7 +33,7 @@ _INCARNATION: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _RECORD: Final = "graph.json"
 _PART: Final = ".part"
 _GONE: Final = ".gone"
-_STRIPES: Final = 64
+_STRIPES: Final = 256
 _LOCK_PAUSE: Final = 0.01
 _LOCK_WAIT: Final = 30.0
 
@@ -76,6 +76,11 @@ class CatalogEntry:
     settings: HostedSettings
     availability: Availability = Availability.SERVED
     generation: int = 0
+
+    @property
+    def identity(self) -> tuple[str, str, int, Availability]:
+        """What a server must open anew for when it changes."""
+        return self.incarnation, self.store, self.generation, self.availability
 
 
 def is_resource_id(text: str) -> bool:
@@ -206,13 +211,24 @@ class Catalog:
                     shutil.rmtree(place, ignore_errors=True)
 
     @contextmanager
-    def _hold(self, resource_id: str) -> Iterator[None]:
+    def keeping(self, entry: CatalogEntry) -> Iterator[bool]:
+        """Whether the entry is still what is served; inside, it stays so.
+
+        Who opens a store does it in here: what is opened a moment after its removal would be made
+        anew, and belong to nobody.
+        """
+        with self._hold(entry.resource_id, shared=True):
+            found = self.find(entry.resource_id)
+            yield found is not None and found.identity == entry.identity
+
+    @contextmanager
+    def _hold(self, resource_id: str, *, shared: bool = False) -> Iterator[None]:
         # NOTE: a fixed number of lock files, as a file that is locked must not be removed.
         digest = hashlib.blake2s(resource_id.encode(), digest_size=2).digest()
-        path = self._locks / f"{int.from_bytes(digest, 'big') % _STRIPES:02d}.lock"
+        path = self._locks / f"{int.from_bytes(digest, 'big') % _STRIPES:03d}.lock"
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
         try:
-            _lock(handle, resource_id)
+            _lock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, resource_id)
             yield
         finally:
             os.close(handle)
@@ -330,11 +346,11 @@ def _read_owner(path: Path, served: Path) -> str:
     return own.split(".", 1)[0]
 
 
-def _lock(handle: int, resource_id: str) -> None:
+def _lock(handle: int, kind: int, resource_id: str) -> None:
     deadline = time.monotonic() + _LOCK_WAIT
     while True:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise StorageBusy(

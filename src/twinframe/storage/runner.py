@@ -113,6 +113,12 @@ class StoreRunner:
         """
         return await self._scans.run_early(read, timeout)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no work is under way, in the background neither."""
+        pools = (self._writes, self._scans, self._pool)
+        return all(pool is None or pool.is_idle for pool in pools)
+
     async def close(self) -> None:
         """Finish what was accepted, refuse the rest, end the threads. The store stays open."""
         self._closed = True

@@ -108,6 +108,11 @@ class ReadThreads:
             self._interrupt(pending)
             raise
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits or runs."""
+        return not self._open
+
     async def close(self) -> None:
         """Finish what was accepted and end the threads."""
         self._closed = True

@@ -116,6 +116,11 @@ class WriteThread(Generic[X]):
             pending.claim()
             raise
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits or is being written."""
+        return not self._accepted
+
     async def close(self) -> None:
         """Write what was accepted and end the thread."""
         self._closed = True

@@ -41,7 +41,7 @@ class AccessLayer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or one lifespan."""
-        if scope["type"] == "http" and not self._is_public(scope):
+        if scope["type"] == "http" and not is_public(scope, self._public):
             exchange: Exchange = scope[SCOPE_KEY]
             try:
                 exchange.caller = await self._gate.authenticate(
@@ -52,22 +52,24 @@ class AccessLayer:
                 return
         await self._app(scope, receive, send)
 
-    def _is_public(self, scope: Scope) -> bool:
-        if scope["method"] == "OPTIONS":  # names the methods, which the documents do as well
-            return True
-        segments = scope[SCOPE_KEY].target.segments
-        if not segments:
-            return False
-        deeper = self._public.get(segments[0].lower())
-        if deeper is None:
-            return False
-        return not deeper or "/".join(segments[1:_DEEPEST]).lower() in deeper
-
     def _build_refusal(self, exchange: Exchange) -> ErrorAnswer:
         try:
             return self._discovery.build_unauthorized(exchange)
         except BadRequestTarget as error:  # its Host cannot stand in a link
             return build_answer(error)
+
+
+def is_public(scope: Scope, public: Mapping[str, frozenset[str]]) -> bool:
+    """Whether a request is open to everybody; `public` is what `find_public` found."""
+    if scope["method"] == "OPTIONS":  # names the methods, which the documents do as well
+        return True
+    segments = scope[SCOPE_KEY].target.segments
+    if not segments:
+        return False
+    deeper = public.get(segments[0].lower())
+    if deeper is None:
+        return False
+    return not deeper or "/".join(segments[1:_DEEPEST]).lower() in deeper
 
 
 def find_public(routes: Sequence[Route]) -> Mapping[str, frozenset[str]]:

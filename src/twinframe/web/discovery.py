@@ -73,12 +73,16 @@ class Discovery:
         """The paths of all resources; empty text is the origin."""
         return tuple(resource.path for resource in self._known.values())
 
+    def find(self, path: str) -> Resource | None:
+        """The resource at a path (empty: the origin), in any case."""
+        return self._known.get(path.casefold())
+
     def render_document(self, exchange: Exchange, path: str) -> bytes:
         """The document of the resource at `path` (empty: the origin).
 
         Raises `RouteNotFound` for a path that is none, and where nobody is asked for credentials.
         """
-        resource = self._known.get(path.casefold())
+        resource = self.find(path)
         if resource is None or not self._authentication.asks:
             raise RouteNotFound(
                 f"There is no protected resource at {path or '/'!a}."

@@ -166,7 +166,7 @@ def build_answer(
     headers = [("content-type", JSON)]
     if not isinstance(error, EmptyBody):  # SPEC: the vendor's BadRequest carries no code header
         headers.append(("x-ms-error-code", error.code))
-    if status == 503:
+    if status in (429, 503):
         headers.append(("retry-after", _RETRY_AFTER_SECONDS))
     if isinstance(error, MethodNotAllowed):
         headers.append(("allow", ", ".join(error.allowed)))

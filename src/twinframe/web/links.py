@@ -28,7 +28,7 @@ class Links:
 
     def build_origin(self, exchange: Exchange) -> str:
         """Scheme and authority, such as `https://twins.example`."""
-        if self._public_url:
+        if self._public_url and not exchange.own_host:
             return self._public_url
         host = exchange.host
         if not host and exchange.scope.get("server"):  # HTTP/1.0 without Host
@@ -36,7 +36,8 @@ class Links:
             host = f"{address}:{port}".encode("ascii")
         if not is_host(host):
             raise BadRequestTarget("The Host header is not well-formed.")
-        return f"{exchange.scope['scheme']}://{host.decode('ascii')}"
+        scheme = self._public_url.partition(":")[0] or exchange.scope["scheme"]
+        return f"{scheme}://{host.decode('ascii')}"
 
     def build_next(self, exchange: Exchange, token: str, api_version: str, kept: Kept) -> str:
         """The link of a listing's next page: the same path, `kept` parameters, token, version.

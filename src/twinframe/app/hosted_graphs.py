@@ -1,0 +1,331 @@
+"""The hosted graphs of one worker: opened when asked for, closed when unused or taken away.
+
+It serves no HTTP and writes no catalog. Everything but opening and closing stores runs on the event
+loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from twinframe.app.hosted_journal import GraphJournal, Unwritten
+from twinframe.app.hosted_load import SharedCount
+from twinframe.app.installation import Installation
+from twinframe.authentication.gate import Gate
+from twinframe.errors import GraphNotFound, StorageBusy, StorageError, TwinframeError
+from twinframe.graph import Graph
+from twinframe.storage.base import GraphStore
+from twinframe.storage.catalog import Availability, Catalog, CatalogEntry
+from twinframe.storage.runner import StoreRunner
+from twinframe.web.edge import Edge
+from twinframe.web.hosting import TooManyConnections
+
+_log = logging.getLogger(__name__)
+
+_LOOK_SECONDS: Final = 0.5
+_FLUSH_LOOKS: Final = 10
+_KNOWN_PER_OPEN: Final = 4
+_FORCED_SECONDS: Final = 5.0
+_PAUSE: Final = 0.02
+
+BuildGate = Callable[[str], Gate | None]
+BuildEdge = Callable[[Graph], Edge]
+
+
+@dataclass(slots=True)
+class OpenGraph:
+    """An open store with its use cases."""
+
+    store: GraphStore
+    runner: StoreRunner
+    edge: Edge
+    load: SharedCount
+
+    async def close(self) -> None:
+        """Finish accepted work and close the store."""
+        await self.runner.close()
+        await asyncio.to_thread(self.store.close)
+        self.load.close()
+
+
+class HostedTenant:
+    """One graph as this worker knows it, open or not."""
+
+    def __init__(self, owner: HostedGraphs, entry: CatalogEntry, gate: Gate | None) -> None:
+        self.entry = entry
+        self.gate = gate
+        place = owner.catalog.build_place(entry.resource_id, entry.incarnation)
+        self.place = place
+        self.journal = GraphJournal(place, entry.settings)
+        self.users = 0
+        self.opened: OpenGraph | None = None
+        self.opening: asyncio.Task[OpenGraph] | None = None
+        self.lock = asyncio.Lock()
+        self.timers: set[asyncio.Timeout] = set()
+        self._owner = owner
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody uses it, in the background neither."""
+        return not self.users and (self.opened is None or self.opened.runner.is_idle)
+
+    def take(self, entry: CatalogEntry) -> None:
+        """Go on with newer settings."""
+        self.entry = entry
+        self.journal.settings = entry.settings
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[Edge]:
+        """The open graph; see `web.hosting.Tenant`."""
+        if self.entry.availability is Availability.OFFLINE:
+            raise StorageBusy("The data of this graph is being restored; try again.")
+        self.users += 1
+        try:
+            opened = self.opened or await self._owner.open(self)
+            limit = self.entry.settings.max_concurrent_connections
+            if not opened.load.enter(limit):
+                raise TooManyConnections(limit)
+            try:
+                async with self._timer():
+                    yield opened.edge
+            finally:
+                opened.load.leave()
+        finally:
+            self.users -= 1
+
+    @asynccontextmanager
+    async def _timer(self) -> AsyncIterator[None]:
+        """Ends what is inside when the graph is taken away and waits no longer."""
+        timer = asyncio.timeout(None)
+        try:
+            async with timer:
+                self.timers.add(timer)
+                yield
+        except TimeoutError:
+            if not timer.expired():
+                raise
+            raise StorageBusy("The graph was taken away; try again.") from None
+        finally:
+            self.timers.discard(timer)
+
+
+class HostedGraphs:
+    """All graphs that have an address, for one worker."""
+
+    def __init__(
+        self,
+        installation: Installation,
+        catalog: Catalog,
+        build_gate: BuildGate,
+        build_edge: BuildEdge,
+    ) -> None:
+        self.catalog = catalog
+        self._installation = installation
+        self._settings = installation.settings
+        self._most = installation.settings.hosting.max_open_graphs
+        self._build_gate = build_gate
+        self._build_edge = build_edge
+        self._tenants: OrderedDict[str, HostedTenant] = OrderedDict()
+        self._open = 0
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._watching: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to look after graphs that are taken away."""
+        await asyncio.to_thread(self.catalog.tidy)
+        self._watching = asyncio.create_task(self._watch())
+
+    async def stop(self) -> None:
+        """Close all. No request is under way."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
+        for resource_id in list(self._tenants):
+            self._retire(resource_id)
+        if self._leaving:
+            await asyncio.wait(self._leaving.copy())
+
+    @property
+    def open_graphs(self) -> int:
+        """How many are open now."""
+        return self._open
+
+    def find(self, resource_id: str) -> HostedTenant | None:
+        """The graph as the catalog has it at this moment."""
+        entry = self.catalog.find(resource_id)
+        tenant = self._tenants.get(resource_id)
+        if tenant is not None and tenant.entry is entry:
+            self._tenants.move_to_end(resource_id)
+            return tenant
+        if tenant is not None:
+            if entry is not None and entry.identity == tenant.entry.identity:
+                tenant.take(entry)
+                return tenant
+            self._retire(resource_id)
+        if entry is None:
+            return None
+        tenant = HostedTenant(self, entry, self._build_gate(resource_id))
+        self._tenants[resource_id] = tenant
+        self._forget_unused()
+        return tenant
+
+    async def open(self, tenant: HostedTenant) -> OpenGraph:
+        """The open graph of a tenant that is in use. All who ask meanwhile wait for one opening."""
+        if tenant.opening is None:
+            tenant.opening = asyncio.create_task(self._open_once(tenant))
+            tenant.opening.add_done_callback(_look_at)
+        # NOTE: shielded: a client that leaves must not leave a store open that nobody knows of.
+        return await asyncio.shield(tenant.opening)
+
+    # --- opening and closing --------------------------------------------------------------------
+
+    async def _open_once(self, tenant: HostedTenant) -> OpenGraph:
+        try:
+            async with tenant.lock:
+                if tenant.opened is None:
+                    await self._make_room()
+                    try:
+                        tenant.opened = await self._open_graph(tenant)
+                    except BaseException:
+                        self._open -= 1
+                        raise
+                return tenant.opened
+        finally:
+            tenant.opening = None
+
+    async def _open_graph(self, tenant: HostedTenant) -> OpenGraph:
+        settings = self._settings
+        store, load = await asyncio.to_thread(self._open_store, tenant)
+        runner = StoreRunner(store, settings.storage)
+        engine = self._installation.build_query_engine(store)
+        graph = Graph(runner, settings, engine=engine, scratch=store.scratch)
+        return OpenGraph(store, runner, self._build_edge(graph), load)
+
+    def _open_store(self, tenant: HostedTenant) -> tuple[GraphStore, SharedCount]:
+        store = self._installation.build_store(tenant.entry.store)
+        with self.catalog.keeping(tenant.entry) as served:
+            if not served:
+                raise GraphNotFound
+            store.open()
+        try:
+            return store, SharedCount(tenant.place / "load", self._settings.server.workers)
+        except OSError as error:
+            store.close()
+            raise StorageError(f"{tenant.place / 'load'}: {error}.") from error
+
+    async def _make_room(self) -> None:
+        """Take one of the places, closing the longest unused graph if there is none left."""
+        wait = self._settings.hosting.open_wait
+        try:
+            async with asyncio.timeout(wait):
+                while self._open >= self._most:
+                    unused = (one for one in self._tenants.values() if one.opened and one.is_idle)
+                    victim = next(unused, None)
+                    if victim is None:
+                        await asyncio.sleep(_PAUSE)
+                    else:
+                        await asyncio.shield(asyncio.ensure_future(self._close(victim)))
+        except TimeoutError:
+            raise StorageBusy(
+                f"{self._most} graphs are in use, which is as many as this worker keeps open "
+                "(Hosting__MaxOpenGraphs); try again."
+            ) from None
+        self._open += 1
+
+    async def _close(self, tenant: HostedTenant, *, by_force: bool = False) -> None:
+        """Close the store if nobody came meanwhile."""
+        async with tenant.lock:
+            opened = tenant.opened
+            if opened is None or (tenant.users and not by_force):
+                return
+            tenant.opened = None
+            try:
+                await asyncio.to_thread(tenant.journal.write, tenant.journal.take())
+                await opened.close()
+            finally:
+                self._open -= 1
+
+    # --- leaving --------------------------------------------------------------------------------
+
+    def _retire(self, resource_id: str) -> None:
+        """Serve it no more; what is under way may end."""
+        tenant = self._tenants.pop(resource_id)
+        task = asyncio.create_task(self._leave(tenant))
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def _leave(self, tenant: HostedTenant) -> None:
+        try:
+            if not await self._wait_for_end(tenant, self._settings.hosting.drain_seconds):
+                now = asyncio.get_running_loop().time()
+                for timer in list(tenant.timers):
+                    timer.reschedule(now)
+                if not await self._wait_for_end(tenant, _FORCED_SECONDS):
+                    _log.error("Requests of the graph %s do not end.", tenant.entry.resource_id)
+            await self._close(tenant, by_force=True)
+            await asyncio.to_thread(tenant.journal.close)
+            if tenant.gate is not None:
+                await tenant.gate.close_provider()
+        except TwinframeError:
+            _log.exception("The graph %s was not closed well.", tenant.entry.resource_id)
+
+    async def _wait_for_end(self, tenant: HostedTenant, seconds: float) -> bool:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while tenant.users:
+            if loop.time() >= end:
+                return False
+            await asyncio.sleep(_PAUSE)
+        return True
+
+    def _forget_unused(self) -> None:
+        """Keep what is known of closed graphs bounded."""
+        surplus = len(self._tenants) - self._most * _KNOWN_PER_OPEN
+        if surplus > 0:
+            newest = next(reversed(self._tenants))
+            unused = [
+                resource_id
+                for resource_id, one in self._tenants.items()
+                if one.opened is None and not one.users and resource_id != newest
+            ]
+            for resource_id in unused[:surplus]:
+                self._retire(resource_id)
+
+    async def _watch(self) -> None:
+        looks = 0
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            looks += 1
+            for resource_id, tenant in list(self._tenants.items()):
+                self._look_after(resource_id, tenant)
+            if looks % _FLUSH_LOOKS == 0:
+                counted = [(one.journal, one.journal.take()) for one in self._tenants.values()]
+                await asyncio.to_thread(_write, counted)
+
+    def _look_after(self, resource_id: str, tenant: HostedTenant) -> None:
+        """Let go of a graph that is served no more, though nobody asks for it."""
+        try:
+            entry = self.catalog.find(resource_id)
+        except StorageError as error:
+            _log.warning("%s", error.message)
+            return
+        if tenant is self._tenants.get(resource_id) and (
+            entry is None or entry.identity != tenant.entry.identity
+        ):
+            self._retire(resource_id)
+
+
+def _look_at(task: asyncio.Task[OpenGraph]) -> None:
+    if not task.cancelled():
+        task.exception()  # those who wait have it; also when all of them have gone
+
+
+def _write(counted: list[tuple[GraphJournal, Unwritten]]) -> None:
+    for journal, unwritten in counted:
+        journal.write(unwritten)

@@ -1,0 +1,338 @@
+"""Hosted graphs in an installation: serving them, and bringing them up for a provisioner."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import orjson
+
+from twinframe.app.hosted_graphs import HostedGraphs
+from twinframe.app.hosted_journal import prepare_journal, read_statistics
+from twinframe.app.hosted_upkeep import HostedUpkeep
+from twinframe.app.installation import Installation
+from twinframe.authentication.gate import Gate
+from twinframe.errors import ConfigurationError, SettingsError, StorageBusy, StorageError
+from twinframe.graph import Graph
+from twinframe.resourcetypes.base import LeaseLost
+from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
+from twinframe.settings import Settings
+from twinframe.storage.backups import Backups
+from twinframe.storage.base import GraphStore
+from twinframe.storage.catalog import (
+    Availability,
+    Catalog,
+    CatalogChange,
+    CatalogEntry,
+    FenceLost,
+    HostedSettings,
+)
+from twinframe.storage.runner import StoreRunner
+from twinframe.web.edge import Edge
+from twinframe.web.hosted_edge import HOSTED
+from twinframe.web.hosted_routes import HOSTED_ROUTES
+from twinframe.web.hosting import HostedService
+
+_log = logging.getLogger(__name__)
+
+_TRY_SECONDS: Final = 0.2
+_MORE_SECONDS: Final = 10.0
+_FILES_PER_GRAPH: Final = 24
+_DATABASE_LENGTH: Final = 40
+_COUNT: Final = "SELECT COUNT() FROM DIGITALTWINS"
+
+
+# --- serving ----------------------------------------------------------------------------------
+
+
+class HostingService:
+    """The hosted graphs of a worker as the lifespan sees them."""
+
+    def __init__(self, installation: Installation, gate: Gate | None) -> None:
+        settings = installation.settings
+        catalog = build_catalog(settings)
+        build_gate = partial(_build_gate, installation, gate)
+        self.graphs = HostedGraphs(installation, catalog, build_gate, self._build_edge)
+        self.endpoint = HostedService(self.graphs, settings, gate, HOSTED_ROUTES)
+        self._upkeep = HostedUpkeep(installation, catalog)
+        self._settings = settings
+
+    async def start(self) -> None:
+        """Take what a former process left half done away, then look after the graphs."""
+        allow_files(self._settings)
+        await self.graphs.start()
+        await self._upkeep.start()
+
+    async def stop(self) -> None:
+        """Close all graphs."""
+        await self._upkeep.stop()
+        await self.graphs.stop()
+
+    def _build_edge(self, graph: Graph) -> Edge:
+        return replace(self.endpoint.edge, graph=graph)
+
+
+def build_catalog(settings: Settings) -> Catalog:
+    """The catalog of this machine."""
+    return Catalog(Path(settings.hosting.directory))
+
+
+def check_hosting(installation: Installation) -> None:
+    """Refuse a storage whose graphs do not outlive a process. Raises `SettingsError`."""
+    settings = installation.settings
+    if not settings.hosting.enabled:
+        return
+    if not installation.build_store().traits.shared:
+        raise SettingsError(
+            f"Hosting__Enabled=true needs a storage that keeps graphs on disk; "
+            f"Storage__Provider={settings.storage.provider} keeps them in one process's memory. "
+            "Set Storage__Provider=sqlite."
+        )
+    first = settings.server.base_path.partition("/")[2].partition("/")[0]
+    if first.casefold() == HOSTED:
+        raise SettingsError(
+            f"Server__BasePath={settings.server.base_path} would hide the hosted graphs at "
+            f"/{HOSTED}. Choose another."
+        )
+    build_catalog(settings).prepare()
+
+
+def allow_files(settings: Settings) -> None:
+    """Let the process have as many files open as its graphs and connections may need."""
+    needed = settings.hosting.max_open_graphs * _FILES_PER_GRAPH + settings.server.max_connections
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    if soft != unlimited and soft < needed:
+        wanted = needed if hard == unlimited else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+        if wanted < needed:
+            _log.warning(
+                "Hosting__MaxOpenGraphs=%d may need %d open files; this process may have %d.",
+                settings.hosting.max_open_graphs,
+                needed,
+                wanted,
+            )
+
+
+def _build_gate(installation: Installation, gate: Gate | None, resource_id: str) -> Gate | None:
+    if gate is None:
+        return None
+    return gate.build_other(installation.build_permission_provider(resource_id))
+
+
+# --- bringing graphs up -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GraphUsage:
+    """What a graph holds now, and what was done with it since it is there."""
+
+    twins: int
+    storage_bytes: int
+    operations: int
+    query_charge: float
+
+
+class LocalGraphHost:
+    """A `GraphHost` that keeps graphs in the configured storage, for servers of this machine."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._settings = installation.settings
+        self._catalog = build_catalog(installation.settings)
+
+    async def create(self, graph: HostedGraph) -> None:
+        """Record the graph, then make its store."""
+        await asyncio.to_thread(self._create, graph)
+
+    async def publish(self, graph: HostedGraph) -> str:
+        """Have it served as told; its address."""
+        await asyncio.to_thread(self._publish, graph)
+        return build_address(self._settings, graph.name.resource_id)
+
+    async def unpublish(self, name: ResourceName, fence: int) -> None:
+        """Have it served no more; servers see it at their next look."""
+        await asyncio.to_thread(self._unpublish, name, fence)
+
+    async def remove(self, name: ResourceName, fence: int) -> None:
+        """Remove data, backups, logs, and last the record.
+
+        Raises `StorageBusy` when servers do not close it in time; then call it again.
+        """
+        await asyncio.to_thread(self._remove, name, fence)
+
+    async def check(self, graph: HostedGraph) -> str | None:
+        """What is amiss: an address that does not answer as told, or data that is not sound."""
+        return await asyncio.to_thread(self._check, graph)
+
+    async def list_names(self) -> Sequence[ResourceName]:
+        """All graphs with a record. Nothing is made without one."""
+        found = await asyncio.to_thread(self._catalog.list_records)
+        return [ResourceName(*pair) for pair in found]
+
+    async def read_usage(self, name: ResourceName) -> GraphUsage | None:
+        """What is to be billed; None where there is no such graph."""
+        served = self._catalog.find(name.resource_id)
+        if served is None or served.incarnation != name.incarnation:
+            return None
+        store = self._installation.build_store(served.store)
+        if not await asyncio.to_thread(self._open_served, store, served):
+            return None
+        try:
+            twins = await self._count_twins(store)
+            size = await asyncio.to_thread(self._measure, store)
+        finally:
+            await asyncio.to_thread(store.close)
+        place = self._catalog.build_place(name.resource_id, name.incarnation)
+        totals = (await asyncio.to_thread(read_statistics, place))["totals"]
+        return GraphUsage(twins, size, totals["operations"], totals["query_charge"])
+
+    def _create(self, graph: HostedGraph) -> None:
+        with _Change(self._catalog, graph.name, graph.fence) as change:
+            if change.record is None:
+                change.begin(_build_entry(graph))
+            entry = change.record or _build_entry(graph)
+            prepare_journal(change.place)
+            (change.place / "backups").mkdir(mode=0o750, exist_ok=True)
+            store = self._installation.build_store(entry.store)
+            store.open()
+            store.close()
+
+    def _publish(self, graph: HostedGraph) -> None:
+        with _Change(self._catalog, graph.name, graph.fence) as change:
+            if change.record is None:
+                raise StorageError(f"There is no graph {graph.name.resource_id} to be published.")
+            kept = change.record
+            entry = replace(_build_entry(graph), store=kept.store, generation=kept.generation)
+            if change.serves_this and change.served is not None:
+                if replace(change.served, fence=graph.fence) == entry:
+                    return  # nothing to be told: servers need not read it again
+                entry = replace(entry, availability=change.served.availability)
+            change.serve(entry)
+
+    def _unpublish(self, name: ResourceName, fence: int) -> None:
+        with _Change(self._catalog, name, fence) as change:
+            change.withdraw()
+
+    def _remove(self, name: ResourceName, fence: int) -> None:
+        wait = self._settings.hosting.drain_seconds + _MORE_SECONDS
+        deadline = time.monotonic() + wait
+        while True:
+            # NOTE: the catalog is not kept for the whole time: others have graphs to open.
+            with _Change(self._catalog, name, fence) as change:
+                change.withdraw()
+                if change.record is None:
+                    change.forget()
+                    return
+                store = self._installation.build_store(change.record.store)
+                try:
+                    store.remove(_TRY_SECONDS)
+                except StorageBusy:
+                    if time.monotonic() >= deadline:
+                        raise
+                else:
+                    change.forget()
+                    return
+            time.sleep(_TRY_SECONDS)
+
+    def _check(self, graph: HostedGraph) -> str | None:
+        served = self._catalog.find(graph.name.resource_id)
+        if served is None:
+            return "It has no address."
+        if served.incarnation != graph.name.incarnation:
+            return f"Its address belongs to {served.incarnation}."
+        if served.settings != _build_entry(graph).settings:
+            return "It is not served as its settings say."
+        if served.availability is Availability.OFFLINE:
+            return None  # an operator is restoring it
+        store = self._installation.build_store(served.store)
+        try:
+            store.open()
+            try:
+                session = store.session()
+                session.read_instance()
+                session.close()
+            finally:
+                store.close()
+        except StorageBusy:
+            return None
+        except (StorageError, ConfigurationError) as error:
+            return error.message
+        return None
+
+    def _open_served(self, store: GraphStore, entry: CatalogEntry) -> bool:
+        with self._catalog.keeping(entry) as kept:
+            if kept:
+                store.open()
+            return kept
+
+    async def _count_twins(self, store: GraphStore) -> int:
+        runner = StoreRunner(store, self._settings.storage)
+        try:
+            engine = self._installation.build_query_engine(store)
+            graph = Graph(runner, self._settings, engine=engine, scratch=store.scratch)
+            page = await graph.queries.run(_COUNT, {}, None, None)
+        finally:
+            await runner.close()
+        (count,) = orjson.loads(page.rows[0]).values()
+        return int(count)
+
+    def _measure(self, store: GraphStore) -> int:
+        return store.measure() if isinstance(store, Backups) else 0
+
+
+class _Change:
+    """A change in the catalog, whose lost fences are the provisioner's lost leases."""
+
+    def __init__(self, catalog: Catalog, name: ResourceName, fence: int) -> None:
+        self._changing = catalog.changing(name.resource_id, name.incarnation, fence)
+
+    def __enter__(self) -> CatalogChange:
+        try:
+            return self._changing.__enter__()
+        except FenceLost as error:
+            raise LeaseLost(error.message) from error
+
+    def __exit__(self, *error: object) -> None:
+        self._changing.__exit__(*error)  # type: ignore[arg-type]  # handed on as they come
+
+
+def build_address(settings: Settings, resource_id: str) -> str:
+    """The URL that a graph answers at: its host name if there is a domain, else its path."""
+    hosting = settings.hosting
+    scheme = "https" if settings.server.tls.certificate else "http"
+    origin = (
+        hosting.public_url or settings.server.public_url or f"{scheme}://{settings.server.bind}"
+    )
+    if not hosting.domain:
+        return f"{origin}/{HOSTED}/{resource_id}"
+    parts = urlsplit(origin)
+    port = "" if parts.port is None else f":{parts.port}"
+    return f"{parts.scheme}://{resource_id}.{hosting.domain}{port}"
+
+
+def _build_entry(graph: HostedGraph) -> CatalogEntry:
+    name = graph.name
+    database = graph.database_name.lower()[:_DATABASE_LENGTH]
+    parts = (database, name.resource_id, name.incarnation)
+    return CatalogEntry(
+        resource_id=name.resource_id,
+        incarnation=name.incarnation,
+        fence=graph.fence,
+        project_id=graph.project_id,
+        store="_".join(part for part in parts if part),
+        settings=HostedSettings(
+            max_concurrent_connections=graph.max_concurrent_connections,
+            backup_retention_days=graph.backup_retention_days,
+            audit_logging=graph.audit_logging,
+            analytics=graph.analytics,
+        ),
+    )

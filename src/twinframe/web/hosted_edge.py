@@ -1,0 +1,98 @@
+"""What the responders of hosted graphs have in common, and what stands for a graph not yet known.
+
+It opens no graph. Whatever is here is the same for each graph, so that it tells of none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Final, NoReturn, cast
+
+import orjson
+
+import twinframe
+from twinframe.errors import GraphNotFound
+from twinframe.model.json import JsonLimits
+from twinframe.settings import Settings
+from twinframe.web.discovery import Discovery, Resource
+from twinframe.web.edge import Edge
+from twinframe.web.explorer import Explorer
+from twinframe.web.graph.ports import Graph
+from twinframe.web.links import Links
+from twinframe.web.openapi import build_document
+from twinframe.web.operations import Route
+
+HOSTED: Final = "graphs"
+"""The first segment of the addresses of hosted graphs."""
+
+_BASE: Final = "/~base~"
+
+
+class HostedDiscovery(Discovery):
+    """Discovery for every address that a hosted graph may have.
+
+    SEC: whether there is a graph makes no difference, so nobody learns of one here.
+    """
+
+    def __init__(self, settings: Settings, links: Links) -> None:
+        super().__init__(settings, links)
+        base = settings.server.base_path
+        self._templates = tuple(
+            dict.fromkeys((f"/{HOSTED}/{{graph}}", f"{base}/{HOSTED}/{{graph}}"))
+        )
+        prefix = f"(?:{re.escape(base)})?" if base else ""
+        self._form = re.compile(f"{prefix}/{HOSTED}/[^/]+", re.IGNORECASE)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Those of the host names of graphs, and those below the service's own."""
+        return (*super().paths, *self._templates)
+
+    def find(self, path: str) -> Resource | None:
+        """The resource at a path, which need not exist."""
+        return Resource(path) if self._form.fullmatch(path) else super().find(path)
+
+
+class HostedExplorer(Explorer):
+    """An explorer that makes its document once for all graphs."""
+
+    def __init__(self, build: Callable[[str], dict[str, Any]]) -> None:
+        super().__init__(build)
+        self._template: bytes | None = None
+
+    def render_document(self, base: str) -> bytes:
+        """The document with the address of one graph put in."""
+        if self._template is None:
+            self._template = orjson.dumps(self._build(_BASE))
+        return self._template.replace(orjson.dumps(_BASE), orjson.dumps(base or "/"))
+
+
+class NoGraph:
+    """Stands for the graph where a request is answered without one."""
+
+    def __getattr__(self, _name: str) -> NoReturn:
+        raise GraphNotFound
+
+
+def build_hosted_edge(
+    settings: Settings, routes: Sequence[Route], is_ready: Callable[[], Awaitable[bool]]
+) -> Edge:
+    """The edge of all hosted graphs, without a graph."""
+    links = Links(settings.server.public_url)
+    document = partial(_describe, routes, settings)
+    return Edge(
+        graph=cast("Graph", NoGraph()),
+        json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
+        links=links,
+        explorer=HostedExplorer(document),
+        discovery=HostedDiscovery(settings, links),
+        is_ready=is_ready,
+    )
+
+
+def _describe(routes: Sequence[Route], settings: Settings, base: str) -> dict[str, Any]:
+    return build_document(
+        routes, version=twinframe.__version__, base=base, access=settings.authentication
+    )

@@ -1,0 +1,326 @@
+"""Brings requests to hosted graphs: by path `/graphs/{id}/...`, or by host `{id}.{domain}`.
+
+It opens no graph and holds no catalog; `app` hands in who does. A graph is named by nothing but
+the address; everything below it, responders, permissions, links, is that graph's alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from time import perf_counter, time
+from typing import Final, NamedTuple, Protocol, cast
+
+from falcon.asgi import Request, Response
+
+from twinframe.authentication.gate import Gate
+from twinframe.errors import GraphNotFound, TwinframeError, Unauthenticated
+from twinframe.permissions.grammar import parse_permission
+from twinframe.settings import Settings
+from twinframe.storage.catalog import is_resource_id
+from twinframe.web.access import build_errand, find_public, is_public
+from twinframe.web.application import Lifespan, build_falcon
+from twinframe.web.discovery import DOCUMENT, WELL_KNOWN
+from twinframe.web.edge import Edge
+from twinframe.web.errors import (
+    BadRequestTarget,
+    EdgeError,
+    ErrorAnswer,
+    build_answer,
+    build_status,
+)
+from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Message, Receive, Scope, Send
+from twinframe.web.guard import logger, read_raw_path, write_answer
+from twinframe.web.hosted_edge import HOSTED, build_hosted_edge
+from twinframe.web.operations import Route
+from twinframe.web.paths import Target
+from twinframe.web.routing import BoundResponder
+
+VISIT: Final = "twinframe.visit"
+_ADDRESS: Final = "twinframe.address"
+_READS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
+_CHARGE: Final = b"query-charge"
+
+
+class TooManyConnections(EdgeError):
+    """As many requests of one graph are under way as its owner allows."""
+
+    code = "TooManyRequests"
+    status = 429
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"{limit} requests of this graph are under way, which is as many as it may have "
+            "(max_concurrent_connections); try again."
+        )
+
+
+class Change(NamedTuple):
+    """A request that would change a graph, for its audit log."""
+
+    moment: float
+    subject: str
+    credential: str
+    operation: str
+    method: str
+    path: str
+    status: int
+    request_id: str
+    client: str
+
+
+class Journal(Protocol):
+    """What a graph remembers of its requests. Calls return at once; those that read may wait."""
+
+    @property
+    def audits(self) -> bool:
+        """Whether changes are written down."""
+
+    def note_change(self, change: Change) -> None:
+        """Write a change down. It is in its file when this returns."""
+
+    def note_answer(self, operation: str, status: int, seconds: float, charge: float) -> None:
+        """Count an answer."""
+
+    async def read_statistics(self) -> bytes | None:
+        """The statistics as JSON; None where the owner wants none."""
+
+    async def read_changes(
+        self, day: str, offset: int, limit: int
+    ) -> tuple[list[bytes], int | None]:
+        """Lines of a day's audit log (`2024-01-31`), and the offset of the next one."""
+
+
+class Tenant(Protocol):
+    """A graph that has an address now."""
+
+    @property
+    def gate(self) -> Gate | None:
+        """Who may do what there; None where nobody is asked."""
+
+    @property
+    def journal(self) -> Journal:
+        """Its statistics and audit log."""
+
+    def use(self) -> AbstractAsyncContextManager[Edge]:
+        """The graph, open and counted as used inside.
+
+        Raises `TooManyConnections`, or `StorageError` when it cannot be had now; also inside, when
+        it is taken away meanwhile.
+        """
+
+
+class Tenants(Protocol):
+    """All graphs that have an address."""
+
+    def find(self, resource_id: str) -> Tenant | None:
+        """The graph of this id as it is now."""
+
+
+class Visit:
+    """One request at a hosted graph, for its responder and its journal."""
+
+    __slots__ = ("charge", "edge", "exchange", "gate", "journal", "route", "send_on", "status")
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        edge: Edge,
+        gate: Gate | None,
+        send: Send,
+        journal: Journal | None = None,
+    ) -> None:
+        self.exchange = exchange
+        self.edge = edge
+        self.gate = gate
+        self.journal = journal
+        self.send_on = send
+        self.route: Route | None = None
+        self.status = 0
+        self.charge = 0.0
+
+    def send(self, message: Message) -> Awaitable[None]:
+        """ASGI `send`. A change is in the audit log before its answer is on its way."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            for name, value in message.get("headers", ()):
+                if name == _CHARGE:
+                    self.charge = float(value)
+            journal, route = self.journal, self.route
+            if journal is not None and route is not None and journal.audits and _changes(route):
+                journal.note_change(_build_change(self.exchange, route, self.status))
+        return self.send_on(message)
+
+
+class _Address(NamedTuple):
+    """`resource_id` None is a document that all graphs have in common."""
+
+    resource_id: str | None
+    target: Target
+    by_host: bool
+
+
+class HostedService:
+    """The ASGI server of all hosted graphs, to be mounted beside the API.
+
+    `gate` None asks nobody for credentials; it must be None for all graphs or for none.
+    """
+
+    def __init__(
+        self, tenants: Tenants, settings: Settings, gate: Gate | None, routes: Sequence[Route]
+    ) -> None:
+        self._tenants = tenants
+        self._gate = gate
+        self._public = find_public(routes)
+        self._suffix = f".{settings.hosting.domain}".encode() if settings.hosting.domain else b""
+        self._base = [part for part in settings.server.base_path.lower().split("/") if part]
+        self._draining = False
+        self.edge = build_hosted_edge(settings, routes, self._is_ready)
+        admit = partial(bind_responder, gate is not None)
+        self._app = cast("Asgi", build_falcon(self.edge, routes, Lifespan((), ()), admit))
+
+    def serves(self, scope: Scope) -> bool:
+        """Whether the address is a hosted graph's, there or not."""
+        found = self._find_address(scope[SCOPE_KEY])
+        scope[_ADDRESS] = found
+        return found is not None
+
+    def begin_drain(self) -> None:
+        """Be ready no more."""
+        self._draining = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for which `serves` was true."""
+        exchange: Exchange = scope[SCOPE_KEY]
+        address: _Address = scope[_ADDRESS]
+        exchange.target = address.target
+        exchange.own_host = address.by_host
+        if address.resource_id is None or is_public(scope, self._public):
+            # SEC: answered without looking whether there is such a graph.
+            scope[VISIT] = Visit(exchange, self.edge, None, send)
+            await self._app(scope, receive, send)
+            return
+        try:
+            await self._serve(address.resource_id, scope, receive, send)
+        except TwinframeError as error:
+            if exchange.is_answered:
+                raise
+            if build_status(error) == 500:
+                logger.error("%s: %s", error.code, error.message, exc_info=error)
+            await write_answer(send, self._build_answer(exchange, error))
+
+    async def _serve(self, resource_id: str, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange: Exchange = scope[SCOPE_KEY]
+        if self._gate is not None:
+            exchange.caller = await self._gate.authenticate(
+                scope["headers"], partial(build_errand, exchange)
+            )
+        tenant = self._tenants.find(resource_id)
+        if tenant is None:
+            raise GraphNotFound
+        gate = tenant.gate
+        if gate is not None and exchange.caller is not None:
+            # SEC: who may do nothing there is told no more than if there were no such graph.
+            exchange.caller = await gate.enter(exchange.caller, partial(build_errand, exchange))
+            if exchange.caller is None:
+                raise GraphNotFound
+        async with tenant.use() as edge:
+            visit = scope[VISIT] = Visit(exchange, edge, gate, send, tenant.journal)
+            try:
+                await self._app(scope, receive, visit.send)
+            finally:
+                operation = "" if visit.route is None else visit.route.operation_id
+                seconds = perf_counter() - exchange.started
+                tenant.journal.note_answer(operation, visit.status or 499, seconds, visit.charge)
+
+    def _build_answer(self, exchange: Exchange, error: TwinframeError) -> ErrorAnswer:
+        if not isinstance(error, Unauthenticated):
+            return build_answer(error)
+        try:
+            return self.edge.discovery.build_unauthorized(exchange)
+        except BadRequestTarget as malformed:  # its Host cannot stand in a link
+            return build_answer(malformed)
+
+    async def _is_ready(self) -> bool:
+        return not self._draining
+
+    # --- addresses ------------------------------------------------------------------------------
+
+    def _find_address(self, exchange: Exchange) -> _Address | None:
+        target = exchange.target
+        if self._suffix and (found := self._find_host(exchange.host)):
+            return _Address(found, target, by_host=True)
+        segments = target.segments
+        if len(segments) < 2:
+            return None
+        first = segments[0].lower()
+        # SEC: an id of another form stays out of the challenge's header, and is no graph anyway.
+        if first == HOSTED and is_resource_id(segments[1]):
+            depth = exchange.target.base.count("/") + 3
+            raw = read_raw_path(exchange.scope).decode("ascii")
+            base = "/".join(raw.split("/", depth)[:depth])
+            return _Address(segments[1], Target(base, segments[2:]), by_host=False)
+        if first == WELL_KNOWN and segments[1].lower() == DOCUMENT:
+            rest = [segment.lower() for segment in segments[2:]]
+            if self._base and rest[: len(self._base)] == self._base:
+                rest = rest[len(self._base) :]
+            if len(rest) >= 2 and rest[0] == HOSTED:
+                return _Address(None, target, by_host=False)
+        return None
+
+    def _find_host(self, host: bytes) -> str | None:
+        """The id in a Host header: a label before the domain, in any case, the port left out."""
+        name = host.partition(b":")[0].rstrip(b".").lower()
+        if not name.endswith(self._suffix):
+            return None
+        label = name[: -len(self._suffix)].decode("latin-1")
+        return label if is_resource_id(label) else None
+
+
+def bind_responder(asks: bool, route: Route, _bound: BoundResponder) -> BoundResponder:
+    """The responder of a route for whichever graph the request is at.
+
+    With `asks`, none is run that has a permission unless the graph's own gate has allowed it.
+    """
+    needed = None if route.permission is None else parse_permission(route.permission)
+    responder: Callable[..., Awaitable[None]] = route.responder
+
+    async def run(request: Request, response: Response, **parameters: str) -> None:
+        visit: Visit = request.scope[VISIT]
+        visit.route = route
+        if asks and needed is not None:
+            caller = visit.exchange.caller
+            if caller is None or visit.gate is None:  # a mistake in the wiring lets nobody in
+                raise Unauthenticated("the request came past the layer that authenticates")
+            await visit.gate.authorize(caller, needed, build_errand(visit.exchange))
+        await responder(visit.edge, request, response, **parameters)
+
+    return run
+
+
+def read_visit(request: Request) -> Visit:
+    """The visit that a request is."""
+    return cast("Visit", request.scope[VISIT])
+
+
+def _changes(route: Route) -> bool:
+    """Whether the operation would change the graph: queries are POST and change nothing."""
+    return route.method not in _READS and not (route.permission or "").endswith("/read")
+
+
+def _build_change(exchange: Exchange, route: Route, status: int) -> Change:
+    caller = exchange.caller
+    errand = build_errand(exchange)
+    method, _, path = errand.action.partition(" ")
+    return Change(
+        time(),
+        "" if caller is None else caller.subject,
+        "none" if caller is None else caller.kind,
+        route.operation_id,
+        method,
+        path,
+        status,
+        errand.request_id,
+        errand.client,
+    )
