@@ -10,6 +10,7 @@ from twinframe.cli.auth_server import auth_server
 from twinframe.cli.check import check
 from twinframe.cli.client import client
 from twinframe.cli.console import Commands
+from twinframe.cli.control import control
 from twinframe.cli.demo import demo
 from twinframe.cli.dtdl import dtdl
 from twinframe.cli.index import index
@@ -31,6 +32,7 @@ def main() -> None:
 for command in (
     serve,
     mcp,
+    control,
     demo,
     check,
     plugins,

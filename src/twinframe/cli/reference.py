@@ -22,6 +22,8 @@ def _list_commands(group: click.Group) -> Iterator[tuple[str, click.Command]]:
     """Yield every command with its name; of a group within the group what it holds."""
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
+            if command.invoke_without_command:
+                yield name, command
             yield from ((f"{name} {inner}", found) for inner, found in _list_commands(command))
         else:
             yield name, command

@@ -19,7 +19,7 @@ from twinframe.app.logs import configure_logging
 from twinframe.app.preflight import check_bind, find_problems, list_warnings
 from twinframe.cli.console import config_option, write_problems
 from twinframe.errors import TwinframeError
-from twinframe.settings import ServerSettings
+from twinframe.settings import ServerSettings, Settings
 from twinframe.web.guard import Guard
 from twinframe.web.worker import Worker
 
@@ -36,13 +36,14 @@ def serve(config: Path | None) -> None:
 
 def run_service(service: Service, installation: Installation) -> None:
     """Check what would stop the start, then serve until told to end."""
-    problems = list(find_problems(installation, section=service.section))
+    problems = service.list_problems(installation)
     if problems:
         write_problems(problems)
         raise SystemExit(1)
-    check_bind(installation.settings.server, service.section)
-    configure_logging(installation.settings.logging)
-    for warning in list_warnings(installation.settings, service.section):
+    settings = service.read_settings(installation)
+    check_bind(settings.server, service.section)
+    configure_logging(settings.logging)
+    for warning in list_warnings(settings, service.section):
         _LOG.warning("%s", warning)
     service.run()
 
@@ -79,6 +80,14 @@ class Service(BaseApplication):
         """The installation as the settings are now. Raises `TwinframeError`."""
         return load_installation(self._config)
 
+    def read_settings(self, installation: Installation) -> Settings:
+        """The settings with the address that this service listens on."""
+        return installation.settings
+
+    def list_problems(self, installation: Installation) -> list[str]:
+        """What would stop the start, one line each."""
+        return list(find_problems(installation, section=self.section))
+
     def uses_mcp(self) -> bool:
         """Whether MCP is served, whose workers have to reach each other."""
         return self._installation.settings.mcp.enabled
@@ -98,7 +107,7 @@ class Service(BaseApplication):
 
     def load_config(self) -> None:
         """Translate our settings to gunicorn's. Its own files and variables are not read."""
-        settings = build_gunicorn_settings(self._installation.settings.server)
+        settings = build_gunicorn_settings(self.read_settings(self._installation).server)
         for name, value in (settings | {"proc_name": self.name}).items():
             self.cfg.set(name, value)
 
@@ -110,9 +119,9 @@ class Service(BaseApplication):
         """Read the settings again; wrong ones are told and the old ones stay in force."""
         try:
             installation = self.read_installation()
-            problems = list(find_problems(installation, section=self.section))
-            server = installation.settings.server
-            if server.bind != self._installation.settings.server.bind:
+            problems = self.list_problems(installation)
+            server = self.read_settings(installation).server
+            if server.bind != self.read_settings(self._installation).server.bind:
                 check_bind(server, self.section)
         except TwinframeError as error:
             problems = [error.message]

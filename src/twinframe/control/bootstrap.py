@@ -7,9 +7,10 @@ from twinframe.control.assignments import build_assignment, find_holder
 from twinframe.control.audit import AuditTrail
 from twinframe.control.catalogue import OWNER
 from twinframe.control.context import ControlContext
-from twinframe.control.documents import ASSIGNMENTS, Assignment
-from twinframe.control.names import build_id
-from twinframe.control.scopes import PLATFORM, PLATFORM_PATH
+from twinframe.control.documents import ASSIGNMENTS, ORGANIZATIONS, Assignment, Organization
+from twinframe.control.names import build_id, parse_id, parse_name
+from twinframe.control.organizations import check_never_used
+from twinframe.control.scopes import PLATFORM, PLATFORM_PATH, Scope, ScopePath
 from twinframe.storage.control import ControlTransaction
 
 _OPERATOR = Actor("operator", kind="operator")
@@ -38,5 +39,36 @@ async def bootstrap(context: ControlContext, owner: Principal) -> Assignment:
             "role-assignments/create", PLATFORM.key, path, before=before, after=after
         )
         return after
+
+    return await context.runner.write(work)
+
+
+async def found_organization(
+    context: ControlContext, owner: Principal, organization_id: str, name: str
+) -> Organization:
+    """Create an organization with this Owner; one of this id that is there stays as it is.
+
+    `ControlConflict` for an id that was deleted once.
+    """
+    wanted = parse_id("an organization", organization_id)
+    title = parse_name("an organization", name)
+    assignment_id = build_id("asg")
+
+    def work(transaction: ControlTransaction) -> Organization:
+        now = context.clock()
+        present = ORGANIZATIONS.read(transaction, wanted)
+        if present is not None:
+            return present
+        path = ScopePath((Scope("organization", wanted), PLATFORM))
+        check_never_used(transaction, path.scopes[0])
+        found = Organization(wanted, title, now, now)
+        ORGANIZATIONS.insert(transaction, found)
+        held = build_assignment(assignment_id, path, owner, OWNER, _OPERATOR, now)
+        ASSIGNMENTS.insert(transaction, held)
+        trail = AuditTrail(transaction, _OPERATOR, now)
+        target = path.scopes[0].key
+        trail.add("organizations/create", target, path, after=found)
+        trail.add("role-assignments/create", target, path, after=held)
+        return found
 
     return await context.runner.write(work)

@@ -1,0 +1,254 @@
+"""The control plane in an installation: alone, or beside the graph API. It decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+
+from twinframe.app.access import AccessService
+from twinframe.app.hosting import LocalGraphHost, build_catalog, check_hosting
+from twinframe.app.installation import Installation
+from twinframe.app.metering import BillingRounds, HostMeter, MeteredHost
+from twinframe.app.preflight import check_tls
+from twinframe.authentication.build import build_token_authenticator
+from twinframe.authentication.gate import AuditEntry, Gate
+from twinframe.control.billing.offers import load_offers
+from twinframe.control.guarded_resources import forget_access
+from twinframe.control.kinds import RECORD_KINDS
+from twinframe.control.plane import ControlPlane
+from twinframe.control.provisioner import Provisioner, build_options
+from twinframe.errors import (
+    ConfigurationError,
+    PluginError,
+    SettingsError,
+    StorageError,
+    TwinframeError,
+)
+from twinframe.model.json import JsonLimits
+from twinframe.settings import Settings
+from twinframe.storage.control_runner import ControlRunner
+from twinframe.web.audit_log import AuditLog
+from twinframe.web.control.application import (
+    MountedControl,
+    build_control_application,
+)
+from twinframe.web.control.route_parts import PREFIX
+from twinframe.web.guard import Guard
+
+_LOG = logging.getLogger(__name__)
+_PROVISIONER = "provisioner"
+_BILLING = "billing"
+
+
+class ControlService:
+    """A control plane as a process sees it: opened at the start, closed at the end.
+
+    `provision` runs a provisioner beside it. Raises `PluginError` or `ConfigurationError`; nothing
+    is opened before `start`.
+    """
+
+    def __init__(self, installation: Installation, *, provision: bool = False) -> None:
+        settings = installation.settings
+        own = settings.control
+        types = installation.build_resource_types()
+        self._store = installation.build_control_store()
+        self._runner = ControlRunner(
+            self._store, write_queue=own.write_queue, write_wait=own.write_wait
+        )
+        self.plane = ControlPlane(
+            self._runner,
+            types,
+            own,
+            load_offers(tuple(types), settings.billing.price_list),
+            billing=settings.billing,
+            json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
+            wake=self._wake,
+        )
+        self._provisioner: Provisioner | None = None
+        self._billing: BillingRounds | None = None
+        if provision:
+            host = LocalGraphHost(installation)
+            meter = HostMeter(host, build_catalog(settings))
+            self._billing = BillingRounds(self._runner, settings, meter)
+            self._provisioner = Provisioner(
+                self._runner,
+                types,
+                MeteredHost(host, self._billing.sampler),
+                build_options(own),
+                on_gone=(forget_access, self.plane.watch.on_gone),
+                on_running=(self.plane.watch.on_running,),
+            )
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Open the store, publish the prices, begin to provision."""
+        self._store.open(RECORD_KINDS)
+        await self.plane.start()
+        if self._provisioner is not None:
+            self._begin(_PROVISIONER, self._provisioner.run())
+        if self._billing is not None:
+            self._begin(_BILLING, self._billing.run())
+
+    async def stop(self) -> None:
+        """Let running attempts finish, then close the store."""
+        if self._provisioner is not None:
+            self._provisioner.stop()
+        for task in self._tasks:
+            if task.get_name() == _BILLING:
+                task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._runner.close()
+        self._store.close()
+
+    async def wait(self) -> None:
+        """Until something that runs beside the use cases has ended, which it should not."""
+        await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+
+    def _wake(self) -> None:
+        if self._provisioner is not None:
+            self._provisioner.wake()
+
+    def _begin(self, name: str, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(work, name=name)
+        task.add_done_callback(_tell_end)
+        self._tasks.append(task)
+
+
+def _tell_end(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _LOG.critical("The %s has ended: %r", task.get_name(), error, exc_info=error)
+
+
+def build_control_app(installation: Installation, *, provision: bool | None = None) -> Guard:
+    """The ASGI application of the control plane alone. Call it in the process that serves.
+
+    `provision` None does as the settings say.
+    """
+    settings = installation.settings
+    check_control(settings)
+    wanted = settings.control.provision if provision is None else provision
+    service = ControlService(installation, provision=wanted)
+    access = build_control_access(settings)
+    return build_control_application(
+        service.plane,
+        settings,
+        access.gate,
+        start=[access.start, service.start],
+        stop=[service.stop, access.stop],
+    )
+
+
+def build_mounted_control(
+    installation: Installation,
+) -> tuple[MountedControl, list[AccessService | ControlService]]:
+    """The control plane for a service of the graph API, and what runs as long as that does."""
+    settings = installation.settings
+    check_control(settings)
+    service = ControlService(installation, provision=settings.control.provision)
+    access = build_control_access(settings)
+    return MountedControl(service.plane, settings, access.gate), [access, service]
+
+
+def build_control_access(settings: Settings) -> AccessService:
+    """The gate of the control plane: tokens for its audience. Roles are the use cases' matter."""
+    log = AuditLog(sys.stderr.buffer) if settings.logging.audit else None
+    audience = settings.control.audience or settings.authentication.audience
+    authenticator = build_token_authenticator(settings.authentication, (audience,))
+    return AccessService(Gate(authenticator, None, _drop if log is None else log.add), log)
+
+
+@asynccontextmanager
+async def open_plane(installation: Installation) -> AsyncIterator[ControlPlane]:
+    """The use cases without a service: the store is open inside the context only."""
+    service = ControlService(installation)
+    await service.start()
+    try:
+        yield service.plane
+    finally:
+        await service.stop()
+
+
+async def run_provisioner(installation: Installation) -> None:
+    """Provision without serving, until SIGTERM or SIGINT."""
+    service = ControlService(installation, provision=True)
+    await service.start()
+    _LOG.info("The provisioner has begun")
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    waiting = {asyncio.create_task(stopping.wait()), asyncio.create_task(service.wait())}
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waiting:
+            task.cancel()
+        await service.stop()
+
+
+def find_control_problems(installation: Installation, *, serves: bool = True) -> Iterator[str]:
+    """What would stop the start of the control plane, or of a provisioner alone; one line each.
+
+    It opens the control store and closes it again, which creates or migrates it.
+    """
+    settings = installation.settings
+    checks: list[Callable[[], None]] = [
+        lambda: check_hosting(installation),
+        lambda: check_control_store(installation, settings.control.workers),
+    ]
+    if serves:
+        checks += [lambda: check_control(settings), lambda: check_tls(settings.server.tls)]
+    for check in checks:
+        try:
+            check()
+        except (ConfigurationError, StorageError) as error:
+            yield error.message
+
+
+def check_control(settings: Settings) -> None:
+    """Refuse a control plane that cannot know who calls. Raises `SettingsError`."""
+    if not (settings.authentication.asks and settings.authentication.takes_tokens):
+        raise SettingsError(
+            "The control plane needs Authentication__Enabled=true with Authentication__Mode=Jwt: "
+            "roles belong to whom a token names."
+        )
+    base = settings.server.base_path.lower()
+    if settings.control.enabled and (base == PREFIX or base.startswith(f"{PREFIX}/")):
+        raise SettingsError(
+            f"Server__BasePath={settings.server.base_path} lies in the control plane's {PREFIX}. "
+            "Choose another, such as /api."
+        )
+
+
+def check_control_store(installation: Installation, workers: int) -> None:
+    """Build the use cases, open the store that so many workers share, and close it.
+
+    Raises `ConfigurationError` or `StorageError`.
+
+    NOTE: it is closed before any process forks: an open database must not cross a fork.
+    """
+    ControlService(installation)
+    store = installation.build_control_store()
+    settings = installation.settings
+    if workers > 1 and not store.traits.shared:
+        raise SettingsError(
+            f"Control__Store={settings.control.store} keeps its records in one process: {workers} "
+            "workers would serve as many control planes. Use one worker."
+        )
+    try:
+        store.open(RECORD_KINDS)
+        store.close()
+    except TwinframeError:
+        raise
+    except Exception as error:  # code of somebody else, before anything is served
+        raise PluginError(
+            f"Control__Store={settings.control.store}: the store cannot be opened: {error!r}"
+        ) from error
+
+
+def _drop(_entry: AuditEntry) -> None:
+    return None

@@ -1,0 +1,107 @@
+"""Billing over hosted graphs: their meters are read here, months closed, statements handed over.
+
+What is owed for what was measured is told in `control.billing`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from twinframe.app.hosting import LocalGraphHost
+from twinframe.control.billing.providers import ProviderRegistry
+from twinframe.control.billing.rounds import (
+    MeterUnreadable,
+    Settlement,
+    StatementDelivery,
+    UsageSampler,
+)
+from twinframe.control.billing.usage import Usage, UsageMeter
+from twinframe.errors import TwinframeError
+from twinframe.resourcetypes.hosting import GraphHost, HostedGraph, ResourceName
+from twinframe.settings import Settings
+from twinframe.storage.catalog import Catalog
+from twinframe.storage.control_runner import ControlRunner
+
+_LOG = logging.getLogger(__name__)
+_PAUSE = 60.0
+_HUNDREDTHS = 100
+
+
+class HostMeter:
+    """Reads the meters of hosted graphs; other resources have none."""
+
+    def __init__(self, host: LocalGraphHost, catalog: Catalog) -> None:
+        self._host = host
+        self._catalog = catalog
+
+    async def sample(self, resource_id: str) -> Usage | None:
+        """The meters of the graph that is served under this id now, None without one."""
+        entry = self._catalog.find(resource_id)
+        if entry is None:
+            return None
+        found = await self._host.read_usage(ResourceName(resource_id, entry.incarnation))
+        if found is None:
+            return None
+        charge = round(found.query_charge * _HUNDREDTHS)
+        return Usage(found.twins, found.operations, charge, found.storage_bytes, entry.incarnation)
+
+
+class MeteredHost:
+    """A `GraphHost` that has graphs measured a last time before they go."""
+
+    def __init__(self, host: GraphHost, sampler: UsageSampler) -> None:
+        self._host = host
+        self._sampler = sampler
+
+    async def create(self, graph: HostedGraph) -> None:
+        """As the host does."""
+        await self._host.create(graph)
+
+    async def publish(self, graph: HostedGraph) -> str:
+        """As the host does."""
+        return await self._host.publish(graph)
+
+    async def unpublish(self, name: ResourceName, fence: int) -> None:
+        """Measure it while it is served, then as the host does.
+
+        NOTE: a deletion must not wait for a meter that cannot be read.
+        """
+        try:
+            await self._sampler.sample_last(name)
+        except MeterUnreadable as error:
+            _LOG.warning("%s", error.message)
+        await self._host.unpublish(name, fence)
+
+    async def remove(self, name: ResourceName, fence: int) -> None:
+        """As the host does."""
+        await self._host.remove(name, fence)
+
+    async def check(self, graph: HostedGraph) -> str | None:
+        """As the host does."""
+        return await self._host.check(graph)
+
+    async def list_names(self) -> Sequence[ResourceName]:
+        """As the host does."""
+        return await self._host.list_names()
+
+
+class BillingRounds:
+    """Measures, closes months, hands statements over, again and again; several processes may."""
+
+    def __init__(self, runner: ControlRunner, settings: Settings, meter: UsageMeter) -> None:
+        self.sampler = UsageSampler(runner, meter, settings.billing.sampling_seconds)
+        self._settlement = Settlement(runner, settings.billing.settling_seconds)
+        self._delivery = StatementDelivery(runner, ProviderRegistry())
+
+    async def run(self) -> None:
+        """Go round for ever. Errors of the control store are logged and tried again."""
+        while True:
+            try:
+                await self.sampler.sample_due()
+                await self._settlement.settle_due()
+                await self._delivery.deliver_due()
+            except TwinframeError as error:
+                _LOG.warning("Billing goes on after: %s", error.message)
+            await asyncio.sleep(_PAUSE)

@@ -1,0 +1,146 @@
+"""`twinframe control`: the control plane under gunicorn, its provisioner, its first owner."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import ClassVar
+
+import click
+
+from twinframe.app.control import (
+    build_control_app,
+    find_control_problems,
+    open_plane,
+    run_provisioner,
+)
+from twinframe.app.installation import Installation, load_installation
+from twinframe.app.logs import configure_logging
+from twinframe.cli.console import config_option, write_problems
+from twinframe.cli.serve import Service, run_service
+from twinframe.control.actors import Principal, parse_principal
+from twinframe.control.bootstrap import bootstrap, found_organization
+from twinframe.settings import Settings
+from twinframe.web.control.application import build_control_settings
+from twinframe.web.guard import Guard
+
+_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+
+
+@click.group(invoke_without_command=True)
+@click.option(
+    "--provision/--no-provision",
+    default=None,
+    help="Run a provisioner beside the API, or none; else as Control__Provision says.",
+)
+@click.option("--provision-only", is_flag=True, help="Run a provisioner and serve nothing.")
+@config_option
+@click.pass_context
+def control(
+    context: click.Context, config: Path | None, *, provision: bool | None, provision_only: bool
+) -> None:
+    """Serve the control plane: projects, access, billing, and resources that are brought up.
+
+    At the address of Control__Bind, below /api/v1. HUP reads the settings again, TERM drains and
+    ends.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    installation = load_installation(config)
+    if provision_only:
+        if provision is False:
+            raise click.UsageError("--provision-only and --no-provision exclude each other.")
+        _provision(installation)
+        return
+    run_service(ControlServer(installation, config, provision=provision), installation)
+
+
+@control.command("init")
+@click.option(
+    "--owner",
+    required=True,
+    help="Who owns the platform: the subject of their tokens, or the email that these state; "
+    "`subject:...` and `email:...` say which.",
+)
+@click.option("--organization", help="Id of an organization to create, owned by the same.")
+@click.option("--name", help="Name of the organization; else its id.")
+@config_option
+def init_control(
+    owner: str, organization: str | None, name: str | None, config: Path | None
+) -> None:
+    """Make the first owner of the platform, on the machine itself.
+
+    It may be called again, for the same owner or another. Nobody is asked for credentials: whoever
+    may write the control store's file owns it anyway.
+    """
+    if name is not None and organization is None:
+        raise click.UsageError("--name is the name of an --organization.")
+    installation = load_installation(config)
+    principal = parse_owner(owner)
+    asyncio.run(_init(installation, principal, organization, name))
+    click.echo(f"{principal.name} owns the platform.")
+    if organization is not None:
+        click.echo(f"The organization {organization} is there.")
+
+
+def parse_owner(text: str) -> Principal:
+    """The owner that a text names. Raises `InvalidArgument`.
+
+    NOTE: subjects may look like emails too (`abc@clients`); those have no dot in the domain.
+    """
+    kind, colon, name = text.partition(":")
+    if colon and kind == "email":
+        return parse_principal(email=name)
+    if colon and kind == "subject":
+        return parse_principal(subject=name)
+    if _ADDRESS.fullmatch(text):
+        return parse_principal(email=text)
+    return parse_principal(subject=text)
+
+
+async def _init(
+    installation: Installation, owner: Principal, organization: str | None, name: str | None
+) -> None:
+    async with open_plane(installation) as plane:
+        await bootstrap(plane.context, owner)
+        if organization is not None:
+            await found_organization(plane.context, owner, organization, name or organization)
+
+
+def _provision(installation: Installation) -> None:
+    problems = list(find_control_problems(installation, serves=False))
+    if problems:
+        write_problems(problems)
+        raise SystemExit(1)
+    configure_logging(installation.settings.logging)
+    asyncio.run(run_provisioner(installation))
+
+
+class ControlServer(Service):
+    """The control plane that gunicorn runs."""
+
+    section: ClassVar = "Control"
+    name: ClassVar = "twinframe-control"
+
+    def __init__(
+        self, installation: Installation, config: Path | None, *, provision: bool | None
+    ) -> None:
+        self._provision = provision
+        super().__init__(installation, config)
+
+    def read_settings(self, installation: Installation) -> Settings:
+        """The settings with the address of the control plane."""
+        return build_control_settings(installation.settings)
+
+    def list_problems(self, installation: Installation) -> list[str]:
+        """What would stop the start, one line each."""
+        return list(find_control_problems(installation))
+
+    def uses_mcp(self) -> bool:
+        """Never."""
+        return False
+
+    def load(self) -> Guard:
+        """The ASGI application, in the worker process."""
+        return build_control_app(self._installation, provision=self._provision)
