@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from twinframe.cli.reference import render_commands_page
+from twinframe.control.reference import render_roles_page
 from twinframe.control.states import render_states_page
 from twinframe.cypher.functions import FUNCTIONS as KNOWN
 from twinframe.cypher.reference import render_cypher_page
@@ -33,6 +34,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": render_errors_page,
     "hooks.md": render_hooks_page,
     "mcp-tools.md": render_tools_page,
+    "roles.md": render_roles_page,
     "routes.md": render_routes_page,
     "resource-states.md": render_states_page,
     "settings.md": render_settings_page,

@@ -157,7 +157,8 @@ class Assignments:
             _check_held(transaction, admission.holdings, before.role, expires_at)
             after = replace(before, expires_at=expires_at)
             ASSIGNMENTS.replace(transaction, after)
-            check_owner_stays(transaction, before)
+            if expires_at is not None:
+                check_owner_stays(transaction, before)
             AuditTrail(transaction, actor, now).add(
                 "role-assignments/update",
                 before.scope.key,

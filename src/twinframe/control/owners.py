@@ -13,8 +13,8 @@ def check_owner_stays(session: ControlSession, before: Assignment) -> None:
     """Call when an assignment was changed or deleted; `before` is what it was.
 
     `LastOwner` when it was an ownership for good, of an organization or the platform, and none of
-    the same is left: one that does not expire, of somebody who has been here (an invitation may
-    never be taken up).
+    the same is left: one that does not expire, of somebody who has called (an invitation may never
+    be taken up, a subject be mistyped).
     """
     if not _is_lasting(before) or before.scope_type not in ("organization", "platform"):
         return
@@ -24,7 +24,9 @@ def check_owner_stays(session: ControlSession, before: Assignment) -> None:
         Condition("expires", Comparison.EQUAL, None),
     ]
     left = ASSIGNMENTS.parse_all(session.find(kinds.ASSIGNMENT.name, conditions))
-    if not any(_is_lasting(each) for each in left):
+    if not any(
+        _is_lasting(each) and session.read(kinds.USER.name, each.principal) for each in left
+    ):
         raise LastOwner(
             f"This is the last Owner of the {before.scope_type} whose role does not expire. Make "
             "somebody else an Owner first, who has signed in already."

@@ -105,12 +105,12 @@ class Held:
 
 @dataclass
 class Model:
-    """Who holds what; `custom` is what the custom roles give."""
+    """Who holds what; `custom` is what the custom roles give, `seen` who has called."""
 
     now: int = START
     held: list[Held] = field(default_factory=list)
     custom: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    emails: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
 
     def grants(self, role: str) -> frozenset[str]:
         if role in BUILT_IN_ROLES:
@@ -146,7 +146,9 @@ class Model:
 
     def leaves_no_owner(self, gone: Held) -> bool:
         return gone.keeps_owner and not any(
-            each.keeps_owner and each.scope == gone.scope for each in self.held if each is not gone
+            each.keeps_owner and each.scope == gone.scope and each.principal.name in self.seen
+            for each in self.held
+            if each is not gone
         )
 
     def accept(self, actor: Actor) -> None:
@@ -331,7 +333,7 @@ class AccessMachine(RuleBasedStateMachine):
     def come_by(self, actor: Actor) -> None:
         run(self.world.users.see(actor))
         self.model.accept(actor)
-        self.model.emails.add(actor.subject)
+        self.model.seen.add(actor.subject)
 
     @rule(seconds=st.sampled_from((1, 3, 10)))
     def wait(self, seconds: int) -> None:
@@ -351,7 +353,7 @@ class AccessMachine(RuleBasedStateMachine):
             assert outcome == (self.model.refuse(asker, scope, "access/check") or "ok")
             if outcome != "ok":
                 return
-            known = subject in self.model.emails
+            known = subject in self.model.seen
             other = Actor(subject, f"{subject}@example.com" if known else "")
             held = [
                 each

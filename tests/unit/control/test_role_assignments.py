@@ -147,6 +147,15 @@ def test_neither_an_invited_nor_a_temporary_owner_is_an_owner_who_stays(world: W
     assert "organizations/read" not in world.permissions(ANN, ACME)
 
 
+def test_an_owner_who_has_never_called_is_not_one_who_stays(world: World) -> None:
+    (own,) = run(world.assignments.list(ANN, ACME)).items
+    world.grant(ANN, ACME, "bob", "owner")
+    with pytest.raises(LastOwner, match="signed in"):
+        run(world.assignments.revoke(ANN, own.id))
+    run(world.users.see(Actor("bob")))
+    run(world.assignments.revoke(ANN, own.id))
+
+
 def test_the_last_owner_of_a_project_may_go(world: World) -> None:
     owner = world.grant(ANN, CAMPUS, "bob", "owner")
     run(world.assignments.revoke(BOB, owner.id))

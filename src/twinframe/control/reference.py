@@ -1,0 +1,75 @@
+"""The roles and permissions as text: a reference page. It decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from twinframe.control.catalogue import (
+    BUILT_IN_ROLES,
+    CONTROL_PERMISSIONS,
+    DATA_PERMISSIONS,
+    build_grants,
+    is_within,
+)
+
+
+def render_roles_page() -> str:
+    """The page `docs/reference/roles.md`."""
+    lines = [_INTRODUCTION, "| role | id | what for | permissions |", "| --- " * 4 + "|"]
+    for role in BUILT_IN_ROLES.values():
+        shown = ", ".join(f"`{each}`" for each in role.permissions)
+        lines.append(f"| {role.name} | `{role.id}` | {role.meaning} | {shown} |")
+    lines += ["", _RULES, "## Permissions of the control plane", ""]
+    lines += _render_permissions(CONTROL_PERMISSIONS)
+    lines += ["", "## Permissions of a graph", "", _DATA_INTRODUCTION, ""]
+    lines += _render_permissions(DATA_PERMISSIONS)
+    return "\n".join([*lines, ""])
+
+
+def _render_permissions(table: Mapping[str, str]) -> Iterable[str]:
+    yield from ("| permission | lets one | built-in roles that give it |", "| --- | --- | --- |")
+    for name, meaning in table.items():
+        (wanted,) = build_grants((name,))
+        given = [
+            role.name
+            for role in BUILT_IN_ROLES.values()
+            if any(is_within(wanted, held) for held in build_grants(role.permissions))
+        ]
+        yield f"| `{name}` | {meaning} | {', '.join(given)} |"
+
+
+_INTRODUCTION = """# Roles and permissions
+
+This page is generated from the tables in the code; do not edit it.
+
+A role is a set of permissions. It is held by a user or service account at a scope: the platform,
+an organization, a project or a resource, and counts for everything that lies within. What somebody
+may do at a scope is the union of the roles held there and at all it lies in.
+
+## Built-in roles
+"""
+
+_RULES = """A permission ending in `/*` covers everything below what stands before it. An
+organization may define roles of its own from the permissions of this page.
+
+## Rules
+
+* **Nobody can grant what they do not hold**, nor for longer than they hold it, at the same scope.
+  The same goes for changing and revoking somebody else's role, and for permissions that are put
+  into a custom role. Everybody may give up a role of their own.
+* **An organization keeps an owner**: the last Owner whose role does not expire, and who has signed
+  in, cannot be removed. So does the platform, whose first Owner `twinframe control init` makes.
+* **A role may expire**; it then counts no more, and may be granted anew.
+* **An invitation** is a role granted to an email. It becomes the role of who first signs in with
+  it, for good: whoever has the address later gets nothing of it.
+* **What one may not read is not there**: it answers as what does not exist, 404. What one may read
+  but not do is 403.
+* **Deleting is refused while something is held**: an organization with projects, a project with
+  resources that are not terminated, a custom role that is assigned (unless `cascade` is asked for,
+  which revokes it). Ids of deleted organizations and projects are not given again.
+* **Who checks** for others (`access/check`) learns of the roles from the scope up to where it holds
+  that permission itself; at the platform, of all.
+"""
+
+_DATA_INTRODUCTION = """A graph asks for these itself ([routes](routes.md) names the one of each
+operation), and the control plane tells it who has them."""
