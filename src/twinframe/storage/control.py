@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
 
@@ -114,6 +115,13 @@ class Order:
 
 class ControlSession(ABC):
     """A view of the records for one thread. Each call sees all writes acknowledged before it."""
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All reads inside see one state of the records, acknowledged before it began or newer.
+
+        In a transaction its own writes are seen all the same.
+        """
 
     @abstractmethod
     def read(self, kind: str, record_id: str) -> Record | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
@@ -72,7 +73,18 @@ class MemoryControlSession(ControlSession):
 
     def __init__(self, kinds: DeclaredKinds, state: Callable[[], Tables]) -> None:
         self._kinds = kinds
-        self._state = state
+        self._newest = state
+        self._held: Tables | None = None
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Keep to the state that is the newest now."""
+        outer = self._held
+        self._held = self._state()
+        try:
+            yield
+        finally:
+            self._held = outer
 
     def read(self, kind: str, record_id: str) -> Record | None:
         """The record."""
@@ -104,6 +116,9 @@ class MemoryControlSession(ControlSession):
         """Look at all records of the kind."""
         return sum(1 for _ in self._select(kind, conditions))
 
+    def _state(self) -> Tables:
+        return self._newest() if self._held is None else self._held
+
     def _select(self, kind: str, conditions: Sequence[Condition]) -> Iterator[Record]:
         self._kinds.check_conditions(kind, conditions)
         for record in self._state()[kind].records.values():
@@ -118,6 +133,11 @@ class MemoryControlSession(ControlSession):
 
 class MemoryControlTransaction(MemoryControlSession, ControlTransaction):
     """A state of its own, which is published when the work succeeds."""
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Nobody else writes meanwhile, and what it wrote itself is seen."""
+        yield
 
     def __init__(self, kinds: DeclaredKinds, records: MemoryRecords, tables: Tables) -> None:
         super().__init__(kinds, lambda: self.tables)

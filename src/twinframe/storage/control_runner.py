@@ -40,6 +40,7 @@ class ControlRunner:
     async def read(self, read: Callable[[ControlSession], T]) -> T:
         """Run reads on the event loop itself, or in a thread if the store's traits say so.
 
+        All of them see one state of the records.
         `read` must not keep the session.
         """
         if self._closed:
@@ -47,7 +48,9 @@ class ControlRunner:
         if self._store.traits.point_reads is Placement.POOL:
             return await asyncio.to_thread(self._read_apart, read)
         try:
-            return read(self._inline or self._open_inline())
+            session = self._inline or self._open_inline()
+            with session.snapshot():
+                return read(session)
         except StorageError:
             self._close_inline()  # the next read opens anew: an I/O error may stick to a session
             raise
@@ -69,7 +72,8 @@ class ControlRunner:
     def _read_apart(self, read: Callable[[ControlSession], T]) -> T:
         session = self._store.session()
         try:
-            return read(session)
+            with session.snapshot():
+                return read(session)
         finally:
             session.close()
 

@@ -88,6 +88,24 @@ def test_a_read_sees_each_write_that_was_awaited() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("build", [GatedStore, PooledStore])
+def test_the_reads_of_one_call_see_one_state(build: Callable[[], GatedStore]) -> None:
+    async def main() -> None:
+        store = build()
+        runner = ControlRunner(store)
+
+        def read(session: ControlSession) -> list[int]:
+            before = session.count("thing")
+            store.write([put("a")])  # as another process may
+            return [before, session.count("thing")]
+
+        assert await runner.read(read) == [0, 0]
+        assert await runner.read(find) == ["a"]
+        await runner.close()
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(("build", "inline"), [(GatedStore, True), (PooledStore, False)])
 def test_reads_run_where_the_store_wants_them(
     build: Callable[[], GatedStore], inline: bool

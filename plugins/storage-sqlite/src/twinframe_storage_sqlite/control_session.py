@@ -138,6 +138,10 @@ class SqliteControlSession(StatementRunner, ControlSession):
 class SqliteControlTransaction(SqliteControlSession, ControlTransaction):
     """The write view over the store's writing connection; valid while its work runs."""
 
+    def __init__(self, connection: apsw.Connection, tables: RecordTables) -> None:
+        super().__init__(connection, tables)
+        self._depth = 1  # a snapshot inside is the transaction itself
+
     def insert(self, record: Record) -> Record:
         """Store a new record."""
         keys = self._tables.kinds.build_keys(record)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -66,6 +67,10 @@ class ModelTransaction(ControlTransaction):
     def __init__(self, things: dict[str, Record], last: int) -> None:
         self.things = dict(things)
         self.last = last
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Nobody else writes here."""
+        return nullcontext()
 
     def read(self, kind: str, record_id: str) -> Record | None:
         """The thing."""

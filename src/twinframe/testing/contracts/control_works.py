@@ -132,6 +132,34 @@ class ControlWorkContract(ControlContract):
             insert(other, build_thing("b"))
             assert session.count("thing") == second.count("thing") == 2
 
+    def test_a_snapshot_shows_one_state(self, store: ControlStore, other: ControlStore) -> None:
+        insert(store, build_thing("a"), build_thing("b", rank=1))
+        with reading(store) as session:
+            with session.snapshot():
+                before = session.find("thing")
+                insert(other, build_thing("c", rank=1))
+                run(store, lambda transaction: transaction.delete("thing", "a"))
+                with session.snapshot():
+                    assert session.read("thing", "a") == before[0]
+                assert session.find("thing") == before
+                assert session.count("thing", [equal("rank", 1)]) == 1
+            assert [record.id for record in session.find("thing")] == ["b", "c"]
+            with pytest.raises(WorkRefusedError), session.snapshot():
+                raise WorkRefusedError
+            insert(other, build_thing("d"))
+            assert session.count("thing") == 3
+
+    def test_a_snapshot_in_a_work_sees_the_works_own_writes(self, store: ControlStore) -> None:
+        def work(transaction: ControlTransaction) -> int:
+            with transaction.snapshot():
+                transaction.insert(build_thing("a"))
+                assert transaction.read("thing", "a") is not None
+            transaction.insert(build_thing("b"))
+            return transaction.count("thing")
+
+        assert run(store, work) == 2
+        assert read_ids(store) == ["a", "b"]
+
     def test_no_update_is_lost_between_threads(
         self, store: ControlStore, other: ControlStore
     ) -> None:
