@@ -61,8 +61,9 @@ class KeyFile(KeySource):
             status = self._path.stat()
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
             if stamp != self._stamp:
-                self._stamp = stamp
                 self._take(_read_keys(self._path))
+                # SEC: only now: what could not be read a moment ago may be what withdraws a key.
+                self._stamp = stamp
         except (OSError, ValueError) as error:
             if str(error) != self._problem:
                 self._problem = str(error)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 from pathlib import Path
@@ -51,6 +52,25 @@ def test_keys_of_a_file_are_known_and_no_others(world: World) -> None:
     world.write("a")
     assert world.knows("a")
     assert not world.knows("b")
+
+
+def test_a_change_that_could_not_be_read_at_once_is_read_later(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write("withdrawn")
+    assert world.knows("withdrawn")
+    world.write("new")
+    world.clock.advance(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", refuse_to_open)
+        assert world.knows("withdrawn")
+    world.clock.advance(1)
+    assert not world.knows("withdrawn")
+    assert world.knows("new")
+
+
+def refuse_to_open(*_arguments: object) -> None:
+    raise OSError(errno.EMFILE, "Too many open files")
 
 
 def test_a_changed_file_is_read_again_within_a_second(world: World) -> None:
