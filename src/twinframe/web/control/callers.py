@@ -27,7 +27,9 @@ def build_actor(caller: Caller, request_id: str, *, trust_emails: bool) -> Actor
 
 
 def _find_kind(subject: str, claims: Mapping[str, JsonValue]) -> ActorKind:
-    # SPEC: RFC 9068 section 2.2: without a resource owner the subject is the client itself.
-    is_client = subject in (claims.get("client_id"), claims.get("azp"))
+    # SPEC: RFC 9068 section 2.2: without a resource owner the subject is the client itself. Some
+    # issuers say so by the grant's type, or write `<client>@clients`.
+    client = subject.removesuffix("@clients")
+    is_client = client in (claims.get("client_id"), claims.get("azp"))
     is_client = is_client or claims.get("gty") in ("client-credentials", "client_credentials")
     return "service" if is_client else "user"
