@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar, cast
+
+import pytest
 
 from twinframe.control import kinds
 from twinframe.control.access import Access
@@ -45,10 +49,13 @@ class InlineControlRunner:
     def __init__(self, store: ControlStore) -> None:
         self.store = store
         self.writes = 0
-        self._session = store.session()
+        self.session = store.session()
+
+    def close(self) -> None:
+        self.session.close()
 
     async def read(self, read: Callable[[ControlSession], T]) -> T:
-        return read(self._session)
+        return read(self.session)
 
     async def write(self, work: ControlWork[T]) -> T:
         self.writes += 1
@@ -67,6 +74,20 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("the coroutine waits for something")
 
 
+STORES = ("memory", "sqlite")
+
+
+def build_store(name: str, directory: Path) -> ControlStore:
+    """A store that is not open yet; skips the test if it is not installed."""
+    if name == "memory":
+        return MemoryControlStore()
+    package = pytest.importorskip("twinframe_storage_sqlite", reason="pip install it: the plugin")
+    settings = import_module(f"{package.__name__}.settings")
+    module = import_module(f"{package.__name__}.control_store")
+    chosen = settings.SqliteSettings(directory=str(directory), durability="relaxed")
+    return cast("ControlStore", module.SqliteControlStore(chosen, "control"))
+
+
 class World:
     """All use cases of access over one store, and a clock that stands still until moved."""
 
@@ -83,6 +104,11 @@ class World:
         self.assignments = Assignments(self.context)
         self.access = Access(self.context)
         self.audit = AuditLog(self.context)
+
+    def close(self) -> None:
+        """Give back what the store holds."""
+        self.runner.close()
+        self.store.close()
 
     def start(self) -> None:
         """`root` owns the platform, `ann` the organization acme with project campus and graph."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from tests.unit.control.access_world import (
@@ -14,7 +17,9 @@ from tests.unit.control.access_world import (
     PLATFORM,
     ROOT,
     SECOND,
+    STORES,
     World,
+    build_store,
     run,
 )
 from twinframe.control.access import find_readable_resources
@@ -27,11 +32,12 @@ CHECKER = Actor("graph-server", kind="service")
 VIEWER = tuple(sorted(BUILT_IN_ROLES["graph-data-viewer"].permissions))
 
 
-@pytest.fixture
-def world() -> World:
-    world = World()
+@pytest.fixture(params=STORES)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    world = World(build_store(request.param, tmp_path))
     world.start()
-    return world
+    yield world
+    world.close()
 
 
 def test_a_role_at_a_resource_counts_there_alone(world: World) -> None:
@@ -129,7 +135,7 @@ def test_readable_resources_are_all_some_or_none(world: World) -> None:
     world.put_resource("second", "campus", "acme")
     world.grant(ANN, GRAPH, "bob", "viewer")
     world.grant(ANN, Scope("resource", "second"), "bob", "graph-data-viewer")
-    session = world.store.session()
+    session = world.runner.session
     assert find_readable_resources(session, ANN, "campus", world.now) is None
     assert find_readable_resources(session, BOB, "campus", world.now) == {"graph"}
     assert find_readable_resources(session, EVE, "campus", world.now) == frozenset()

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
-from tests.unit.control.access_world import PLATFORM, SECOND, START, World, run
+from tests.unit.control.access_world import PLATFORM, SECOND, START, World, build_store, run
 from twinframe.control.actors import Actor, Principal
 from twinframe.control.bootstrap import bootstrap
 from twinframe.control.catalogue import BUILT_IN_ROLES, CONTROL_PERMISSIONS, DATA_PERMISSIONS
@@ -186,10 +195,17 @@ delays = st.sampled_from((None, None, None, -1, 0, 1, 3, 10))
 class AccessMachine(RuleBasedStateMachine):
     """Each rule does one call by somebody, and expects what the model says of it."""
 
+    store = "memory"
+
     def __init__(self) -> None:
         super().__init__()
-        self.world = World()
+        self.folder = TemporaryDirectory()
+        self.world = World(build_store(self.store, Path(self.folder.name)))
         self.model = Model()
+
+    def teardown(self) -> None:
+        self.world.close()
+        self.folder.cleanup()
 
     @initialize()
     def start(self) -> None:
@@ -383,8 +399,7 @@ class AccessMachine(RuleBasedStateMachine):
         """Not of the model: of the store itself, whatever was done."""
         if not self.model.held:
             return
-        session = self.world.store.session()
-        keys = [record.keys for record in session.find("assignment")]
+        keys = [record.keys for record in self.world.runner.session.find("assignment")]
         for scope in (PLATFORM, Scope("organization", "acme"), Scope("organization", "beta")):
             assert any(
                 each["scope"] == scope.key
@@ -395,10 +410,25 @@ class AccessMachine(RuleBasedStateMachine):
             )
 
 
-AccessMachine.TestCase.settings = settings(
-    max_examples=200,
-    stateful_step_count=50,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
-test_ten_thousand_steps_of_access_make_no_difference_to_the_model = AccessMachine.TestCase
+class SqliteAccessMachine(AccessMachine):
+    """The same over a file."""
+
+    store = "sqlite"
+
+
+def build_settings(examples: int) -> settings:
+    return settings(
+        max_examples=examples,
+        stateful_step_count=50,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+
+
+def test_ten_thousand_steps_of_access_make_no_difference_to_the_model() -> None:
+    run_state_machine_as_test(AccessMachine, settings=build_settings(200))
+
+
+def test_nor_do_a_thousand_over_sqlite() -> None:
+    pytest.importorskip("twinframe_storage_sqlite", reason="pip install twinframe-storage-sqlite")
+    run_state_machine_as_test(SqliteAccessMachine, settings=build_settings(20))

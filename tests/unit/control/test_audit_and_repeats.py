@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +19,9 @@ from tests.unit.control.access_world import (
     PLATFORM,
     ROOT,
     SECOND,
+    STORES,
     World,
+    build_store,
     run,
 )
 from twinframe.control import kinds
@@ -34,11 +39,12 @@ from twinframe.errors import (
 DAY = 86_400 * SECOND
 
 
-@pytest.fixture
-def world() -> World:
-    world = World()
+@pytest.fixture(params=STORES)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    world = World(build_store(request.param, tmp_path))
     world.start()
-    return world
+    yield world
+    world.close()
 
 
 def test_a_change_is_logged_with_who_what_when_before_and_after(world: World) -> None:
@@ -148,7 +154,7 @@ def test_expired_answers_do_not_pile_up(world: World) -> None:
     for number in range(2):
         request = RequestKey(f"later-{number}", "f")
         run(world.roles.create(ANN, "acme", f"S{number}", ["query/read"], request=request))
-    assert world.store.session().count(kinds.IDEMPOTENCY.name) == 2
+    assert world.runner.session.count(kinds.IDEMPOTENCY.name) == 2
 
 
 @pytest.mark.parametrize("key", ["", "a b", "é", "a" * 256, "a\n"])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.control.access_world import ACME, ANN, BOB, GRAPH, World, run
+from tests.unit.control.access_world import ACME, ANN, BOB, GRAPH, STORES, World, build_store, run
 from twinframe.control.catalogue import (
     BUILT_IN_ROLES,
     CONTROL_PERMISSIONS,
@@ -29,11 +31,12 @@ from twinframe.permissions.grammar import Grant, parse_permission
 from twinframe.web.routes import ROUTES
 
 
-@pytest.fixture
-def world() -> World:
-    world = World()
+@pytest.fixture(params=STORES)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    world = World(build_store(request.param, tmp_path))
     world.start()
-    return world
+    yield world
+    world.close()
 
 
 def test_a_role_is_defined_listed_changed_and_deleted(world: World) -> None:

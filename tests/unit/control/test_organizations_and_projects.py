@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from tests.unit.control.access_world import (
@@ -14,7 +17,9 @@ from tests.unit.control.access_world import (
     ROOT,
     SECOND,
     START,
+    STORES,
     World,
+    build_store,
     run,
 )
 from twinframe.control.actors import Actor
@@ -28,11 +33,12 @@ from twinframe.errors import (
 )
 
 
-@pytest.fixture
-def world() -> World:
-    world = World()
+@pytest.fixture(params=STORES)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    world = World(build_store(request.param, tmp_path))
     world.start()
-    return world
+    yield world
+    world.close()
 
 
 def list_projects(world: World, actor: Actor, **more: str) -> list[str]:
@@ -147,6 +153,19 @@ def test_pages_put_together_are_the_listing(world: World, who: Actor) -> None:
         world.grant(ANN, Scope("project", f"p{number}"), "bob", "viewer")
     whole = run(world.projects.list(who, Slice(100))).items
     pages = [run(world.projects.list(who, Slice(3, offset))) for offset in range(0, 12, 3)]
+    assert tuple(each for page in pages for each in page.items) == whole
+    assert {page.total for page in pages} == {len(whole)}
+
+
+@pytest.mark.parametrize("who", [ANN, ROOT, BOB])
+def test_pages_of_organizations_put_together_are_the_listing(world: World, who: Actor) -> None:
+    for number in range(4):
+        run(world.organizations.create(ANN, "O", organization_id=f"o{number}"))
+        world.grant(ANN, Scope("organization", f"o{number}"), "bob", "viewer")
+    whole = run(world.organizations.list(who)).items
+    assert len(whole) == (4 if who == BOB else 5)
+    pages = [run(world.organizations.list(who, Slice(2, offset))) for offset in range(0, 8, 2)]
+    assert [len(page.items) for page in pages] == [2, 2, len(whole) - 4, 0]
     assert tuple(each for page in pages for each in page.items) == whole
     assert {page.total for page in pages} == {len(whole)}
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from tests.unit.control.access_world import (
@@ -14,7 +17,9 @@ from tests.unit.control.access_world import (
     PLATFORM,
     ROOT,
     SECOND,
+    STORES,
     World,
+    build_store,
     run,
 )
 from twinframe.control.actors import Actor, Principal, parse_principal
@@ -32,11 +37,12 @@ from twinframe.errors import (
 )
 
 
-@pytest.fixture
-def world() -> World:
-    world = World()
+@pytest.fixture(params=STORES)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    world = World(build_store(request.param, tmp_path))
     world.start()
-    return world
+    yield world
+    world.close()
 
 
 def make_manager(world: World) -> None:
