@@ -36,12 +36,12 @@ class HostMeter:
         self._host = host
         self._catalog = catalog
 
-    async def sample(self, resource_id: str) -> Usage | None:
-        """The meters of the graph that is served under this id now, None without one."""
-        entry = self._catalog.find(resource_id)
-        if entry is None:
+    async def sample(self, name: ResourceName) -> Usage | None:
+        """The meters of this graph; None when it is not served, or another under its id."""
+        entry = self._catalog.find(name.resource_id)
+        if entry is None or entry.incarnation != name.incarnation:
             return None
-        found = await self._host.read_usage(ResourceName(resource_id, entry.incarnation))
+        found = await self._host.read_usage(name)
         if found is None:
             return None
         charge = round(found.query_charge * _HUNDREDTHS)

@@ -124,7 +124,7 @@ class UsageSampler:
 
     async def _read_meter(self, span: Span) -> Usage | None:
         try:
-            return await self._meter.sample(span.resource_id)
+            return await self._meter.sample(ResourceName(span.resource_id, span.incarnation))
         except (TwinframeError, OSError) as error:
             raise MeterUnreadable(
                 f"The usage of {span.resource_id!r} was not measured: {error}"

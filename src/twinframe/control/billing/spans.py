@@ -145,14 +145,3 @@ def list_open(session: ControlSession, after: str, limit: int) -> tuple[Span, ..
         limit=limit,
     )
     return SPANS.parse_all(found)
-
-
-def find_latest(session: ControlSession, resource_id: str) -> Span | None:
-    """The span of the latest incarnation of a resource."""
-    found = session.find(
-        SPANS.kind,
-        [Condition("resource", Comparison.EQUAL, resource_id)],
-        order=Order("began", descending=True),
-        limit=1,
-    )
-    return SPANS.parse_record(found[0]) if found else None

@@ -15,6 +15,7 @@ from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import DAY, Interval, Month
 from twinframe.control.billing.spans import SPANS, Span
 from twinframe.control.documents import Table
+from twinframe.resourcetypes.hosting import ResourceName
 from twinframe.storage.control import (
     Comparison,
     Condition,
@@ -50,8 +51,8 @@ class Usage:
 class UsageMeter(Protocol):
     """Reads the meters of resources: the port to what serves them."""
 
-    async def sample(self, resource_id: str) -> Usage | None:
-        """The meters now; None for a resource that has none.
+    async def sample(self, name: ResourceName) -> Usage | None:
+        """The meters now; None for a resource that has none, or whose id another one has now.
 
         Any `TwinframeError` or `OSError`: they cannot be read now.
         """

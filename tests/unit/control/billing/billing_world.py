@@ -24,6 +24,7 @@ from twinframe.control.scopes import Scope
 from twinframe.control.states import ResourceState
 from twinframe.errors import StorageBusy
 from twinframe.resourcetypes.base import ResourceType
+from twinframe.resourcetypes.hosting import ResourceName
 from twinframe.resourcetypes.prices import Meter, Price, Sku
 from twinframe.resourcetypes.quotas import Quota, QuotaLimit
 from twinframe.storage.control import ControlTransaction
@@ -69,9 +70,9 @@ class Meters:
         self.shown: dict[str, Usage | str | None] = {}
         self.calls = 0
 
-    async def sample(self, resource_id: str) -> Usage | None:
+    async def sample(self, name: ResourceName) -> Usage | None:
         self.calls += 1
-        found = self.shown.get(resource_id)
+        found = self.shown.get(name.resource_id)
         if isinstance(found, str):
             raise StorageBusy(found)
         return found

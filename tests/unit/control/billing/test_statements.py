@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -17,10 +18,11 @@ from twinframe.control.billing.closing import close_month, find_closed
 from twinframe.control.billing.months import DAY, Month
 from twinframe.control.billing.offers import build_offers
 from twinframe.control.billing.prices import publish_prices
-from twinframe.control.billing.spans import SPANS
+from twinframe.control.billing.spans import SPANS, follow_resource
 from twinframe.control.billing.usage import Sample, Usage, record_sample
 from twinframe.control.listing import Slice
 from twinframe.control.scopes import Scope
+from twinframe.control.states import ResourceState
 from twinframe.errors import QuotaExceeded
 from twinframe.resourcetypes.prices import Meter, Price, Sku
 
@@ -213,6 +215,54 @@ def test_included_quantities_are_prorated_and_the_rest_is_charged(world: Billing
     assert lines["operations"]["included"] == 5_000
     assert lines["operations"]["amount"] == 51  # 7345 * 7 / 1000 is 51.4
     assert lines["query_charge"]["amount"] == 8  # 250 * 3 / 100 is 7.5, and a half goes up
+
+
+def test_what_was_counted_before_a_month_is_not_charged_in_it_again(world: BillingWorld) -> None:
+    account = world.open(ACME)
+    world.bring_up("boat")
+    world.now = moment(2024, 2, 29, 23, 30)
+    world.meters.shown["boat"] = Usage(0, 30_000, 0, 0)
+    world.sample()
+    world.now = moment(2024, 3, 1, 1)
+    world.settle()
+    world.meters.shown["boat"] = Usage(0, 50_000, 0, 0)
+    world.sample()
+    world.now = moment(2024, 4, 1, 1)
+    world.settle()
+    quantities = [
+        item["quantity"]
+        for month in (FEBRUARY, MARCH)
+        for item in _read(world.statement(account, month).body)["line_items"]
+        if item["meter"] == "operations"
+    ]
+    assert quantities == [30_000, 20_000]
+
+
+def test_a_deletion_that_takes_days_costs_nothing(world: BillingWorld) -> None:
+    account = world.open(ACME)
+    resource = replace(world.bring_up("boat"), status=ResourceState.DELETING)
+    world.now = moment(2024, 2, 2)
+    run(world.runner.write(lambda work: world.watch.on_delete(work, resource)))
+    world.now = moment(2024, 2, 20)
+    gone = replace(resource, status=ResourceState.TERMINATED)
+    run(world.runner.write(lambda work: world.watch.on_gone(work, gone)))
+    (fee,) = (
+        item
+        for item in _read(world.statement(account, FEBRUARY).body)["line_items"]
+        if item["meter"] == "month"
+    )
+    assert fee["seconds"] == DAY
+
+
+def test_what_never_ran_costs_nothing(world: BillingWorld) -> None:
+    account = world.open(ACME)
+    resource = world.bring_up("boat")
+    for status in (ResourceState.CREATING, ResourceState.ERROR, ResourceState.DELETING):
+        other = replace(resource, incarnation="two", status=status)
+        run(world.runner.write(lambda work, each=other: follow_resource(work, each, world.now)))
+    world.now = moment(2024, 2, 20)
+    items = _read(world.statement(account, FEBRUARY).body)["line_items"]
+    assert [item["meter"] for item in items].count("month") == 1
 
 
 def test_what_was_not_measured_is_shown_and_not_charged(world: BillingWorld) -> None:

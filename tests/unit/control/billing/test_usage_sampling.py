@@ -18,6 +18,7 @@ from twinframe.control.billing.spans import SPANS
 from twinframe.control.billing.usage import USAGE, Measured, Sample, Usage, record_sample
 from twinframe.errors import ControlNotFound
 from twinframe.model.clock import Clock
+from twinframe.resourcetypes.hosting import ResourceName
 from twinframe.storage.control_memory import MemoryControlStore
 from twinframe.storage.control_runner import ControlRunner
 
@@ -55,7 +56,7 @@ def test_two_provisioners_that_measure_at_the_same_time_count_once(world: Billin
             self.waiting = 0
             self.go = asyncio.Event()
 
-        async def sample(self, resource_id: str) -> Usage | None:
+        async def sample(self, name: ResourceName) -> Usage | None:
             self.waiting += 1
             if self.waiting == 2:
                 self.go.set()
@@ -112,7 +113,7 @@ def test_another_length_of_periods_counts_no_second_twice(world: BillingWorld) -
 
 def test_a_period_is_the_one_in_which_the_meter_was_read(world: BillingWorld) -> None:
     class Late:
-        async def sample(self, resource_id: str) -> Usage | None:
+        async def sample(self, name: ResourceName) -> Usage | None:
             world.now += HOUR * SECOND
             return Usage(1, 1, 1, 1)
 
