@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from twinframe.app.access import AccessService, build_access
-from twinframe.app.assistants import McpService, build_service, list_resources
+from twinframe.app.access import build_access
+from twinframe.app.assistants import build_service, list_resources
+from twinframe.app.control import MountedControlService
 from twinframe.app.hosting import HostingService
 from twinframe.app.installation import Installation, build_installation, load_installation
 from twinframe.app.logs import configure_logging
@@ -68,11 +69,15 @@ def _build(
     gate = None if access is None else access.gate
     graph = build_graph(installation, store)
     assistants = None if mcp is None else build_service(graph, settings, gate, mcp, relay)
+    control = None
+    if settings.control.enabled and routes is ROUTES:
+        control = MountedControlService(installation)
     hosting = None
     if settings.hosting.enabled and routes is ROUTES:
         hosting = HostingService(installation, gate)
-    services: list[StoreService | AccessService | McpService | HostingService] = [store]
-    services += [service for service in (access, assistants, hosting) if service is not None]
+    beside = [one for one in (assistants, control, hosting) if one is not None]
+    services = [store, *([] if access is None else [access]), *beside]
+    resources = () if mcp is None else list_resources(settings, alone=routes is not ROUTES)
     return build_application(
         graph,
         settings,
@@ -82,8 +87,9 @@ def _build(
         is_ready=store.is_ready,
         routes=routes,
         # NOTE: the last one is asked first; the host of a hosted graph is that graph's alone.
-        mounted=[one.endpoint for one in (assistants, hosting) if one is not None],
-        resources=() if mcp is None else list_resources(settings, alone=routes is not ROUTES),
+        mounted=[one.endpoint for one in beside],
+        resources=resources if control is None else (*resources, control.resource),
+        build_error=None if control is None else control.endpoint.build_error,
     )
 
 

@@ -6,14 +6,13 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 
 from twinframe.app.access import AccessService
-from twinframe.app.hosting import LocalGraphHost, build_catalog, check_hosting
+from twinframe.app.hosting import LocalGraphHost, build_catalog
 from twinframe.app.installation import Installation
 from twinframe.app.metering import BillingRounds, HostMeter, MeteredHost
-from twinframe.app.preflight import check_tls
 from twinframe.authentication.build import build_token_authenticator
 from twinframe.authentication.gate import AuditEntry, Gate
 from twinframe.control.billing.offers import load_offers
@@ -21,13 +20,7 @@ from twinframe.control.guarded_resources import forget_access
 from twinframe.control.kinds import RECORD_KINDS
 from twinframe.control.plane import ControlPlane
 from twinframe.control.provisioner import Provisioner, build_options
-from twinframe.errors import (
-    ConfigurationError,
-    PluginError,
-    SettingsError,
-    StorageError,
-    TwinframeError,
-)
+from twinframe.errors import PluginError, SettingsError, TwinframeError
 from twinframe.model.json import JsonLimits
 from twinframe.settings import Settings
 from twinframe.storage.control_runner import ControlRunner
@@ -35,6 +28,7 @@ from twinframe.web.audit_log import AuditLog
 from twinframe.web.control.application import (
     MountedControl,
     build_control_application,
+    build_resource,
 )
 from twinframe.web.control.route_parts import PREFIX
 from twinframe.web.guard import Guard
@@ -142,15 +136,26 @@ def build_control_app(installation: Installation, *, provision: bool | None = No
     )
 
 
-def build_mounted_control(
-    installation: Installation,
-) -> tuple[MountedControl, list[AccessService | ControlService]]:
-    """The control plane for a service of the graph API, and what runs as long as that does."""
-    settings = installation.settings
-    check_control(settings)
-    service = ControlService(installation, provision=settings.control.provision)
-    access = build_control_access(settings)
-    return MountedControl(service.plane, settings, access.gate), [access, service]
+class MountedControlService:
+    """The control plane inside a service of the graph API, as the lifespan sees it."""
+
+    def __init__(self, installation: Installation) -> None:
+        settings = installation.settings
+        check_control(settings)
+        self._service = ControlService(installation, provision=settings.control.provision)
+        self._access = build_control_access(settings)
+        self.endpoint = MountedControl(self._service.plane, settings, self._access.gate)
+        self.resource = build_resource(settings)
+
+    async def start(self) -> None:
+        """Get ready to verify tokens, open the store, begin to provision."""
+        await self._access.start()
+        await self._service.start()
+
+    async def stop(self) -> None:
+        """The same, backwards."""
+        await self._service.stop()
+        await self._access.stop()
 
 
 def build_control_access(settings: Settings) -> AccessService:
@@ -188,25 +193,6 @@ async def run_provisioner(installation: Installation) -> None:
         for task in waiting:
             task.cancel()
         await service.stop()
-
-
-def find_control_problems(installation: Installation, *, serves: bool = True) -> Iterator[str]:
-    """What would stop the start of the control plane, or of a provisioner alone; one line each.
-
-    It opens the control store and closes it again, which creates or migrates it.
-    """
-    settings = installation.settings
-    checks: list[Callable[[], None]] = [
-        lambda: check_hosting(installation),
-        lambda: check_control_store(installation, settings.control.workers),
-    ]
-    if serves:
-        checks += [lambda: check_control(settings), lambda: check_tls(settings.server.tls)]
-    for check in checks:
-        try:
-            check()
-        except (ConfigurationError, StorageError) as error:
-            yield error.message
 
 
 def check_control(settings: Settings) -> None:

@@ -6,10 +6,11 @@ import errno
 import os
 import socket
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from twinframe.app.access import check_access
+from twinframe.app.control import check_control, check_control_store
 from twinframe.app.hosting import check_hosting
 from twinframe.app.installation import Installation
 from twinframe.errors import (
@@ -46,11 +47,33 @@ def find_problems(
     ]
     if everything:
         checks.append(installation.build_resource_types)
+    if settings.control.enabled:
+        checks.append(lambda: check_control(settings))
+        checks.append(lambda: check_control_store(installation, settings.server.workers))
+    yield from _list_failures(checks)
+
+
+def _list_failures(checks: Iterable[Callable[[], object]]) -> Iterator[str]:
     for check in checks:
         try:
             check()
         except (ConfigurationError, StorageError) as error:
             yield error.message
+
+
+def find_control_problems(installation: Installation, *, serves: bool = True) -> Iterator[str]:
+    """What would stop the start of the control plane, or of a provisioner alone; one line each.
+
+    It opens the control store and closes it again, which creates or migrates it.
+    """
+    settings = installation.settings
+    checks: list[Callable[[], object]] = [
+        lambda: check_hosting(installation),
+        lambda: check_control_store(installation, settings.control.workers),
+    ]
+    if serves:
+        checks += [lambda: check_control(settings), lambda: check_tls(settings.server.tls)]
+    yield from _list_failures(checks)
 
 
 def list_warnings(settings: Settings, section: str = "Server") -> list[str]:

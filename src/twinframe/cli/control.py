@@ -9,14 +9,10 @@ from typing import ClassVar
 
 import click
 
-from twinframe.app.control import (
-    build_control_app,
-    find_control_problems,
-    open_plane,
-    run_provisioner,
-)
+from twinframe.app.control import build_control_app, open_plane, run_provisioner
 from twinframe.app.installation import Installation, load_installation
 from twinframe.app.logs import configure_logging
+from twinframe.app.preflight import find_control_problems
 from twinframe.cli.console import config_option, write_problems
 from twinframe.cli.serve import Service, run_service
 from twinframe.control.actors import Principal, parse_principal
