@@ -55,7 +55,8 @@ class InlineControlRunner:
         self.session.close()
 
     async def read(self, read: Callable[[ControlSession], T]) -> T:
-        return read(self.session)
+        with self.session.snapshot():
+            return read(self.session)
 
     async def write(self, work: ControlWork[T]) -> T:
         self.writes += 1
