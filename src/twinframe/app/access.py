@@ -8,7 +8,7 @@ from pathlib import Path
 from twinframe.app.installation import Installation
 from twinframe.authentication.api_keys import ApiKeyAuthenticator
 from twinframe.authentication.build import build_token_authenticator
-from twinframe.authentication.gate import AuditEntry, Gate
+from twinframe.authentication.gate import Gate, log_refusal
 from twinframe.authentication.port import AnyOf, Authenticator
 from twinframe.errors import SettingsError
 from twinframe.settings import Settings
@@ -48,7 +48,7 @@ def build_access(installation: Installation) -> AccessService | None:
     gate = Gate(
         build_authenticator(settings),
         installation.build_permission_provider(),
-        _drop if log is None else log.add,
+        log_refusal if log is None else log.add,
     )
     return AccessService(gate, log)
 
@@ -76,7 +76,3 @@ def list_audiences(settings: Settings) -> tuple[str, ...]:
     """The audiences a token may name: the API's, and the MCP server's own URL."""
     named = (settings.authentication.audience, settings.mcp.resource_server_url)
     return tuple(dict.fromkeys(name for name in named if name))
-
-
-def _drop(_entry: AuditEntry) -> None:
-    return None

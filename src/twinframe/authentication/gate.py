@@ -54,6 +54,15 @@ Audit: TypeAlias = Callable[[AuditEntry], None]
 """Takes an entry and returns at once; it never fails."""
 
 
+def log_refusal(entry: AuditEntry) -> None:
+    """The audit of a service whose trail is off: why somebody was not known is told all the same.
+
+    SEC: only then. Logging waits for who reads it; a trail does not, and anybody can be refused.
+    """
+    if not entry.allowed and not entry.subject:
+        logger.info("Refused: %s.", entry.reason, extra={"request_id": entry.errand.request_id})
+
+
 class Gate:
     """Authenticates and authorizes. `provider` None checks no permissions.
 
@@ -89,16 +98,14 @@ class Gate:
             await self._provider.close()
 
     async def authenticate(self, headers: Headers, errand: Callable[[], Errand]) -> Caller:
-        """Who sent a request with these headers. Raises `Unauthenticated`, logged and audited.
+        """Who sent a request with these headers. Raises `Unauthenticated`, audited.
 
         `errand` is only called for a refusal.
         """
         try:
             return await self._authenticator.authenticate(headers)
         except Unauthenticated as error:
-            what = errand()
-            logger.info("Refused: %s.", error.reason, extra={"request_id": what.request_id})
-            self._audit(AuditEntry(time(), False, "", "", what, "", error.reason))
+            self._audit(AuditEntry(time(), False, "", "", errand(), "", error.reason))
             raise
 
     def check_scopes(self, caller: Caller, scopes: tuple[str, ...], errand: Errand) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import logging
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from twinframe.authentication.gate import AuditEntry, Errand, Gate
+from twinframe.authentication.gate import AuditEntry, Errand, Gate, log_refusal
 from twinframe.authentication.port import MISSING, AnyOf, Authenticator, Headers
 from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
 from twinframe.permissions.base import Caller, PermissionProvider
@@ -243,6 +244,21 @@ def test_every_decision_is_in_the_trail(guarded: Any, trail: Trail) -> None:
         (False, "", "GET /models", "", "the signature is wrong"),
     ]
     assert {entry.errand.client for entry in trail} == {"192.0.2.1"}
+
+
+def test_the_reason_of_a_401_is_in_the_trail_or_else_in_the_log_but_never_waits_for_both(
+    connect: Callable[..., Any], trail: Trail, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "twinframe.authentication"):
+        client = connect(gate=Gate(NamedCaller(), None, trail.append), **ACCESS)
+        send(client, "GET", "/models", "mallory")
+        assert [entry.reason for entry in trail] == ["the signature is wrong"]
+        assert caplog.messages == []
+        client = connect(gate=Gate(NamedCaller(), ClaimedPermissions(), log_refusal), **ACCESS)
+        send(client, "GET", "/models", "mallory")
+        send(client, "GET", "/models", "bob")
+        send(client, "GET", "/models", "bob models/read")
+    assert caplog.messages == ["Refused: the signature is wrong."]
 
 
 class BrokenProvider(PermissionProvider):
