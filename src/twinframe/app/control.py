@@ -14,7 +14,7 @@ from twinframe.app.hosting import LocalGraphHost, build_catalog
 from twinframe.app.installation import Installation
 from twinframe.app.metering import BillingRounds, HostMeter, MeteredHost
 from twinframe.authentication.build import build_token_authenticator
-from twinframe.authentication.gate import AuditEntry, Gate
+from twinframe.authentication.gate import Gate, log_refusal
 from twinframe.control.billing.offers import load_offers
 from twinframe.control.guarded_resources import forget_access
 from twinframe.control.kinds import RECORD_KINDS
@@ -163,7 +163,7 @@ def build_control_access(settings: Settings) -> AccessService:
     log = AuditLog(sys.stderr.buffer) if settings.logging.audit else None
     audience = settings.control.audience or settings.authentication.audience
     authenticator = build_token_authenticator(settings.authentication, (audience,))
-    return AccessService(Gate(authenticator, None, _drop if log is None else log.add), log)
+    return AccessService(Gate(authenticator, None, log_refusal if log is None else log.add), log)
 
 
 @asynccontextmanager
@@ -234,7 +234,3 @@ def check_control_store(installation: Installation, workers: int) -> None:
         raise PluginError(
             f"Control__Store={settings.control.store}: the store cannot be opened: {error!r}"
         ) from error
-
-
-def _drop(_entry: AuditEntry) -> None:
-    return None
