@@ -94,11 +94,11 @@ def find_backup(place: Path, name: str) -> Path:
 
 def restore_backup(
     installation: Installation, catalog: Catalog, resource_id: str, name: str
-) -> Path:
+) -> Path | None:
     """Put a backup in the place of a served graph's data; the backup of what was there before.
 
-    Meanwhile requests are answered 503. Raises as `Backups.restore` does; then the graph is served
-    as it was.
+    None where that could not be read. Meanwhile requests are answered 503. Raises as
+    `Backups.restore` does; then the graph is served as it was.
     """
     with catalog.changing_served(resource_id) as change:
         entry = change.served
@@ -122,7 +122,7 @@ def restore_backup(
                 change.serve(
                     replace(change.served, availability=Availability.SERVED, generation=generation)
                 )
-    return before if before is not None else source
+    return before
 
 
 def require_backups(store: GraphStore, installation: Installation) -> Backups:

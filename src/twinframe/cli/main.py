@@ -7,6 +7,7 @@ import click
 from twinframe import __version__
 from twinframe.cli.apikey import apikey
 from twinframe.cli.auth_server import auth_server
+from twinframe.cli.backup import backup
 from twinframe.cli.check import check
 from twinframe.cli.client import client
 from twinframe.cli.console import Commands
@@ -17,6 +18,7 @@ from twinframe.cli.index import index
 from twinframe.cli.mcp import mcp
 from twinframe.cli.plugins import plugins
 from twinframe.cli.query import explain, query
+from twinframe.cli.restore import restore
 from twinframe.cli.serve import serve
 from twinframe.cli.settings import settings
 from twinframe.cli.token import token
@@ -41,6 +43,8 @@ for command in (
     explain,
     index,
     verify,
+    backup,
+    restore,
     dtdl,
     apikey,
     auth_server,

@@ -1,0 +1,77 @@
+"""`twinframe backup`: one backup of a graph now, or the list of those there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from twinframe.app.hosted_backups import list_backups, make_backup, require_backups
+from twinframe.app.hosting import build_catalog
+from twinframe.app.installation import Installation, load_installation
+from twinframe.cli.console import config_option, write_table
+from twinframe.errors import InvalidArgument
+from twinframe.storage.catalog import Catalog, CatalogEntry
+
+graph_argument = click.argument("graph", required=False, default="")
+
+
+@click.command()
+@graph_argument
+@click.option(
+    "--to",
+    "target",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write, which must not be there; needed for the service's own graph.",
+)
+@click.option("--list", "as_list", is_flag=True, help="Print the backups of GRAPH; make none.")
+@config_option
+def backup(graph: str, target: Path | None, config: Path | None, *, as_list: bool) -> None:
+    """Back a graph up while it is served.
+
+    GRAPH is the id of a hosted graph, whose backups lie beside it; without it, it is the service's
+    own graph, and --to says where the backup goes.
+    """
+    installation = load_installation(config)
+    if not graph and (as_list or target is None):
+        raise click.UsageError("Name the hosted GRAPH, or say with --to where the backup goes.")
+    if as_list:
+        catalog = build_catalog(installation.settings)
+        _write_list(catalog, find_entry(catalog, graph))
+    elif target is not None:
+        _write_copy(installation, graph, target)
+        click.echo(f"Backed up in {target}.")
+    else:
+        catalog = build_catalog(installation.settings)
+        made = make_backup(installation, catalog, find_entry(catalog, graph))
+        click.echo(f"Backed up in {made}.")
+
+
+def find_entry(catalog: Catalog, graph: str) -> CatalogEntry:
+    """What is served under this id. Raises `InvalidArgument`."""
+    entry = catalog.find(graph)
+    if entry is None:
+        known = ", ".join(one.resource_id for one in catalog.list_served()[:20]) or "none"
+        raise InvalidArgument(f"No hosted graph {graph!r} is served here. There are: {known}.")
+    return entry
+
+
+def _write_list(catalog: Catalog, entry: CatalogEntry) -> None:
+    place = catalog.build_place(entry.resource_id, entry.incarnation)
+    rows = [(path.stem, f"{path.stat().st_size:,}") for path in list_backups(place)]
+    write_table(("Backup", "Bytes"), rows)
+
+
+def _write_copy(installation: Installation, graph: str, target: Path) -> None:
+    if target.exists():
+        raise InvalidArgument(f"{target} is there already; it is not overwritten.")
+    name = ""
+    if graph:
+        name = find_entry(build_catalog(installation.settings), graph).store
+    store = installation.build_store(name)
+    backups = require_backups(store, installation)
+    store.open()
+    try:
+        backups.back_up(target)
+    finally:
+        store.close()
