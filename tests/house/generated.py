@@ -9,7 +9,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from twinframe.app.installation import load_installation
 from twinframe.cli.reference import render_commands_page
+from twinframe.control.billing.offers import build_offers
+from twinframe.control.billing.reference import render_prices_page
 from twinframe.control.reference import render_roles_page
 from twinframe.control.states import render_states_page
 from twinframe.cypher.functions import FUNCTIONS as KNOWN
@@ -28,12 +31,18 @@ def _render_cypher_page() -> str:
     return render_cypher_page({*COMPUTED, *SPECIAL, *aggregates, "exists"})
 
 
+def _render_prices_page() -> str:
+    types = list(load_installation(environ={}).build_resource_types())
+    return render_prices_page(build_offers(types), sorted(each.name for each in types))
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": render_commands_page,
     "cypher.md": _render_cypher_page,
     "errors.md": render_errors_page,
     "hooks.md": render_hooks_page,
     "mcp-tools.md": render_tools_page,
+    "prices.md": _render_prices_page,
     "roles.md": render_roles_page,
     "routes.md": render_routes_page,
     "resource-states.md": render_states_page,

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 
 from twinframe.app.hosting import LocalGraphHost
-from twinframe.control.billing.providers import ProviderRegistry
+from twinframe.control.billing.providers import load_providers
 from twinframe.control.billing.rounds import (
     MeterUnreadable,
     Settlement,
@@ -93,7 +93,7 @@ class BillingRounds:
     def __init__(self, runner: ControlRunner, settings: Settings, meter: UsageMeter) -> None:
         self.sampler = UsageSampler(runner, meter, settings.billing.sampling_seconds)
         self._settlement = Settlement(runner, settings.billing.settling_seconds)
-        self._delivery = StatementDelivery(runner, ProviderRegistry())
+        self._delivery = StatementDelivery(runner, load_providers())
 
     async def run(self) -> None:
         """Go round for ever. Errors of the control store are logged and tried again."""

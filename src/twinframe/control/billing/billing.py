@@ -25,7 +25,7 @@ from twinframe.control.billing.closing import find_first_open
 from twinframe.control.billing.months import Month, read_seconds
 from twinframe.control.billing.offers import Offers
 from twinframe.control.billing.prices import PriceBook, find_book, publish_prices
-from twinframe.control.billing.providers import ProviderRegistry
+from twinframe.control.billing.providers import ProviderRegistry, load_providers
 from twinframe.control.billing.quotas import list_quotas
 from twinframe.control.billing.spans import build_span_id
 from twinframe.control.billing.statements import (
@@ -64,11 +64,11 @@ class Billing:
         providers: ProviderRegistry | None = None,
         provider: str = "manual",
     ) -> None:
-        """`ConfigurationError` when there is no such provider."""
+        """`providers` None are those installed. `ConfigurationError` when there is no such one."""
         self._context = context
         self.offers = offers
         self._currency = currency
-        self._provider = (providers or ProviderRegistry()).find(provider).name
+        self._provider = (providers or load_providers()).find(provider).name
 
     async def start(self) -> PriceBook:
         """Publish the prices, if they are others than before. Call it once, before all else."""

@@ -9,10 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import ClassVar
+from importlib.metadata import EntryPoint, entry_points
+from typing import ClassVar, Final
 
 from twinframe.control.billing.accounts import BillingAccount
-from twinframe.errors import ConfigurationError, TwinframeError
+from twinframe.errors import ConfigurationError, PluginError, TwinframeError
+
+GROUP: Final = "twinframe.billing_provider"
+"""The entry points whose classes, made without arguments, are providers."""
 
 
 class BillingProviderFailed(TwinframeError):
@@ -70,3 +74,25 @@ class ProviderRegistry:
         near = get_close_matches(name, self._providers, n=1)
         hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(self._providers)}."
         raise ConfigurationError(f"Billing__Provider: there is no provider {name!r}. {hint}")
+
+
+def load_providers(points: Iterable[EntryPoint] | None = None) -> ProviderRegistry:
+    """The providers of all installed distributions.
+
+    Raises `PluginError` naming the distribution of one that fails to load or is none.
+    """
+    found = entry_points(group=GROUP) if points is None else points
+    return ProviderRegistry([_load(point) for point in found])
+
+
+def _load(point: EntryPoint) -> BillingProvider:
+    owner = "an unknown distribution" if point.dist is None else point.dist.name
+    place = f"The billing provider {point.name!r} of {owner}"
+    try:
+        kind = point.load()
+        provider = kind()
+    except Exception as error:  # code of somebody else, before anything is served
+        raise PluginError(f"{place} does not load: {error!r}. Repair or uninstall it.") from error
+    if not isinstance(provider, BillingProvider):
+        raise PluginError(f"{place} is no BillingProvider but {kind!r}.")
+    return provider

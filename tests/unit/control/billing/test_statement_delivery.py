@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
+
 import pytest
 
 from tests.unit.control.access_world import ACME, ANN, run
@@ -10,12 +12,14 @@ from twinframe.control.billing.accounts import BillingAccount, read_account
 from twinframe.control.billing.billing import Billing
 from twinframe.control.billing.months import Month
 from twinframe.control.billing.providers import (
+    GROUP,
     BillingProvider,
     BillingProviderFailed,
     ManualProvider,
     ProviderRegistry,
+    load_providers,
 )
-from twinframe.errors import ConfigurationError, ControlNotFound
+from twinframe.errors import ConfigurationError, ControlNotFound, PluginError
 
 FEBRUARY = Month(2024, 2)
 
@@ -137,6 +141,27 @@ def test_the_manual_provider_takes_everything_and_tells_nobody() -> None:
     assert read_account(session, account.id).reference == account.id
     found = run(world.billing.read_delivery(ANN, account.id, FEBRUARY))
     assert found.reference == f"{account.id}.2024-02"
+
+
+def test_installed_providers_are_found_by_their_entry_points() -> None:
+    point = EntryPoint("bank", f"{__name__}:Bank", GROUP)
+    assert load_providers([point]).find("bank").name == "bank"
+    assert load_providers([]).find("manual").name == "manual"
+    with pytest.raises(ConfigurationError, match="Did you mean bank"):
+        load_providers([point]).find("bnk")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("no_such_module_here:Bank", "'bank' of an unknown distribution does not load"),
+        (f"{__name__}:BillingWorld", "is no BillingProvider"),
+        (f"{__name__}:BillingProvider", "does not load"),
+    ],
+)
+def test_a_provider_that_cannot_be_used_stops_the_start(value: str, message: str) -> None:
+    with pytest.raises(PluginError, match=message):
+        load_providers([EntryPoint("bank", value, GROUP)])
 
 
 def test_two_providers_of_one_name_are_refused() -> None:

@@ -1,0 +1,70 @@
+"""The price list as text: the page `docs/reference/prices.md`. It decides no price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from twinframe.control.billing.offers import Offers
+from twinframe.control.billing.prices import LEVELS, UNITS
+from twinframe.resourcetypes.prices import Price, Sku
+from twinframe.resourcetypes.quotas import WINDOWS, Quota, QuotaLimit
+
+
+def render_prices_page(offers: Offers, types: Sequence[str]) -> str:
+    """The page for these types, by name."""
+    lines = [_INTRODUCTION, "| meter | counted as | one unit is |", "| --- | --- | --- |"]
+    lines += [
+        f"| `{meter}` | {'how much, for how long' if meter in LEVELS else 'a sum'} | one {unit} |"
+        for meter, unit in UNITS.items()
+    ]
+    lines += ["", "| quota | of | refused with |", "| --- | --- | --- |"]
+    lines += [
+        f"| `{quota}` | {_QUOTAS[quota]} | {429 if quota in WINDOWS else 403} |" for quota in Quota
+    ]
+    for name in types:
+        lines += ["", f"## {name}", ""]
+        prices = [each.price for each in offers.prices if each.type == name]
+        lines += _render_prices(prices) if prices else ["It costs nothing."]
+        lines += ["", *_render_limits(offers.find_limits(name))]
+    return "\n".join([*lines, ""])
+
+
+def _render_prices(prices: Sequence[Price]) -> Iterator[str]:
+    yield from ("| sku | meter | minor units | for each | beyond |", "| --- " * 5 + "|")
+    for price in prices:
+        included = f"{price.included:,}" if price.included else "–"
+        yield (
+            f"| `{price.sku}` | `{price.meter}` | {price.amount:,} | {price.per:,} | {included} |"
+        )
+    named = {price.sku for price in prices}
+    if free := [f"`{sku}`" for sku in Sku if sku not in named]:
+        yield ""
+        yield f"Without a price: {', '.join(free)}."
+
+
+def _render_limits(limits: Sequence[QuotaLimit]) -> Iterator[str]:
+    if not limits:
+        yield "No sku is limited unless the operator's list says so."
+        return
+    yield from ("| sku | quota | at most |", "| --- | --- | --- |")
+    for each in limits:
+        yield f"| `{each.sku}` | `{each.quota}` | {each.limit:,} |"
+
+
+_QUOTAS: Final = {
+    Quota.RESOURCES: "resources of one type and sku in a project",
+    Quota.TWINS: "twins in a graph",
+    Quota.STORAGE_BYTES: "bytes that a graph takes",
+    Quota.OPERATIONS_PER_MINUTE: "operations in a minute (UTC)",
+    Quota.OPERATIONS_PER_DAY: "operations in a day (UTC)",
+}
+
+_INTRODUCTION: Final = """# Prices and quotas
+
+This page is generated from the resource types of this distribution; do not edit it.
+
+These are the prices and quotas unless the operator has others (`Billing__PriceList`). All amounts
+are integers in minor units of `Billing__Currency`, cents for example, without tax.
+[How to bill](../how-to/bill.md) says how a statement comes about.
+"""
