@@ -29,6 +29,7 @@ _READ: Final[Mapping[ScopeType, str]] = {
     "resource": "resources/read",
 }
 """What lets one see that a scope exists."""
+_EMAIL_COUNTS: Final = 7 * 86_400 * 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +221,7 @@ class Access:
                 principals = actor.principals
             else:
                 path = _find_checked(session, actor, scope, now)
-                principals = find_principals(session, user_id)
+                principals = find_principals(session, user_id, now)
             return find_holdings(session, path, principals, now).list_permissions()
 
         return await self._context.runner.read(read)
@@ -235,11 +236,12 @@ def _find_checked(session: ControlSession, actor: Actor, scope: Scope, now: int)
     return ScopePath(admission.list_allowed("access/check"))
 
 
-def find_principals(session: ControlSession, subject: str) -> tuple[Principal, ...]:
+def find_principals(session: ControlSession, subject: str, now: int) -> tuple[Principal, ...]:
     """All names by which this subject may have been granted something.
 
-    NOTE: its email is the one of its last call of the control plane, so that an invitation of
-    somebody who is known counts at once.
+    NOTE: the email that it showed the control plane counts, so that an invitation of somebody who
+    is known counts at once. SEC: for a week: an address may have come to somebody else since.
     """
     user = USERS.read(session, subject)
-    return build_principals(subject, "" if user is None else user.email)
+    is_theirs = user is not None and now - user.email_shown < _EMAIL_COUNTS
+    return build_principals(subject, user.email if user is not None and is_theirs else "")

@@ -51,13 +51,17 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who called. `id` is the subject; `email` is empty while none was verified."""
+    """Somebody who called. `id` is the subject; `email` is empty while none was verified.
+
+    `email_shown` is when they last showed it.
+    """
 
     id: str
     email: str
     kind: ActorKind
     first_seen: int
     last_seen: int
+    email_shown: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,11 +59,14 @@ class Users:
             now = self._context.clock()
             before = USERS.read(transaction, actor.subject)
             if before is None:
-                user = User(actor.subject, email, actor.kind, now, now)
+                user = User(actor.subject, email, actor.kind, now, now, now)
                 USERS.insert(transaction, user)
             else:
-                user = replace(before, email=email or before.email, kind=actor.kind, last_seen=now)
+                user = replace(before, kind=actor.kind, last_seen=now)
+                if email:
+                    user = replace(user, email=email, email_shown=now)
                 USERS.replace(transaction, user)
+            _clear_email(transaction, actor, email)
             for invitation in _find_invitations(transaction, invited):
                 _accept(transaction, actor, invitation, now)
             return user
@@ -104,6 +107,15 @@ def _reads_users(session: ControlSession, actor: Actor, now: int) -> bool:
     except PermissionMissing:
         return False
     return True
+
+
+def _clear_email(transaction: ControlTransaction, actor: Actor, email: str) -> None:
+    """SEC: an address is of who showed it last: what it is sent is no former holder's."""
+    if email:
+        conditions = [Condition("email", Comparison.EQUAL, email)]
+        for user in USERS.parse_all(transaction.find(kinds.USER.name, conditions)):
+            if user.id != actor.subject:
+                USERS.replace(transaction, replace(user, email=""))
 
 
 def _find_invitations(session: ControlSession, invited: Principal) -> tuple[Assignment, ...]:

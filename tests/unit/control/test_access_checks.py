@@ -131,6 +131,28 @@ def test_an_invitation_of_a_known_user_counts_before_they_come_again(world: Worl
     assert run(world.access.permissions(CHECKER, GRAPH, "bob")) == VIEWER
 
 
+def test_an_email_shown_more_than_a_week_ago_is_taken_for_nobodys(world: World) -> None:
+    world.grant(ROOT, PLATFORM, "graph-server", "permission-checker")
+    run(world.users.see(BOB))
+    email = Principal("email", "bob@example.com")
+    run(world.assignments.grant(ANN, GRAPH, email, "graph-data-viewer"))
+    world.now += 7 * 86_400 * SECOND - 1
+    assert run(world.access.permissions(CHECKER, GRAPH, "bob")) == VIEWER
+    run(world.users.see(Actor("bob")))
+    world.now += 1
+    assert run(world.access.permissions(CHECKER, GRAPH, "bob")) == ()
+
+
+def test_an_address_is_of_who_showed_it_last(world: World) -> None:
+    world.grant(ROOT, PLATFORM, "graph-server", "permission-checker")
+    run(world.users.see(BOB))
+    run(world.users.see(Actor("new", "bob@example.com")))
+    email = Principal("email", "bob@example.com")
+    run(world.assignments.grant(ANN, GRAPH, email, "graph-data-viewer"))
+    assert run(world.access.permissions(CHECKER, GRAPH, "bob")) == ()
+    assert run(world.access.permissions(CHECKER, GRAPH, "new")) == VIEWER
+
+
 def test_readable_resources_are_all_some_or_none(world: World) -> None:
     world.put_resource("second", "campus", "acme")
     world.grant(ANN, GRAPH, "bob", "viewer")
