@@ -24,7 +24,8 @@ from twinframe.permissions.base import Caller
 from twinframe.resourcetypes.base import ProvisionContext, Provisioned, ResourceType
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.settings import Settings
-from twinframe.storage.control_memory import MemoryControlStore
+from twinframe.storage.control import Record
+from twinframe.storage.control_memory import MemoryControlStore, MemoryRecords
 from twinframe.storage.control_runner import ControlRunner
 from twinframe.web.control.application import build_control_application
 
@@ -83,7 +84,8 @@ class World:
         self.settings = Settings.model_validate({"authentication": known, **sections})
         self.audit: list[AuditEntry] = []
         self.loop = asyncio.Runner()
-        self.store = MemoryControlStore()
+        self.records = MemoryRecords()
+        self.store = MemoryControlStore(self.records)
         self.store.open(RECORD_KINDS)
         self.runner = ControlRunner(self.store)
         types = ResourceTypeRegistry([Placed(), Recorded()])
@@ -104,6 +106,13 @@ class World:
         self.loop.run(self.runner.close())
         self.loop.close()
         self.store.close()
+
+    def store_state(self) -> dict[str, dict[str, Record]]:
+        """All that is stored, by kind and id."""
+        return {
+            kind: {record_id: table.records[record_id] for record_id in table.records}
+            for kind, table in self.records.tables.items()
+        }
 
     def provision(self) -> None:
         """Do all the work that is due."""
