@@ -21,7 +21,14 @@ from twinframe.control.plane import ControlPlane
 from twinframe.control.provisioner import Provisioner
 from twinframe.errors import Unauthenticated
 from twinframe.permissions.base import Caller
-from twinframe.resourcetypes.base import ProvisionContext, Provisioned, ResourceType
+from twinframe.resourcetypes.base import (
+    ProvisionContext,
+    Provisioned,
+    ProvisionFailed,
+    ResourceType,
+)
+from twinframe.resourcetypes.prices import Sku
+from twinframe.resourcetypes.quotas import Quota, QuotaLimit
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.settings import Settings
 from twinframe.storage.control import Record
@@ -49,7 +56,7 @@ class NamedCallers(Authenticator):
 
 
 class Placed(ResourceType):
-    """A type that has an address at once; named `Broken` it never comes up."""
+    """A type that has an address at once."""
 
     name = "Platform.Graph"
 
@@ -61,6 +68,24 @@ class Recorded(ResourceType):
     """A type that is a record alone."""
 
     name = "Platform.Flow"
+
+
+class Broken(ResourceType):
+    """A type that never comes up."""
+
+    name = "Platform.Broken"
+
+    async def provision(self, context: ProvisionContext) -> Provisioned:
+        raise ProvisionFailed("There is no room.", final=True)
+
+
+class Few(ResourceType):
+    """A type of which a project may have two."""
+
+    name = "Platform.Few"
+
+    def quotas(self) -> list[QuotaLimit]:
+        return [QuotaLimit(Sku.FREE, Quota.RESOURCES, 2)]
 
 
 @dataclass(frozen=True)
@@ -88,7 +113,7 @@ class World:
         self.store = MemoryControlStore(self.records)
         self.store.open(RECORD_KINDS)
         self.runner = ControlRunner(self.store)
-        types = ResourceTypeRegistry([Placed(), Recorded()])
+        types = ResourceTypeRegistry([Placed(), Recorded(), Broken(), Few()])
         offers = build_offers(types)
         self.plane = ControlPlane(self.runner, types, self.settings.control, offers)
         self.gate = Gate(NamedCallers(), None, self.audit.append)
