@@ -75,16 +75,6 @@ def spell_out(grants: tuple[str, ...]) -> frozenset[str]:
     return frozenset(names)
 
 
-def list_ancestors(scope: Scope | None) -> Iterator[Scope]:
-    while scope is not None:
-        yield scope
-        scope = PARENTS.get(scope)
-
-
-def find_organization(scope: Scope) -> str:
-    return next((each.id for each in list_ancestors(scope) if each.type == "organization"), "")
-
-
 @dataclass
 class Held:
     """One role of one principal at one scope; `role` is `organization/role` for custom ones."""
@@ -120,6 +110,20 @@ class Model:
     held: list[Held] = field(default_factory=list)
     custom: dict[str, tuple[str, ...]] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
+    parents: dict[Scope, Scope] = field(default_factory=lambda: dict(PARENTS))
+    used: set[str] = field(default_factory=lambda: {scope.id for scope in PARENTS})
+
+    def is_there(self, scope: Scope) -> bool:
+        return scope == PLATFORM or scope in self.parents
+
+    def list_ancestors(self, scope: Scope | None) -> Iterator[Scope]:
+        while scope is not None:
+            yield scope
+            scope = self.parents.get(scope)
+
+    def find_organization(self, scope: Scope) -> str:
+        found = (each.id for each in self.list_ancestors(scope) if each.type == "organization")
+        return next(found, "")
 
     def grants(self, role: str) -> frozenset[str]:
         if role in BUILT_IN_ROLES:
@@ -131,7 +135,7 @@ class Model:
         return [
             each
             for each in self.held
-            if each.scope in list_ancestors(scope)
+            if each.scope in self.list_ancestors(scope)
             and (each.principal.kind, each.principal.name) in mine
             and (each.expires is None or each.expires > self.now)
         ]
@@ -144,9 +148,9 @@ class Model:
         )
 
     def refuse(self, actor: Actor, scope: Scope, name: str) -> Outcome | None:
-        if scope in SCOPES and self.may(actor, scope, name):
+        if self.is_there(scope) and self.may(actor, scope, name):
             return None
-        if scope == PLATFORM or (scope in SCOPES and self.may(actor, scope, READ[scope.type])):
+        if scope == PLATFORM or (self.is_there(scope) and self.may(actor, scope, READ[scope.type])):
             return "PermissionMissing"
         return "ControlNotFound"
 
@@ -188,7 +192,16 @@ principals = st.one_of(
     st.sampled_from(SUBJECTS).map(lambda name: Principal("subject", name)),
     st.sampled_from(SUBJECTS).map(lambda name: Principal("email", f"{name}@example.com")),
 )
-scopes = st.sampled_from((*SCOPES, Scope("project", "none"), Scope("resource", "none")))
+NEW = ("p0", "p1", "p2")
+projects = st.sampled_from((*NEW, "campus", "depot", "lab", "none"))
+scopes = st.sampled_from(
+    (
+        *SCOPES,
+        *(Scope("project", name) for name in NEW),
+        Scope("project", "none"),
+        Scope("resource", "none"),
+    )
+)
 delays = st.sampled_from((None, None, None, -1, 0, 1, 3, 10))
 
 
@@ -220,7 +233,7 @@ class AccessMachine(RuleBasedStateMachine):
             (first,) = run(self.world.assignments.list(root, scope)).items
             self.model.held.append(Held(first.id, scope, first.grantee, "owner", None))
         for name, project in RESOURCES.items():
-            parent = find_organization(Scope("project", project))
+            parent = self.model.find_organization(Scope("project", project))
             self.world.put_resource(name, project, parent)
         for number, role in enumerate(CUSTOM):
             permissions = CUSTOM_SETS[number]
@@ -244,7 +257,7 @@ class AccessMachine(RuleBasedStateMachine):
         self, actor: Actor, scope: Scope, principal: Principal, role: str, delay: int | None
     ) -> None:
         until = self.find_until(delay)
-        organization = find_organization(scope)
+        organization = self.model.find_organization(scope)
         key = role if role in BUILT_IN_ROLES else f"{organization}/{role}"
         same = [
             each
@@ -345,6 +358,31 @@ class AccessMachine(RuleBasedStateMachine):
             del self.model.custom[key]
             self.model.held = [each for each in self.model.held if each.role != key]
 
+    @rule(actor=actors, organization=st.sampled_from(("acme", "beta", "none")), name=projects)
+    def create_project(self, actor: Actor, organization: str, name: str) -> None:
+        parent = Scope("organization", organization)
+        expected = self.model.refuse(actor, parent, "projects/write")
+        if expected is None and name in self.model.used:
+            expected = "ControlConflict"
+        call = self.world.projects.create(actor, organization, name, project_id=name)
+        assert outcome_of(lambda: run(call)) == (expected or "ok")
+        if expected is None:
+            self.model.parents[Scope("project", name)] = parent
+            self.model.used.add(name)
+
+    @rule(actor=actors, name=projects)
+    def delete_project(self, actor: Actor, name: str) -> None:
+        scope = Scope("project", name)
+        expected = self.model.refuse(actor, scope, "projects/delete")
+        if expected is None and scope in self.model.parents.values():
+            expected = "ControlConflict"
+        assert outcome_of(lambda: run(self.world.projects.delete(actor, name))) == (
+            expected or "ok"
+        )
+        if expected is None:
+            del self.model.parents[scope]
+            self.model.held = [each for each in self.model.held if each.scope != scope]
+
     @rule(actor=actors)
     def come_by(self, actor: Actor) -> None:
         run(self.world.users.see(actor))
@@ -364,7 +402,7 @@ class AccessMachine(RuleBasedStateMachine):
         outcome = outcome_of(lambda: found.extend(run(call)))
         if subject == asker.subject:
             assert outcome == "ok"
-            held = self.model.list_held(asker, scope if scope in SCOPES else PLATFORM)
+            held = self.model.list_held(asker, scope if self.model.is_there(scope) else PLATFORM)
         else:
             assert outcome == (self.model.refuse(asker, scope, "access/check") or "ok")
             if outcome != "ok":
@@ -388,7 +426,7 @@ class AccessMachine(RuleBasedStateMachine):
         ):
             readable = sorted(
                 scope.id
-                for scope in PARENTS
+                for scope in self.model.parents
                 if scope.type == type_ and self.model.may(actor, scope, READ[type_])
             )
             assert [each.id for each in listed.items] == readable[offset : offset + limit]
