@@ -244,6 +244,10 @@ SUBPLANS = _filtered_and_returned(
     ),
 )
 OTHERS = (
+    # A comparison that types alone decide: what its operand fails at is not left out.
+    "MATCH (t) WHERE CASE t.$dtId WHEN (t.s = t.list.k) THEN true END RETURN t.$dtId AS i",
+    "MATCH (t) RETURN t.$dtId = (t.s = t.list.k) AS v",
+    "MATCH (t) RETURN t.$dtId < (t.s = t.list.k) AS v",
     "UNWIND [1, 2.5, 'a', null, true, [1, 2]] AS x RETURN x",
     "UNWIND $l AS x RETURN x",
     "UNWIND $ids AS i MATCH (t {$dtId: i}) RETURN t",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, build_flat_json, build_json
-from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.guards import has_trap, render_trap
 from twinframe_storage_sqlite.compiler.nested import check_comparable, compile_equal_nested
 from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.term import Term, check_path, render_check, render_key
@@ -35,9 +35,8 @@ def compile_equal(left: Term, right: Term, *, wanted: bool) -> str:
     for term in (left, right):
         check_path(term)
     shared = _find_shared(left, right)
-    if not shared and (left.assumed or right.assumed):
-        raise CannotRun("A comparison that the types of computed values decide.")
     if not shared:
+        _check_droppable(left, right)
         return "0" if wanted else f"({left.value} IS NOT NULL AND {right.value} IS NOT NULL)"
     if any(each & _NESTED for each in shared):
         return _compile_equal_keys(left, right, wanted=wanted)
@@ -52,6 +51,13 @@ def compile_equal(left: Term, right: Term, *, wanted: bool) -> str:
         render_check(left, shared[0]),
         render_check(right, shared[0]),
     )
+
+
+def _check_droppable(*terms: Term) -> None:
+    """Refuse to decide by types alone where an operand may fail: its error would be left out."""
+    for term in terms:
+        if term.assumed or has_trap(f"{term.value} {term.tag or ''}"):
+            raise CannotRun("A comparison that the types of computed values decide.")
 
 
 def _find_shared(left: Term, right: Term) -> tuple[int, ...]:
@@ -100,9 +106,8 @@ def compile_order(left: Term, operator: str, right: Term, *, wanted: bool) -> st
     shared = tuple(each for each in _find_shared(left, right) if each & ~k.MAP)
     if any(each & k.ENTITIES for each in shared):
         raise CannotRun(f"The operator {operator} over nodes or relationships.")
-    if not shared and (left.assumed or right.assumed):
-        raise CannotRun("A comparison that the types of computed values decide.")
     if not shared:
+        _check_droppable(left, right)
         return "0"
     sql = operator if wanted else _NEGATED[operator]
     compared = f"{left.value} {sql} {right.value}"
