@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from twinframe.control.billing.months import Interval, Month
 from twinframe.control.billing.prices import LEVELS, PriceBook
@@ -37,20 +38,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """The parts of a month in which a sku is paid for: `past` of them lie before now."""
+    """What of a month is paid for in one sku.
 
-    whole: Sequence[Interval]
-    past: Sequence[Interval]
+    `seconds` are those before now, `promised` those until the month ends. `found` is what was
+    measured, each with the seconds of its period that are paid for and whether its counters are.
+    """
 
-    @property
-    def seconds(self) -> int:
-        return sum(each.seconds for each in self.past)
-
-    def measure(self, interval: Interval) -> int:
-        return sum(each.cut(interval).seconds for each in self.past)
-
-    def holds(self, moment: int) -> bool:
-        return any(each.holds(moment) for each in self.past)
+    seconds: int
+    promised: int
+    found: Sequence[tuple[Measured, int, bool]]
 
 
 def build_lines(
@@ -69,12 +65,9 @@ def build_lines(
     lines = []
     prices = book.find(span.type)
     for sku in dict.fromkeys(sku for sku, _ in span.list_skus()):
-        share = _build_share(span, sku, paid, month, until)
-        if not share.seconds:
-            continue
-        lines += [
-            _build_line(span, price, share, measured, month) for price in prices if price.sku is sku
-        ]
+        share = _build_share(span, sku, paid, measured, month, until)
+        if share.seconds:
+            lines += [_build_line(span, each, share, month) for each in prices if each.sku is sku]
     return lines
 
 
@@ -84,33 +77,41 @@ def round_half_up(numerator: int, denominator: int) -> int:
 
 
 def _build_share(
-    span: Span, sku: Sku, paid: Sequence[Interval], month: Month, until: int
+    span: Span,
+    sku: Sku,
+    paid: Sequence[Interval],
+    measured: Sequence[Measured],
+    month: Month,
+    until: int,
 ) -> _Share:
+    """PERF: each sample is laid over the intervals once, whatever the number of prices."""
     held = [interval for each, interval in span.list_skus() if each is sku]
     whole = [one.cut(two).cut(month.interval) for one in held for two in paid]
-    past = Interval(0, max(until, 0))
-    return _Share(whole, [each.cut(past) for each in whole])
+    past = [each.cut(Interval(0, max(until, 0))) for each in whole]
+    found = []
+    for each in measured:
+        seconds = sum(part.cut(each.interval).seconds for part in past)
+        counts = any(part.holds(each.at) for part in past)
+        if seconds or counts:
+            found.append((each, seconds, counts))
+    return _Share(sum(each.seconds for each in past), sum(each.seconds for each in whole), found)
 
 
-def _build_line(
-    span: Span, price: Price, share: _Share, measured: Sequence[Measured], month: Month
-) -> Line:
-    quantity = sum(_read_quantity(price.meter, each, share) for each in measured)
-    if price.meter is Meter.MONTH:
-        quantity = share.seconds
+def _build_line(span: Span, price: Price, share: _Share, month: Month) -> Line:
+    quantity = _read_quantity(price.meter, share)
     if price.meter in LEVELS:
         included, scale = price.included * share.seconds, month.interval.seconds
     else:
-        promised = sum(each.seconds for each in share.whole)
         # NOTE: rounded up: a share of what is included is never less than its due.
-        included, scale = -(-price.included * promised // month.interval.seconds), 1
+        included = -(-price.included * share.promised // month.interval.seconds)
+        scale = 1
     billable = max(0, quantity - included)
-    covered = sum(share.measure(each.interval) for each in measured)
+    measured = sum(seconds for _, seconds, _ in share.found)
     return Line(
         span,
         price,
         share.seconds,
-        None if price.meter is Meter.MONTH else covered,
+        None if price.meter is Meter.MONTH else measured,
         quantity,
         included,
         billable,
@@ -118,15 +119,17 @@ def _build_line(
     )
 
 
-def _read_quantity(meter: Meter, measured: Measured, share: _Share) -> int:
+def _read_quantity(meter: Meter, share: _Share) -> int:
     match meter:
-        case Meter.TWINS:
-            return measured.twins * share.measure(measured.interval)
-        case Meter.STORAGE_BYTES:
-            return measured.storage_bytes * share.measure(measured.interval)
-        case Meter.OPERATIONS:
-            return measured.operations if share.holds(measured.at) else 0
-        case Meter.QUERY_CHARGE:
-            return measured.query_charge if share.holds(measured.at) else 0
         case Meter.MONTH:
-            return 0
+            return share.seconds
+        case Meter.TWINS:
+            return sum(each.twins * seconds for each, seconds, _ in share.found)
+        case Meter.STORAGE_BYTES:
+            return sum(each.storage_bytes * seconds for each, seconds, _ in share.found)
+        case Meter.OPERATIONS:
+            return sum(each.operations for each, _, counts in share.found if counts)
+        case Meter.QUERY_CHARGE:
+            return sum(each.query_charge for each, _, counts in share.found if counts)
+        case _:
+            assert_never(meter)

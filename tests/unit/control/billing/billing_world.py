@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import calendar
 from collections.abc import Sequence
 from dataclasses import replace
@@ -104,7 +105,7 @@ class BillingWorld(World):
 
     def settle(self, wait: int = HOUR) -> int:
         """A round of settlement by a new process."""
-        return run(Settlement(self.runner_, wait, lambda: self.now).settle_due())
+        return asyncio.run(Settlement(self.runner_, wait, lambda: self.now).settle_due())
 
     def deliver(self) -> int:
         """A round of deliveries."""
@@ -116,7 +117,7 @@ class BillingWorld(World):
 
     def statement(self, account: BillingAccount, month: Month) -> Statement:
         """What ann reads."""
-        return run(self.billing.read_statement(ANN, account.id, month))
+        return asyncio.run(self.billing.read_statement(ANN, account.id, month))
 
     def bring_up(
         self,
