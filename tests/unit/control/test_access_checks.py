@@ -25,8 +25,8 @@ from tests.unit.control.access_world import (
 from twinframe.control.access import find_readable_resources
 from twinframe.control.actors import Actor, Principal
 from twinframe.control.catalogue import BUILT_IN_ROLES
-from twinframe.control.scopes import Scope
-from twinframe.errors import ControlNotFound, PermissionMissing
+from twinframe.control.scopes import Scope, parse_scope
+from twinframe.errors import ControlNotFound, InvalidArgument, PermissionMissing
 
 CHECKER = Actor("graph-server", kind="service")
 VIEWER = tuple(sorted(BUILT_IN_ROLES["graph-data-viewer"].permissions))
@@ -151,6 +151,14 @@ def test_an_address_is_of_who_showed_it_last(world: World) -> None:
     run(world.assignments.grant(ANN, GRAPH, email, "graph-data-viewer"))
     assert run(world.access.permissions(CHECKER, GRAPH, "bob")) == ()
     assert run(world.access.permissions(CHECKER, GRAPH, "new")) == VIEWER
+
+
+def test_a_type_of_scope_that_there_is_not_is_refused_with_the_nearest() -> None:
+    assert parse_scope("resource", "graph") == GRAPH
+    with pytest.raises(InvalidArgument, match="Did you mean project"):
+        parse_scope("projects", "campus")
+    with pytest.raises(InvalidArgument, match="There are platform, organization"):
+        parse_scope("", "campus")
 
 
 def test_readable_resources_are_all_some_or_none(world: World) -> None:

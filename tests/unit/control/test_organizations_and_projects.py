@@ -179,7 +179,7 @@ def test_pages_out_of_bounds_are_refused() -> None:
 def test_a_user_is_known_from_the_first_call_on(world: World) -> None:
     first = run(world.users.see(BOB))
     assert (first.first_seen, first.last_seen, first.email) == (START, START, "bob@example.com")
-    assert run(world.users.read(BOB, "bob")) == first
+    assert run(world.users.read(BOB, "bob")) == run(world.users.read(ROOT, "bob")) == first
     with pytest.raises(ControlNotFound):
         run(world.users.read(EVE, "bob"))
     assert run(world.users.list(ROOT)).items == (first,)

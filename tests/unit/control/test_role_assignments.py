@@ -235,6 +235,33 @@ def test_listings_reach_here_above_and_below(world: World) -> None:
     assert {each.principal for each in inherited} == {"root", "ann", "bob", "eve"}
 
 
+def test_who_may_see_who_holds_a_role_but_not_grant_it_does_not_revoke_it(world: World) -> None:
+    other = world.grant(ANN, CAMPUS, "eve", "viewer")
+    world.grant(ANN, CAMPUS, "bob", "editor")
+    assert run(world.assignments.read(BOB, other.id)) == other
+    with pytest.raises(PermissionMissing, match="access/write"):
+        run(world.assignments.revoke(BOB, other.id))
+    with pytest.raises(PermissionMissing, match="access/write"):
+        run(world.assignments.change(BOB, other.id, world.now + SECOND))
+
+
+def test_the_owner_of_the_platform_lists_all_assignments(world: World) -> None:
+    world.grant(ANN, GRAPH, "eve", "viewer")
+    listed = run(world.assignments.list(ROOT, PLATFORM, reach=Reach.BELOW)).items
+    assert {each.principal for each in listed} == {"root", "ann", "eve"}
+    here = run(world.assignments.list(ROOT, PLATFORM)).items
+    assert {each.principal for each in here} == {"root", "ann"}
+
+
+def test_an_invitation_shorter_than_what_one_holds_changes_nothing(world: World) -> None:
+    own = world.grant(ANN, ACME, "bob", "viewer")
+    email = Principal("email", "bob@example.com")
+    until = world.now + SECOND
+    run(world.assignments.grant(ANN, ACME, email, "viewer", expires_at=until))
+    run(world.users.see(BOB))
+    assert run(world.assignments.list_own(BOB)).items == (own,)
+
+
 def test_a_project_manager_sees_nothing_of_the_organizations_owners(world: World) -> None:
     make_manager(world)
     listed = run(world.assignments.list(BOB, GRAPH, reach=Reach.INHERITED))
