@@ -26,7 +26,7 @@ from twinframe.control.listing import FIRST, Listed, Slice
 from twinframe.control.names import build_id
 from twinframe.control.owners import check_owner_stays
 from twinframe.control.roles import find_role_key
-from twinframe.control.scopes import PLATFORM, Scope, ScopePath, find_path
+from twinframe.control.scopes import PLATFORM, Scope, ScopePath, find_path, is_terminated
 from twinframe.errors import (
     ControlConflict,
     ControlNotFound,
@@ -71,7 +71,7 @@ class Assignments:
 
         Needs `access/write` there, and all that the role gives for as long: `GrantExceedsOwn`. An
         email need not be known yet: whoever first shows it is the one. `ControlConflict` when they
-        hold the role there already, unless it has expired.
+        hold the role there already, unless it has expired, and at a resource that was deleted.
         """
         assignment_id = build_id("asg")
 
@@ -81,6 +81,9 @@ class Assignments:
 
             def create() -> Assignment:
                 path = admission.path
+                if is_terminated(transaction, scope):
+                    # SEC: a grant would outlive the tombstone, and meet the id's next owner.
+                    raise ControlConflict(f"The resource {scope.id!r} was deleted.")
                 key = find_role_key(transaction, path.organization_id, role)
                 _check_expiry(expires_at, now)
                 _check_held(transaction, admission.holdings, key, expires_at)

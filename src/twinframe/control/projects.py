@@ -17,11 +17,9 @@ from twinframe.control.listing import FIRST, Listed, Slice
 from twinframe.control.names import build_id, parse_id, parse_name
 from twinframe.control.organizations import check_never_used, reads_everything
 from twinframe.control.scopes import Scope, ScopePath
+from twinframe.control.states import ResourceState
 from twinframe.errors import ControlConflict, ControlNotFound
 from twinframe.storage.control import Comparison, Condition, ControlSession, ControlTransaction
-
-GONE = "terminated"
-"""The status of a resource that is only remembered; it holds up no deletion."""
 
 
 class Projects:
@@ -192,7 +190,7 @@ def _build_page(
 
 def _count_resources(session: ControlSession, project_id: str) -> int:
     inside = Condition("project", Comparison.EQUAL, project_id)
-    gone = Condition("status", Comparison.EQUAL, GONE)
+    gone = Condition("status", Comparison.EQUAL, ResourceState.TERMINATED)
     return session.count(kinds.RESOURCE.name, [inside]) - session.count(
         kinds.RESOURCE.name, [inside, gone]
     )

@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
+from twinframe.control.states import ResourceState
 from twinframe.errors import InvalidArgument
 from twinframe.storage.control import ControlSession, Record
 
@@ -83,6 +84,14 @@ def find_path(session: ControlSession, scope: Scope) -> ScopePath | None:
             return ScopePath((scope, project, _find_organization(found), PLATFORM))
         case _:
             assert_never(scope.type)
+
+
+def is_terminated(session: ControlSession, scope: Scope) -> bool:
+    """Whether the scope is a resource that is only remembered."""
+    if scope.type != "resource":
+        return False
+    found = session.read(scope.type, scope.id)
+    return found is not None and found.keys["status"] == ResourceState.TERMINATED
 
 
 def _find_organization(record: Record) -> Scope:

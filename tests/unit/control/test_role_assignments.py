@@ -235,6 +235,23 @@ def test_listings_reach_here_above_and_below(world: World) -> None:
     assert {each.principal for each in inherited} == {"root", "ann", "bob", "eve"}
 
 
+def test_nothing_is_granted_at_a_resource_that_is_only_remembered(world: World) -> None:
+    world.put_resource("graph", "campus", "acme", "terminated")
+    with pytest.raises(ControlConflict, match="'graph' was deleted"):
+        world.grant(ANN, GRAPH, "bob", "viewer")
+    with pytest.raises(ControlNotFound):
+        world.grant(EVE, GRAPH, "bob", "viewer")
+    world.put_resource("graph", "campus", "acme", "deleting")
+    world.grant(ANN, GRAPH, "bob", "viewer")
+
+
+def test_the_operator_makes_a_temporary_owner_one_for_good(world: World) -> None:
+    world.grant(ROOT, PLATFORM, "eve", "owner", world.now + SECOND)
+    made = run(bootstrap(world.context, Principal("subject", "eve")))
+    assert made.expires_at is None
+    assert run(world.assignments.list_own(EVE)).items == (made,)
+
+
 def test_who_may_see_who_holds_a_role_but_not_grant_it_does_not_revoke_it(world: World) -> None:
     other = world.grant(ANN, CAMPUS, "eve", "viewer")
     world.grant(ANN, CAMPUS, "bob", "editor")
