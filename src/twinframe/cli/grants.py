@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from twinframe.errors import InvalidArgument
 from twinframe.permissions.grammar import Grant, parse_grant, parse_permission
-from twinframe.web.routes import ROUTES
+from twinframe.web.hosted_routes import HOSTED_ROUTES
 
 _MCP = "mcp/*"
 _DURATION = re.compile(r"([1-9][0-9]{0,5})([smhdw])")
@@ -30,7 +30,7 @@ def parse_grants(texts: Iterable[str]) -> tuple[str, ...]:
 
 def _parse_known(text: str) -> Grant:
     grant = parse_grant(text)
-    known = sorted({route.permission for route in ROUTES if route.permission})
+    known = sorted({route.permission for route in HOSTED_ROUTES if route.permission})
     if grant is not None and (str(grant) == _MCP or _covers_any(grant, known)):
         return grant
     wildcards = {f"{name.rpartition('/')[0]}/*" for name in known}

@@ -57,6 +57,7 @@ DATA_PERMISSIONS: Final[Mapping[str, str]] = {
     "jobs/imports/delete": "forget import jobs",
     "jobs/deletions/read": "see jobs that delete everything",
     "jobs/deletions/write": "delete everything in a graph",
+    "auditlog/read": "read who changed a graph",
     "mcp/*": "connect assistants, which then act with the other permissions",
 }
 """Permission of a graph's own API -> what it lets one do. `mcp/*` is asked for as a whole."""
@@ -84,7 +85,15 @@ _READER: Final = (
     "jobs/deletions/read",
     "mcp/*",
 )
-_DATA: Final = ("digitaltwins/*", "models/*", "query/*", "eventroutes/*", "jobs/*", "mcp/*")
+_DATA: Final = (
+    "digitaltwins/*",
+    "models/*",
+    "query/*",
+    "eventroutes/*",
+    "jobs/*",
+    "auditlog/*",
+    "mcp/*",
+)
 _EDITOR: Final = (
     "digitaltwins/*",
     "models/read",

@@ -1,0 +1,237 @@
+"""Access to hosted graphs: a permission at one is none at another, and nobody learns of others."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.e2e.hosted import DOMAIN, Provisioner, build_environment, build_hosted
+from tests.e2e.server import Certificates, Server
+from tests.e2e.test_hosted_graphs import Caller, Reply
+from tests.e2e.token_server import AUDIENCE, Registered, TokenProcess
+from twinframe.web.hosted_routes import HOSTED_ROUTES
+
+ALL = ["digitaltwins/*", "models/*", "query/*", "jobs/*", "eventroutes/*", "auditlog/read"]
+
+
+class Permissions(ThreadingHTTPServer):
+    """Permissions by graph and user, as a control plane states them."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), PermissionHandler)
+        self.granted: dict[tuple[str, str], list[str]] = {}
+        self.asked: list[tuple[str, str]] = []
+
+
+class PermissionHandler(BaseHTTPRequestHandler):
+    server: Permissions
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        query = parse_qs(urlsplit(self.path).query)
+        key = query["scopeId"][0], query["userId"][0]
+        self.server.asked.append(key)
+        body = json.dumps({"permissions": self.server.granted.get(key, [])}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: object) -> None:
+        """Nothing: the test says what matters."""
+
+
+@pytest.fixture(scope="module")
+def permissions() -> Iterator[Permissions]:
+    running = Permissions()
+    thread = threading.Thread(target=running.serve_forever, daemon=True)
+    thread.start()
+    yield running
+    running.shutdown()
+    running.server_close()
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def tokens(
+    tmp_path_factory: pytest.TempPathFactory, certificates: Certificates
+) -> Iterator[TokenProcess]:
+    with TokenProcess(tmp_path_factory.mktemp("tokens"), certificates) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory,
+    tokens: TokenProcess,
+    certificates: Certificates,
+    permissions: Permissions,
+) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("hosted-access")
+    environment = build_environment(
+        folder,
+        Authentication__Enabled="true",
+        Authentication__Authority=tokens.issuer,
+        Authentication__Audience=AUDIENCE,
+        Authentication__CaFile=str(certificates.authority),
+        Authorization__Provider="Api",
+        Authorization__ApiProvider__BaseUrl=f"http://127.0.0.1:{permissions.server_port}",
+        Authorization__ApiProvider__ResourceName="own",
+        Authorization__ApiProvider__CacheExpirationMinutes="0",
+    )
+    provisioner = Provisioner(environment)
+    for name in ("mine", "theirs"):
+        provisioner.bring_up(build_hosted(name, audit_logging=True, analytics=True))
+    running = Server(folder, workers=2, environment=environment)
+    with running:
+        yield running
+    log = running.log.read_text(encoding="utf-8")
+    assert "Traceback" not in log, log[-4000:]
+
+
+@pytest.fixture(scope="module")
+def owner(tokens: TokenProcess, permissions: Permissions) -> Registered:
+    """Who may do everything at `mine` and nothing anywhere else, whatever its token claims."""
+    client = tokens.add_client("owner", *ALL)
+    permissions.granted["mine", f"{client.client_id}@clients"] = ALL
+    return client
+
+
+def bearer(tokens: TokenProcess, client: Registered) -> dict[str, str]:
+    return {"Authorization": f"Bearer {tokens.get_token(client)}"}
+
+
+def calls_of(server: Server, name: str) -> list[Caller]:
+    return [
+        Caller(server.port, f"/graphs/{name}"),
+        Caller(server.port, f"/api/graphs/{name}"),
+        Caller(server.port, "", f"{name}.{DOMAIN}"),
+    ]
+
+
+def fill_path(path: str) -> str:
+    return "/".join("x" if part.startswith("{") else part for part in path.split("/"))
+
+
+ASKING = [route for route in HOSTED_ROUTES if route.permission is not None]
+
+
+def body_of(reply: Reply) -> object:
+    """What an answer tells, without what is of the request alone."""
+    told = {"date", "x-request-id", "content-length"}
+    return reply.status, {k: v for k, v in reply.headers.items() if k not in told}, reply.body
+
+
+def test_without_credentials_a_graph_that_is_there_looks_like_one_that_is_not(
+    server: Server,
+) -> None:
+    for route in [*ASKING, None]:
+        method = "GET" if route is None else route.method
+        path = "/nonsense" if route is None else fill_path(route.path)
+        for there, missing in zip(calls_of(server, "mine"), calls_of(server, "miss"), strict=True):
+            first, second = there(method, path), missing(method, path)
+            assert first.status == 401
+            told = repr(body_of(second)).replace("miss", "mine")
+            assert repr(body_of(first)) == told
+
+
+def test_with_credentials_another_ones_graph_looks_like_one_that_is_not(
+    server: Server, tokens: TokenProcess, owner: Registered
+) -> None:
+    headers = bearer(tokens, owner)
+    for route in [*ASKING, None]:
+        path = "/nonsense" if route is None else fill_path(route.path)
+        for method in {"GET", "PUT", "GET" if route is None else route.method}:
+            replies = []
+            for name in ("theirs", "nothing"):
+                replies += [call(method, path, **headers) for call in calls_of(server, name)]
+            assert {reply.status for reply in replies} == {404}, (method, path)
+            assert len({repr(body_of(reply)) for reply in replies}) == 1, (method, path)
+
+
+def test_ones_own_graph_is_open_and_its_permissions_are_asked_by_its_id(
+    server: Server, tokens: TokenProcess, owner: Registered, permissions: Permissions
+) -> None:
+    permissions.asked.clear()
+    for call in calls_of(server, "mine"):
+        assert call("GET", "/models", **bearer(tokens, owner)).status == 200
+    user = f"{owner.client_id}@clients"
+    assert permissions.asked == [("mine", user)] * 3  # once a request
+
+
+def test_the_services_own_graph_is_another_one(
+    server: Server, tokens: TokenProcess, owner: Registered, permissions: Permissions
+) -> None:
+    permissions.asked.clear()
+    assert Caller(server.port)("GET", "/models", **bearer(tokens, owner)).status == 403
+    assert permissions.asked == [("own", f"{owner.client_id}@clients")]
+
+
+def test_who_may_do_something_is_told_what_it_may_not(
+    server: Server, tokens: TokenProcess, permissions: Permissions
+) -> None:
+    reader = tokens.add_client("reader", *ALL)
+    permissions.granted["mine", f"{reader.client_id}@clients"] = ["models/read", "query/read"]
+    headers = bearer(tokens, reader)
+    call = Caller(server.port, "/graphs/mine")
+    assert call("GET", "/models", **headers).status == 200
+    assert call("GET", "/statistics", **headers).status == 200
+    assert call("GET", "/auditlog", **headers).status == 403
+    assert call("POST", "/models", [], **headers).status == 403
+    assert call("GET", "/nonsense", **headers).json["error"]["code"] == "NotFound"
+    permissions.granted["mine", f"{reader.client_id}@clients"] = []
+    assert call("GET", "/models", **headers).json["error"]["code"] == "GraphNotFound"
+
+
+def test_the_audit_log_names_who_changed_the_graph(
+    server: Server, tokens: TokenProcess, owner: Registered
+) -> None:
+    headers = bearer(tokens, owner)
+    call = Caller(server.port, "/graphs/mine")
+    assert call("DELETE", "/digitaltwins/none", **headers).status == 404
+    lines = call("GET", "/auditlog", **headers).json["value"]
+    assert lines[-1]["subject"] == f"{owner.client_id}@clients"
+    assert (lines[-1]["operation"], lines[-1]["status"]) == ("DigitalTwins_Delete", 404)
+
+
+def test_discovery_is_for_each_address_and_for_graphs_that_are_not_there(
+    server: Server, tokens: TokenProcess
+) -> None:
+    path = "/.well-known/oauth-protected-resource"
+    for name in ("mine", "missing"):
+        for base in ("/graphs", "/api/graphs"):
+            own = f"{base}/{name}"
+            challenge = Caller(server.port, own)("GET", "/models").headers["www-authenticate"]
+            assert f'resource_metadata="{server.url}{path}{own}"' in challenge
+            found = Caller(server.port)("GET", path + own)
+            assert found.json["resource"] == server.url + own
+            assert found.json["authorization_servers"] == [tokens.issuer]
+        host = f"{name}.{DOMAIN}"
+        by_host = Caller(server.port, "", host)
+        challenge = by_host("GET", "/models").headers["www-authenticate"]
+        assert f'resource_metadata="http://{host}{path}"' in challenge
+        assert by_host("GET", path).json["resource"] == f"http://{host}"
+    assert Caller(server.port)("GET", f"{path}/nonsense/mine").status == 404
+
+
+@pytest.mark.parametrize("odd", ['mi"ne', "mine%22", "mine%0d%0a", "..", "%2e%2e", "MINE", "a_b"])
+def test_odd_ids_reach_no_graph_and_no_header(
+    server: Server, tokens: TokenProcess, owner: Registered, odd: str
+) -> None:
+    reply = Caller(server.port)("GET", f"/graphs/{odd}/models")
+    assert reply.status in (400, 401)
+    assert "graphs" not in reply.headers.get("www-authenticate", "")
+    known: Any = Caller(server.port)("GET", f"/graphs/{odd}/models", **bearer(tokens, owner))
+    assert known.status in (400, 404)
+
+
+def test_nothing_of_it_is_in_the_log_as_an_error(server: Server) -> None:
+    assert '"level":"error"' not in Path(server.log).read_text(encoding="utf-8")
