@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 
 from twinframe.app.access import AccessService
-from twinframe.app.hosting import LocalGraphHost, build_catalog
+from twinframe.app.hosting import LocalGraphHost
 from twinframe.app.installation import Installation
 from twinframe.app.metering import BillingRounds, HostMeter, MeteredHost
 from twinframe.authentication.build import build_token_authenticator
@@ -66,8 +66,7 @@ class ControlService:
         self._billing: BillingRounds | None = None
         if provision:
             host = LocalGraphHost(installation)
-            meter = HostMeter(host, build_catalog(settings))
-            self._billing = BillingRounds(self._runner, settings, meter)
+            self._billing = BillingRounds(self._runner, settings, HostMeter(host))
             self._provisioner = Provisioner(
                 self._runner,
                 types,

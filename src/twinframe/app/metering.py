@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from typing import Protocol
 
-from twinframe.app.hosting import LocalGraphHost
+from twinframe.app.hosting import GraphUsage
 from twinframe.control.billing.providers import load_providers
 from twinframe.control.billing.rounds import (
     MeterUnreadable,
@@ -21,7 +22,6 @@ from twinframe.control.billing.usage import Usage, UsageMeter
 from twinframe.errors import TwinframeError
 from twinframe.resourcetypes.hosting import GraphHost, HostedGraph, ResourceName
 from twinframe.settings import Settings
-from twinframe.storage.catalog import Catalog
 from twinframe.storage.control_runner import ControlRunner
 
 _LOG = logging.getLogger(__name__)
@@ -29,23 +29,26 @@ _PAUSE = 60.0
 _HUNDREDTHS = 100
 
 
+class ReadsUsage(Protocol):
+    """Whoever hosts graphs that are metered."""
+
+    async def read_usage(self, name: ResourceName) -> GraphUsage | None:
+        """What is to be billed; None where there is no such graph."""
+
+
 class HostMeter:
     """Reads the meters of hosted graphs; other resources have none."""
 
-    def __init__(self, host: LocalGraphHost, catalog: Catalog) -> None:
+    def __init__(self, host: ReadsUsage) -> None:
         self._host = host
-        self._catalog = catalog
 
     async def sample(self, name: ResourceName) -> Usage | None:
         """The meters of this graph; None when it is not served, or another under its id."""
-        entry = self._catalog.find(name.resource_id)
-        if entry is None or entry.incarnation != name.incarnation:
-            return None
         found = await self._host.read_usage(name)
         if found is None:
             return None
         charge = round(found.query_charge * _HUNDREDTHS)
-        return Usage(found.twins, found.operations, charge, found.storage_bytes, entry.incarnation)
+        return Usage(found.twins, found.operations, charge, found.storage_bytes, name.incarnation)
 
 
 class MeteredHost:
