@@ -84,6 +84,14 @@ def test_a_meter_that_cannot_be_read_is_tried_again_and_stops_no_other(
     assert world.sample() == (1, 0)
 
 
+def test_more_resources_than_are_read_at_once_are_all_measured(world: BillingWorld) -> None:
+    for number in range(205):
+        world.bring_up(f"canoe-{number}")
+        world.meters.shown[f"canoe-{number}"] = Usage(1, 1, 1, 1)
+    found = [asyncio.run(world.build_sampler().sample_due()).counted for _ in range(2)]
+    assert found == [206, 0]
+
+
 def test_a_resource_without_meters_is_not_measured(world: BillingWorld) -> None:
     world.meters.shown["boat"] = None
     assert world.sample() == (0, 0)
