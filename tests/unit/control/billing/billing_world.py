@@ -28,7 +28,7 @@ from twinframe.resourcetypes.base import ResourceType
 from twinframe.resourcetypes.hosting import ResourceName
 from twinframe.resourcetypes.prices import Meter, Price, Sku
 from twinframe.resourcetypes.quotas import Quota, QuotaLimit
-from twinframe.storage.control import ControlTransaction
+from twinframe.storage.control import ControlStore, ControlTransaction
 from twinframe.storage.control_runner import ControlRunner
 
 HOUR = 3600
@@ -82,8 +82,10 @@ class Meters:
 class BillingWorld(World):
     """Billing on top of the world of access: acme with the project campus, owned by ann."""
 
-    def __init__(self, types: Sequence[ResourceType] = (Boat(),)) -> None:
-        super().__init__()
+    def __init__(
+        self, types: Sequence[ResourceType] = (Boat(),), store: ControlStore | None = None
+    ) -> None:
+        super().__init__(store)
         self.now = moment(2024, 2, 1)
         self.runner_ = cast("ControlRunner", self.runner)
         self.meters = Meters()

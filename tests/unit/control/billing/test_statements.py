@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.unit.control.access_world import ACME, ANN, CAMPUS, SECOND, run
 from tests.unit.control.billing.billing_world import HOUR, BillingWorld, Boat, moment
+from twinframe.app.installation import load_installation
 from twinframe.control.billing.closing import close_month, find_closed
 from twinframe.control.billing.months import DAY, Month
 from twinframe.control.billing.offers import build_offers
@@ -347,6 +349,37 @@ def test_statements_are_listed_from_the_latest_month(world: BillingWorld) -> Non
     page = run(world.billing.list_statements(ANN, account.id, Slice(2, 1)))
     assert [_read(body)["month"] for body in page.items] == ["2024-04", "2024-03"]
     assert page.total == 4
+
+
+@pytest.mark.parametrize("name", ["memory", "sqlite"])
+def test_a_statement_is_the_same_over_every_store(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    installation = load_installation(environ={"Control__Store": name})
+    world = BillingWorld(store=installation.build_control_store())
+    monkeypatch.setattr("twinframe.control.billing.billing.build_id", lambda prefix: f"{prefix}-1")
+    account = world.open(ACME)
+    resource = world.bring_up("boat")
+    for hour in range(30):
+        world.meters.shown["boat"] = Usage(100 * hour, 1_000 * hour, 7 * hour, 10**9)
+        world.sample()
+        world.now += HOUR * SECOND
+    world.change_sku(resource, Sku.ENTERPRISE)
+    world.now = moment(2024, 4, 1, 1)
+    assert (world.settle(), world.deliver()) == (2, 2)
+    found = _read(world.statement(account, FEBRUARY).body)
+    _check(found)
+    digest = {(item["sku"], item["meter"]): item["amount"] for item in found["line_items"]}
+    assert digest == {
+        ("pro", "month"): 134,  # 3100 * 30 / 696 is 133.62
+        ("pro", "twins"): 4,  # (43500 - 15000) * 100 / 1000 / 696 is 4.09
+        ("pro", "operations"): 200,  # (29000 - 432) * 7 / 1000 is 199.98
+        ("pro", "query_charge"): 6,  # 203 * 3 / 100 is 6.09
+        ("pro", "storage_bytes"): 2,  # 30e9 * 50 / 2**30 / 696 is 2.007
+        ("enterprise", "month"): 29_664,  # 31000 * 666 / 696 is 29663.79
+    }
+    world.store.close()
 
 
 @settings(max_examples=25)
