@@ -20,7 +20,7 @@ from twinframe.app.installation import Installation
 from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
-from twinframe.storage.base import GraphStore
+from twinframe.storage.base import GraphStore, QueryEngine
 from twinframe.storage.catalog import Availability, Catalog, CatalogEntry
 from twinframe.storage.runner import StoreRunner
 from twinframe.web.edge import Edge
@@ -201,23 +201,28 @@ class HostedGraphs:
 
     async def _open_graph(self, tenant: HostedTenant) -> OpenGraph:
         settings = self._settings
-        store, load = await asyncio.to_thread(self._open_store, tenant)
+        store, engine, load = await asyncio.to_thread(self._open_store, tenant)
         runner = StoreRunner(store, settings.storage)
-        engine = self._installation.build_query_engine(store)
         graph = Graph(runner, settings, engine=engine, scratch=store.scratch)
         return OpenGraph(store, runner, self._build_edge(graph), load)
 
-    def _open_store(self, tenant: HostedTenant) -> tuple[GraphStore, SharedCount]:
+    def _open_store(
+        self, tenant: HostedTenant
+    ) -> tuple[GraphStore, QueryEngine | None, SharedCount]:
         store = self._installation.build_store(tenant.entry.store)
         with self.catalog.keeping(tenant.entry) as served:
             if not served:
                 raise GraphNotFound
             store.open()
         try:
-            return store, SharedCount(tenant.place / "load", self._settings.server.workers)
-        except OSError as error:
+            engine = self._installation.build_query_engine(store)
+            load = SharedCount(tenant.place / "load", self._settings.server.workers)
+        except BaseException as error:
             store.close()
-            raise StorageError(f"{tenant.place / 'load'}: {error}.") from error
+            if isinstance(error, OSError):
+                raise StorageError(f"{tenant.place / 'load'}: {error}.") from error
+            raise
+        return store, engine, load
 
     async def _make_room(self) -> None:
         """Take one of the places, closing the longest unused graph if there is none left."""

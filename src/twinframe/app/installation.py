@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +12,7 @@ import pluggy
 from twinframe.errors import PluginError
 from twinframe.hooks.drivers import Plugin, load_plugin, load_plugins
 from twinframe.hooks.manager import build_manager
-from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE
+from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE, Seam
 from twinframe.hooks.sections import build_places, build_section_path, read_section_class
 from twinframe.permissions.base import PermissionProvider
 from twinframe.resourcetypes.base import ResourceType
@@ -32,6 +32,7 @@ class Installation:
 
     configuration: Configuration
     manager: pluggy.PluginManager
+    _loaded: dict[tuple[str, str], Plugin] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def settings(self) -> Settings:
@@ -40,7 +41,7 @@ class Installation:
 
     def load_storage(self) -> Plugin:
         """The chosen storage plugin. Raises `PluginError`."""
-        return load_plugin(self.manager, STORAGE, self.settings.storage.provider)
+        return self._load(STORAGE, self.settings.storage.provider)
 
     def build_store(self, graph: str = "") -> GraphStore:
         """The store of a graph, not opened; without a name of the one the settings name.
@@ -65,7 +66,7 @@ class Installation:
         Raises `PluginError`, also for a storage plugin that keeps graphs only.
         """
         name = self.settings.control.store
-        hook, plugin = "twinframe_control_store", load_plugin(self.manager, STORAGE, name)
+        hook, plugin = "twinframe_control_store", self._load(STORAGE, name)
         if self.manager.parse_hookimpl_opts(plugin.module, hook) is None:
             raise PluginError(
                 f"Control__Store={name}: {plugin.info.owner} keeps graphs, but no records of a "
@@ -83,7 +84,7 @@ class Installation:
         authorization = self.settings.authorization
         if not self.settings.checks_permissions:
             return None
-        plugin = load_plugin(self.manager, PERMISSION_PROVIDER, authorization.provider)
+        plugin = self._load(PERMISSION_PROVIDER, authorization.provider)
         section = self._read_section(plugin)
         return plugin.build(
             "twinframe_permission_provider",
@@ -101,6 +102,13 @@ class Installation:
             section = self._read_section(plugin)
             found += plugin.build_all("twinframe_resource_types", ResourceType, settings=section)
         return ResourceTypeRegistry(found)
+
+    def _load(self, seam: Seam, name: str) -> Plugin:
+        # PERF: looking through all distributions takes 3 ms, which each hosted graph would pay.
+        plugin = self._loaded.get((seam.group, name))
+        if plugin is None:
+            plugin = self._loaded[seam.group, name] = load_plugin(self.manager, seam, name)
+        return plugin
 
     def _read_section(self, plugin: Plugin) -> Section:
         model = read_section_class(plugin) or Section
