@@ -12,11 +12,10 @@ from twinframe.authentication.api_keys_store import ApiKey, ApiKeys, parse_key
 from twinframe.authentication.port import MISSING, Authenticator, Headers
 from twinframe.authentication.secret_hashes import NO_SECRET, SecretHash
 from twinframe.errors import StorageError, Unauthenticated
-from twinframe.permissions.base import Caller
+from twinframe.permissions.base import API_KEY, Caller
 
 _LOG = logging.getLogger("twinframe.authentication")
 _HEADER = b"x-api-key"
-_KIND = "api key"
 _MOST_KNOWN = 1024
 
 
@@ -124,7 +123,7 @@ def build_caller(key: ApiKey) -> Caller:
     return Caller(
         subject=f"apikey:{key.id}",
         claims={"name": key.name},
-        kind=_KIND,
+        kind=API_KEY,
         permissions=key.permissions,
         expires=key.expires,
     )

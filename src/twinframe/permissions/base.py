@@ -5,8 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from twinframe.model.values import JsonValue
+
+API_KEY: Final = "api key"
+"""The `kind` of a caller that showed an API key."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -325,6 +325,15 @@ def test_an_api_key_is_asked_for_no_scope_and_no_provider() -> None:
         asyncio.run(gate.authorize(caller, parse_permission("models/write"), Errand("x")))
 
 
+def test_a_token_whose_permissions_are_known_still_needs_its_scopes() -> None:
+    gate = Gate(NamedCaller(), ClaimedPermissions(), lambda _entry: None)
+    token = Caller("bob", {"permissions": ["mcp/*"]})
+    entered = asyncio.run(gate.enter(token, lambda: Errand("x")))
+    assert entered is not None
+    with pytest.raises(ScopeMissing):
+        gate.check_scopes(entered, ("mcp:tools",), Errand("x"))
+
+
 def test_all_required_scopes_must_be_there_to_the_letter(trail: Trail) -> None:
     gate = Gate(NamedCaller(), None, trail.append)
     both = ("mcp:tools", "mcp:resources")
