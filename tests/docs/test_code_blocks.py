@@ -10,8 +10,10 @@ import doctest
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -34,7 +36,8 @@ PAGES = [
     *sorted((ROOT / "plugins").glob("*/README.md")),
 ]
 ADDRESS = "127.0.0.1:8080"
-TOKEN_ADDRESS = "127.0.0.1:8081"
+OWN_ADDRESSES = ("127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083")
+"""Where pages start services of their own."""
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -45,12 +48,34 @@ class Page:
         self._server = server
         self._folder = folder
         self._names: dict[str, Any] = {"__name__": "__docs__"}
-        self._token_address = f"127.0.0.1:{free_port()}"
+        self._addresses = {
+            ADDRESS: f"127.0.0.1:{server.port}",
+            **{shown: f"127.0.0.1:{free_port()}" for shown in OWN_ADDRESSES},
+        }
+        self._groups: list[int] = []
         self.printed = ""
 
+    def close(self) -> None:
+        """End what the page's shell blocks have left running."""
+        for group in self._groups:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGTERM)
+        end = time.monotonic() + 30
+        for group in self._groups:
+            while _is_running(group) and time.monotonic() < end:
+                time.sleep(0.05)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+
     def _adapt(self, text: str) -> str:
-        text = text.replace(TOKEN_ADDRESS, self._token_address)
-        return text.replace(ADDRESS, f"127.0.0.1:{self._server.port}")
+        for shown, real in self._addresses.items():
+            text = text.replace(shown, real)
+        return text
+
+    def _show(self, text: str) -> str:
+        for shown, real in self._addresses.items():
+            text = text.replace(real, shown)
+        return text
 
     def run_python(self, example: Example) -> None:
         out = io.StringIO()
@@ -62,7 +87,7 @@ class Page:
     def run_bash(self, example: Example) -> None:
         # NOTE: what sets the project up cannot run inside its own tests; that it exists is checked.
         text = self._adapt(example.parsed).replace("make ", f"make -n -C {ROOT} ")
-        done = subprocess.run(
+        done = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", text],
             cwd=self._folder,
             env={
@@ -70,12 +95,15 @@ class Page:
                 "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
                 "Storage__Sqlite__Directory": str(self._folder / "var"),
             },
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=120,
+            start_new_session=True,
         )
-        assert done.returncode == 0, f"{example.path}:{example.line}\n{done.stdout}{done.stderr}"
-        self.printed = done.stdout
+        self._groups.append(done.pid)
+        out, errors = done.communicate(timeout=120)
+        assert done.returncode == 0, f"{example.path}:{example.line}\n{out}{errors}"
+        self.printed = out
 
     def run_query(self, example: Example) -> None:
         request = urllib.request.Request(
@@ -88,15 +116,18 @@ class Page:
 
     def check_output(self, example: Example) -> None:
         checker = doctest.OutputChecker()
-        want, got = (
-            example.parsed,
-            self._adapt(self.printed)
-            .replace(f"127.0.0.1:{self._server.port}", ADDRESS)
-            .replace(self._token_address, TOKEN_ADDRESS),
-        )
+        want, got = example.parsed, self._show(self._adapt(self.printed))
         assert checker.check_output(want, got.rstrip() + "\n", FLAGS), (
             f"{example.path}:{example.line}\nexpected:\n{want}\ngot:\n{got}"
         )
+
+
+def _is_running(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _parsers(page: Page) -> list[CodeBlockParser]:
@@ -130,8 +161,11 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_code_of_the_page_runs(path: Path, sample: Server, tmp_path: Path) -> None:
     page = Page(sample, tmp_path)
-    for example in Sybil(parsers=_parsers(page)).parse(path).examples():
-        example.evaluate()
+    try:
+        for example in Sybil(parsers=_parsers(page)).parse(path).examples():
+            example.evaluate()
+    finally:
+        page.close()
 
 
 def test_no_block_is_of_a_language_that_does_not_run() -> None:

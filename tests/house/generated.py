@@ -21,7 +21,11 @@ from twinframe.evaluator.calls import SPECIAL
 from twinframe.evaluator.functions import FUNCTIONS as COMPUTED
 from twinframe.hooks.reference import render_hooks_page, render_settings_page
 from twinframe.mcp.reference import render_tools_page
-from twinframe.web.reference import render_errors_page, render_routes_page
+from twinframe.web.reference import (
+    render_control_routes_page,
+    render_errors_page,
+    render_routes_page,
+)
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
@@ -38,6 +42,7 @@ def _render_prices_page() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": render_commands_page,
+    "control-routes.md": render_control_routes_page,
     "cypher.md": _render_cypher_page,
     "errors.md": render_errors_page,
     "hooks.md": render_hooks_page,

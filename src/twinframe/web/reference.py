@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from twinframe import errors
 from twinframe.web import framing
+from twinframe.web.control.route_parts import SIGNED_IN
+from twinframe.web.control.routes import CONTROL_ROUTES
 from twinframe.web.errors import EdgeError, find_status
 from twinframe.web.operations import Route
 from twinframe.web.routes import ROUTES
@@ -18,6 +20,17 @@ def render_routes_page() -> str:
     for tag in dict.fromkeys(route.tag for route in ROUTES):
         lines += [f"## {tag}", "", *_ROUTES_HEAD]
         lines += [_render_route(route) for route in ROUTES if route.tag == tag]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def render_control_routes_page() -> str:
+    """The page `docs/reference/control-routes.md`."""
+    routes = [route for route in CONTROL_ROUTES if route.permission is not None]
+    lines = [_CONTROL_INTRODUCTION]
+    for tag in dict.fromkeys(route.tag for route in routes):
+        lines += [f"## {tag}", "", *_CONTROL_HEAD]
+        lines += [_render_control_route(route) for route in routes if route.tag == tag]
         lines.append("")
     return "\n".join(lines)
 
@@ -50,6 +63,15 @@ def _render_route(route: Route) -> str:
     )
 
 
+def _render_control_route(route: Route) -> str:
+    errors = ", ".join(str(status) for status in sorted(route.errors))
+    needed = "a token" if route.permission == SIGNED_IN else f"`{route.permission}`"
+    return (
+        f"| `{route.method} {route.path}` | {route.summary} | {route.answer.status} "
+        f"| {errors or '–'} | {needed} |"
+    )
+
+
 def _list_errors() -> Iterator[type[errors.TwinframeError]]:
     """The classes of the tree that a request may meet, one for each code."""
     todo, found = [errors.TwinframeError], dict[str, type[errors.TwinframeError]]()
@@ -79,6 +101,19 @@ The API answers at `/` and under the base path (`Server__BasePath`, `/api` by de
 are matched in any case; ids are not. Any `api-version`, or none, is accepted. 400
 `InvalidArgument` and the errors of the [edge](errors.md) may come from every operation. The
 machine-readable form is `/openapi.json`, to try out `/swagger`.
+"""
+_CONTROL_HEAD = ("| operation | what it does | answers | errors | needs |", "| --- " * 5 + "|")
+_CONTROL_INTRODUCTION = """# Routes of the control plane
+
+This page is generated from the route table; do not edit it.
+
+Every call needs a bearer token with the scopes of `Control__RequiredScopes` (401 without a token,
+403 without a scope); what else it needs is a permission, held by a role at what the path or body
+names or at what that lies in. `a token`: nothing else. Errors are `{"error"}`, 400 is
+`{"error", "details"}` with one text a finding; what a caller may not see is answered as what does
+not exist. Listings take `limit` and `offset` and tell `total`. Query parameters and members of
+bodies that an operation does not know are refused. The machine-readable form is
+`/api/v1/openapi.json`, to try out `/api/v1/swagger`.
 """
 _ERRORS_INTRODUCTION = """# Errors
 
