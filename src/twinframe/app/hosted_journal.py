@@ -189,6 +189,8 @@ def read_lines(path: Path, offset: int, limit: int) -> tuple[list[bytes], int | 
     lines: list[bytes] = []
     try:
         with path.open("rb") as stream:
+            if offset > os.fstat(stream.fileno()).st_size:
+                return lines, None
             stream.seek(max(offset - 1, 0))
             if offset and stream.read(1) != b"\n":
                 stream.readline(_LARGEST_LINE)  # an offset of somebody's own making
