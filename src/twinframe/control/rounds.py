@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -105,20 +105,25 @@ class Rounds:
         return tuple(removed)
 
     async def _claim(self, name: str, interval: float) -> bool:
-        now = self._clock()
+        """Whether the round has come and is this provisioner's to do."""
+        now, length = self._clock(), int(interval * SECOND)
+
+        def is_due(session: ControlSession) -> bool:
+            stored = ROUNDS.read(session, name)
+            # NOTE: a time ahead of now is from before the clock was set back.
+            return stored is None or not 0 <= now - stored.last_at < length
 
         def claim(transaction: ControlTransaction) -> bool:
-            stored = ROUNDS.read(transaction, name)
-            if stored is None:
-                ROUNDS.insert(transaction, Round(name, now))
-                return True
-            # NOTE: a time ahead of now is from before the clock was set back.
-            if 0 <= now - stored.last_at < int(interval * SECOND):
+            if not is_due(transaction):
                 return False
-            ROUNDS.replace(transaction, replace(stored, last_at=now))
+            if ROUNDS.read(transaction, name) is None:
+                ROUNDS.insert(transaction, Round(name, now))
+            else:
+                ROUNDS.replace(transaction, Round(name, now))
             return True
 
-        return await self._runner.write(claim)
+        # PERF: it is asked each second; a write would take its turn on the whole store.
+        return await self._runner.read(is_due) and await self._runner.write(claim)
 
     async def _check(self, resource: Resource) -> str | None:
         item = await self._runner.read(lambda session: WORK.read(session, resource.id))

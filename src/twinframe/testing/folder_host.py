@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -24,10 +24,15 @@ _DRAFT: Final = ".draft"
 
 
 class FolderHost:
-    """`data/<id>~<incarnation>` is a graph's data, `published/<same>` says how it is served."""
+    """`data/<id>~<incarnation>` is a graph's data, `published/<same>` says how it is served.
 
-    def __init__(self, folder: Path) -> None:
+    `fault` is told of the points `host:create`, `host:publish`, `host:unpublish` and `host:remove`
+    before each of these, and of `host:draft` when a file is written and not yet in its place.
+    """
+
+    def __init__(self, folder: Path, fault: Callable[[str], None] = lambda _point: None) -> None:
         self._folder = folder
+        self._fault = fault
         self.data = folder / "data"
         self.published = folder / "published"
         for part in (self.data, self.published):
@@ -65,19 +70,23 @@ class FolderHost:
         return [ResourceName(resource_id, incarnation) for resource_id, _, incarnation in parts]
 
     def _create(self, graph: HostedGraph) -> None:
+        self._fault("host:create")
         with self._turn():
             self._check_fence(graph.name, graph.fence)
             file = _place(self.data, graph.name)
             if not file.exists():
-                _write(file, graph.database_name.encode())
+                self._write(file, graph.database_name.encode())
 
     def _publish(self, graph: HostedGraph) -> str:
+        self._fault("host:publish")
         with self._turn():
             self._check_fence(graph.name, graph.fence)
-            _write(_place(self.published, graph.name), orjson.dumps(_build_document(graph)))
+            document = orjson.dumps(_build_document(graph))
+            self._write(_place(self.published, graph.name), document)
         return f"http://graphs.test/graphs/{graph.name.resource_id}"
 
     def _remove(self, part: Path, name: ResourceName, fence: int) -> None:
+        self._fault("host:remove" if part == self.data else "host:unpublish")
         with self._turn():
             self._check_fence(name, fence)
             file = _place(part, name)
@@ -93,6 +102,15 @@ class FolderHost:
         file = _place(self.published, name)
         document: dict[str, object] = orjson.loads(file.read_bytes()) if file.exists() else {}
         return document
+
+    def _write(self, file: Path, content: bytes) -> None:
+        draft = _draft(file)
+        with draft.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        self._fault("host:draft")
+        draft.replace(file)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -111,12 +129,3 @@ def _draft(file: Path) -> Path:
 
 def _build_document(graph: HostedGraph) -> dict[str, object]:
     return asdict(graph)
-
-
-def _write(file: Path, content: bytes) -> None:
-    draft = _draft(file)
-    with draft.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    draft.replace(file)

@@ -1,0 +1,189 @@
+"""Kill -9 of provisioners at each of their steps, and others that freeze and wake too late.
+
+Whatever happens, every resource ends in the right state, nothing is lost and nothing left on disk.
+`TWINFRAME_ROUNDS` says how often each death is died (`make test-crash` takes 50).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import orjson
+import pytest
+
+from tests.e2e.dying_provisioners import Nursery, build_store, build_types
+from tests.unit.control.test_provisioner import POINTS as STEPS
+from twinframe.control.documents import ORGANIZATIONS, PROJECTS, Organization, Project
+from twinframe.control.kinds import RECORD_KINDS
+from twinframe.control.listing import Slice
+from twinframe.control.resource_documents import RESOURCES
+from twinframe.control.resource_requests import RequestReader
+from twinframe.control.resources import Resources
+from twinframe.model.json import JsonLimits
+from twinframe.storage.control import ControlTransaction, ControlWork
+from twinframe.testing.folder_host import FolderHost
+
+ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "1"))
+
+T = TypeVar("T")
+
+EFFECTS = [
+    ("create", "host:create"),
+    ("create", "host:publish"),
+    ("update", "host:create"),
+    ("update", "host:publish"),
+    ("delete", "host:unpublish"),
+    ("delete", "host:remove"),
+]
+DRAFTS = [("create", "host:draft"), ("create", "host:draft#2"), ("update", "host:draft")]
+GOALS = ("create", "update", "delete")
+
+
+class Plane:
+    """The client's side: the same records, in this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = build_store(folder)
+        self.store.open(RECORD_KINDS)
+        self.host = FolderHost(folder)
+        self.resources = Resources(build_types())
+        self.reader = RequestReader(build_types(), JsonLimits(), 64 * 1024)
+        self.do(lambda work: ORGANIZATIONS.insert(work, Organization("org", "Org", 1, 1)))
+        self.do(lambda work: PROJECTS.insert(work, Project("prj", "org", "Prj", 1, 1)))
+
+    def do(self, work: ControlWork[T]) -> T:
+        (outcome,) = self.store.write([cast("ControlWork[object]", work)])
+        if outcome.error is not None:
+            raise outcome.error
+        return cast("T", outcome.result)
+
+    def ask(self, goal: str, resource_id: str) -> None:
+        """POST, PUT or DELETE."""
+        document: dict[str, Any] = {"max_concurrent_connections": 7 if goal == "update" else 5}
+        members = {"name": goal, "settings_json": document}
+
+        def work(transaction: ControlTransaction) -> object:
+            match goal:
+                case "create":
+                    body = {"id": resource_id, "type": "Platform.Graph", **members}
+                    draft = self.reader.parse_create(orjson.dumps(body))
+                    return self.resources.create(transaction, "prj", draft, "ann")
+                case "update":
+                    change = self.reader.parse_update(orjson.dumps(members))
+                    return self.resources.update(transaction, "prj", resource_id, change, "ann")
+                case _:
+                    return self.resources.delete(transaction, "prj", resource_id, "ann")
+
+        self.do(work)
+
+    def check(self, goal: str, resource_ids: list[str], *, operations: int) -> None:
+        """All of them have come to the end of `goal`, and nothing else is on the disk."""
+        session = self.store.session()
+        wanted: set[str] = set()
+        for resource_id in resource_ids:
+            resource = self.resources.read(session, "prj", resource_id)
+            history = self.resources.list_operations(session, "prj", resource_id, Slice()).items
+            assert [each.status for each in history] == ["succeeded"] * operations, history
+            if goal == "delete":
+                assert resource.status == "terminated"
+                continue
+            assert (resource.status, resource.name) == ("running", goal)
+            assert resource.access_url == f"http://graphs.test/graphs/{resource_id}"
+            name = f"{resource_id}~{resource.incarnation}"
+            served = orjson.loads((self.host.published / name).read_bytes())
+            assert served["max_concurrent_connections"] == (7 if goal == "update" else 5)
+            wanted |= {f"data/{name}", f"published/{name}"}
+        session.close()
+        assert self.list_files() == wanted
+
+    def list_files(self) -> set[str]:
+        parts = (self.host.data, self.host.published)
+        return {f"{part.name}/{file.name}" for part in parts for file in part.iterdir()}
+
+    def count(self) -> int:
+        session = self.store.session()
+        try:
+            return session.count(RESOURCES.kind)
+        finally:
+            session.close()
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[Plane]:
+    plane = Plane(tmp_path)
+    yield plane
+    assert not plane.store.verify()
+    plane.store.close()
+
+
+def test_kill_9_at_each_step_leaves_what_the_next_one_finishes(
+    plane: Plane, tmp_path: Path
+) -> None:
+    died = 0
+    with Nursery(tmp_path) as nursery:
+        for number in range(ROUNDS):
+            points = [*STEPS, *EFFECTS, *DRAFTS]
+            most = max(sum(each == goal for each, _ in points) for goal in GOALS)
+            ids = [f"r{number}-{index}" for index in range(most)]
+            for operations, goal in enumerate(GOALS, 1):
+                deaths = [point for each, point in points if each == goal]
+                for index, resource_id in enumerate(ids):
+                    plane.ask(goal, resource_id)
+                    if index < len(deaths):
+                        assert nursery.tell("kill", deaths[index]) == -signal.SIGKILL
+                        died += 1
+                assert nursery.tell("finish") == 0
+                plane.check(goal, ids, operations=operations)
+    assert died == ROUNDS * len(points)
+    assert plane.count() == ROUNDS * most  # tombstones
+
+
+@pytest.mark.parametrize("then", ["finish", "delete"])
+def test_one_that_freezes_and_wakes_after_its_lease_changes_nothing(
+    plane: Plane, tmp_path: Path, then: str
+) -> None:
+    """`then`: the next one finishes what was asked, or a deletion comes meanwhile."""
+    ids: list[str] = []
+    with Nursery(tmp_path) as nursery:
+        for goal in GOALS:
+            points = [point for each, point in [*STEPS, *EFFECTS] if each == goal]
+            ids = [f"{goal}-{index}" for index in range(len(points))]
+            for before in GOALS[: GOALS.index(goal)]:
+                if before == "create" or goal == "update":
+                    for resource_id in ids:
+                        plane.ask(before, resource_id)
+                    assert nursery.tell("finish") == 0
+            frozen = []
+            for resource_id, point in zip(ids, points, strict=True):
+                plane.ask(goal, resource_id)
+                frozen.append(nursery.tell("freeze", point))
+            if then == "delete":
+                for resource_id in ids:
+                    plane.ask("delete", resource_id)
+            assert nursery.tell("finish") == 0
+            states = _read_states(plane, ids)
+            assert set(states) == {"terminated" if "delete" in (goal, then) else "running"}
+            for process in frozen:
+                assert nursery.tell("wake", process) == 0
+            assert nursery.tell("finish") == 0
+            assert _read_states(plane, ids) == states
+            if "delete" in (goal, then):
+                assert plane.list_files() == set()
+            else:
+                plane.check(goal, ids, operations=1 + GOALS.index(goal))
+            for resource_id in ids:
+                plane.ask("delete", resource_id)
+            assert nursery.tell("finish") == 0
+    assert plane.list_files() == set()
+
+
+def _read_states(plane: Plane, ids: list[str]) -> list[str]:
+    session = plane.store.session()
+    try:
+        return [plane.resources.read(session, "prj", each).status for each in ids]
+    finally:
+        session.close()
