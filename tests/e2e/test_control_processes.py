@@ -1,0 +1,118 @@
+"""How the control plane may be spread over processes: alone, with a provisioner apart, in serve."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.control_plane import SCOPE, ControlClient, ControlProcess
+from tests.e2e.server import Server
+from tests.e2e.token_server import AUDIENCE, Registered, TokenProcess
+
+GRAPH = "/projects/campus/resources/tower"
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenProcess]:
+    with TokenProcess(tmp_path_factory.mktemp("tokens")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def owner(tokens: TokenProcess) -> Registered:
+    return tokens.add_client("owner", scope=SCOPE)
+
+
+def init(control: ControlProcess, owner: Registered) -> None:
+    subject = f"{owner.client_id}@clients"
+    done = control.run("control", "init", "--owner", subject, "--organization", "acme")
+    assert done.exit_code == 0, done.output
+
+
+def build_graph(client: ControlClient) -> None:
+    project = {"id": "campus", "organization_id": "acme", "name": "Campus"}
+    client.do("POST", "/projects", project, 201)
+    graph = {"id": "tower", "name": "Tower", "type": "Platform.Graph"}
+    client.do("POST", "/projects/campus/resources", graph, 201)
+
+
+def test_a_provisioner_apart_does_the_work_of_a_control_plane_without_one(
+    tmp_path: Path, tokens: TokenProcess, owner: Registered
+) -> None:
+    environment = {"Control__Workers": "2"}
+    control = ControlProcess(tmp_path, tokens, environment, options=("--no-provision",))
+    init(control, owner)
+    with control:
+        client = control.sign_in(owner)
+        build_graph(client)
+        with (tmp_path / "provisioner.log").open("wb") as log:
+            provisioner = subprocess.Popen(
+                [sys.executable, "-m", "twinframe", "control", "--provision-only"],
+                env={**os.environ, **control.settings},
+                cwd=tmp_path,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        try:
+            running = client.wait_for(GRAPH, "running")
+            assert running["access_url"].endswith("/graphs/tower")
+            provisioner.terminate()
+            assert provisioner.wait(30) == 0
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(provisioner.pid, signal.SIGKILL)
+            provisioner.wait(30)
+        # NOTE: nobody is there to do it; that it is asked for is kept.
+        client.do("DELETE", GRAPH, status=202)
+        assert client.do("GET", GRAPH)["status"] == "deleting"
+    assert "Traceback" not in (tmp_path / "provisioner.log").read_text(encoding="utf-8")
+    assert "Traceback" not in control.log.read_text(encoding="utf-8")
+
+
+def test_one_service_on_one_machine_is_graph_api_and_control_plane(
+    tmp_path: Path, tokens: TokenProcess, owner: Registered
+) -> None:
+    own = ControlProcess(tmp_path, tokens)
+    init(own, owner)
+    environment = {
+        **own.settings,
+        "Control__Enabled": "true",
+        "Hosting__Enabled": "true",
+        "Authorization__Provider": "Claims",
+    }
+    server = Server(tmp_path, workers=2, environment=environment)
+    with server:
+        own.port = server.port
+        client = own.sign_in(owner)
+        build_graph(client)
+        client.wait_for(GRAPH, "running")
+        subject = f"{owner.client_id}@clients"
+        check = f"/permissions/check?scopeType=resource&scopeId=tower&userId={subject}"
+        assert "digitaltwins/*" in client.do("GET", check)["permissions"]
+        with urllib.request.urlopen(f"{server.url}/api/v1/openapi.json", timeout=30) as answer:
+            assert answer.status == 200
+        with urllib.request.urlopen(f"{server.url}/api/health/ready", timeout=30) as answer:
+            assert answer.status == 200
+        client.do("DELETE", GRAPH, status=202)
+        client.wait_for(GRAPH, "terminated")
+    assert "Traceback" not in server.log.read_text(encoding="utf-8")
+
+
+def test_a_token_for_another_audience_opens_nothing(
+    tmp_path: Path, tokens: TokenProcess, owner: Registered
+) -> None:
+    assert AUDIENCE != "control"
+    control = ControlProcess(tmp_path, tokens, {"Control__Audience": "control"})
+    init(control, owner)
+    with control:
+        client = control.sign_in(owner)
+        assert client.send("GET", "/projects").status == 401
