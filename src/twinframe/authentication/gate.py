@@ -125,8 +125,7 @@ class Gate:
         try:
             decision = await self._decide(caller, needed)
         except Exception as error:  # code of somebody else may do anything; the trail tells of it
-            reason = f"the permission provider failed: {type(error).__name__}"
-            self._write(caller, errand, str(needed), Decision(False, reason))
+            self._write(caller, errand, str(needed), _build_failure(error))
             raise
         self._write(caller, errand, str(needed), decision)
         if not decision.allowed:
@@ -141,7 +140,12 @@ class Gate:
         if self._provider is None:
             return caller
         if caller.permissions is None:
-            caller = replace(caller, permissions=await self._provider.read_permissions(caller))
+            try:
+                granted = await self._provider.read_permissions(caller)
+            except Exception as error:
+                self._write(caller, errand(), "", _build_failure(error))
+                raise
+            caller = replace(caller, permissions=granted)
         if caller.permissions:
             return caller
         self._write(caller, errand(), "", Decision(False, "no permission at all at this graph"))
@@ -174,6 +178,10 @@ class Gate:
                 decision.reason,
             )
         )
+
+
+def _build_failure(error: Exception) -> Decision:
+    return Decision(False, f"the permission provider failed: {type(error).__name__}")
 
 
 @lru_cache(maxsize=2048)

@@ -21,7 +21,7 @@ from twinframe.model.json import JsonLimits
 from twinframe.settings import AuthenticationSettings, CorsSettings, Settings
 from twinframe.web.access import AccessLayer, guard_responder
 from twinframe.web.access_log import AccessLog
-from twinframe.web.discovery import Discovery, Resource
+from twinframe.web.discovery import WELL_KNOWN, Discovery, Resource
 from twinframe.web.discovery import read_document as read_protected_resource
 from twinframe.web.edge import Edge, ServiceEdge
 from twinframe.web.errors import (
@@ -153,20 +153,29 @@ def build_router(
         if route.responder is read_protected_resource:
             for path in filter(None, edge.discovery.paths):  # SPEC: RFC 9728 section 3.1
                 router.add(route.path + path, route.method, responder)
-    for _, methods in router.paths():
+    for path, methods in router.paths():
         if "GET" in methods:
             methods["HEAD"] = methods["GET"]
-        methods["OPTIONS"] = build_options(tuple(sorted({*methods, "OPTIONS"})))
+        names = tuple(sorted({*methods, "OPTIONS"}))
+        methods["OPTIONS"] = build_options(names, shared=path.startswith(f"/{WELL_KNOWN}/"))
     return router
 
 
-def build_options(methods: tuple[str, ...]) -> BoundResponder:
-    """The responder of OPTIONS for a path with these methods."""
+def build_options(methods: tuple[str, ...], *, shared: bool = False) -> BoundResponder:
+    """The responder of OPTIONS for a path with these methods.
+
+    `shared` answers preflights of any origin: browsers' clients find out where to sign in with
+    headers of their own, such as MCP-Protocol-Version.
+    """
     allowed = ", ".join(methods)
 
     async def write_options(_request: Request, response: Response, **_params: str) -> None:
         write_no_content(response)
         response.set_header("allow", allowed)
+        if shared:
+            response.set_header("access-control-allow-origin", "*")
+            response.set_header("access-control-allow-headers", "*")
+            response.set_header("access-control-allow-methods", "GET, HEAD")
 
     return write_options
 

@@ -102,6 +102,15 @@ class Discovery:
         document["resource_name"] = resource.name
         return orjson.dumps(document)
 
+    def choose_caching(self, path: str) -> str:
+        """How the document at `path` may be kept.
+
+        SEC: one that repeats the request's Host must not be kept for others.
+        """
+        resource = self.find(path)
+        is_fixed = self._links.is_fixed or (resource is not None and bool(resource.url))
+        return "public, max-age=300" if is_fixed else "no-store"
+
     def build_address(self, exchange: Exchange, path: str) -> str:
         """The URL of the document of the resource at `path`: the suffix is put in before it."""
         return f"{self._links.build_origin(exchange)}/{WELL_KNOWN}/{DOCUMENT}{path}"
@@ -136,7 +145,7 @@ async def read_document(
     path = "".join(f"/{segment}" for segment in segments) or exchange.target.base
     response.data = edge.discovery.render_document(exchange, path)
     response.set_header("access-control-allow-origin", "*")
-    response.set_header("cache-control", "public, max-age=300")
+    response.set_header("cache-control", edge.discovery.choose_caching(path))
 
 
 def _choose_text(tokens: bool, keys: bool) -> str:

@@ -26,6 +26,11 @@ class Links:
     def __init__(self, public_url: str) -> None:
         self._public_url = public_url.rstrip("/")
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether links are the same whatever Host a caller names."""
+        return bool(self._public_url)
+
     def build_origin(self, exchange: Exchange) -> str:
         """Scheme and authority, such as `https://twins.example`."""
         if self._public_url and not exchange.own_host:

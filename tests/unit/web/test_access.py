@@ -197,6 +197,36 @@ def test_each_401_leads_to_the_document_of_the_url_that_was_called(guarded: Any)
         }
 
 
+def test_a_document_that_repeats_the_host_of_the_request_is_kept_by_nobody(
+    connect: Callable[..., Any], trail: Trail
+) -> None:
+    for server, caching in (
+        ({}, "no-store"),
+        ({"public_url": "https://twins.example"}, "public, max-age=300"),
+    ):
+        gate = Gate(NamedCaller(), ClaimedPermissions(), trail.append)
+        client = connect(gate=gate, server=server, **ACCESS)
+        answer = client.send("GET", RESOURCE, headers={"host": "evil.example"})
+        assert answer.headers["cache-control"] == caching
+        assert ("evil" in answer.json["resource"]) == (not server)
+
+
+def test_clients_in_browsers_may_look_for_the_issuer_with_headers_of_their_own(
+    guarded: Any,
+) -> None:
+    asked = {
+        "origin": "https://inspector.example",
+        "access-control-request-method": "GET",
+        "access-control-request-headers": "mcp-protocol-version",
+    }
+    for path in (RESOURCE, f"{RESOURCE}/api"):
+        answer = guarded.send("OPTIONS", path, headers=asked)
+        assert answer.status == 204
+        assert answer.headers["access-control-allow-origin"] == "*"
+        assert answer.headers["access-control-allow-headers"] == "*"
+    assert "access-control-allow-origin" not in guarded.send("OPTIONS", "/models").headers
+
+
 def test_only_known_resources_have_a_document(guarded: Any) -> None:
     for path in ("/models", "/api/models", "/%2Fapi", "/mcp"):
         assert send(guarded, "GET", RESOURCE + path, "bob").status == 404
