@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Final
 
 from twinframe.app.hosted_journal import GraphJournal, Unwritten
@@ -67,7 +68,7 @@ class HostedTenant:
         self.opened: OpenGraph | None = None
         self.opening: asyncio.Task[OpenGraph] | None = None
         self.lock = asyncio.Lock()
-        self.timers: set[asyncio.Timeout] = set()
+        self.uses: set[GraphUse] = set()
         self._owner = owner
 
     @property
@@ -80,39 +81,68 @@ class HostedTenant:
         self.entry = entry
         self.journal.settings = entry.settings
 
-    @asynccontextmanager
-    async def use(self) -> AsyncIterator[Edge]:
+    def use(self) -> GraphUse:
         """The open graph; see `web.hosting.Tenant`."""
-        if self.entry.availability is Availability.OFFLINE:
-            raise StorageBusy("The data of this graph is being restored; try again.")
-        self.users += 1
-        try:
-            opened = self.opened or await self._owner.open(self)
-            limit = self.entry.settings.max_concurrent_connections
-            if not opened.load.enter(limit):
-                raise TooManyConnections(limit)
-            try:
-                async with self._timer():
-                    yield opened.edge
-            finally:
-                opened.load.leave()
-        finally:
-            self.users -= 1
+        return GraphUse(self, self._owner)
 
-    @asynccontextmanager
-    async def _timer(self) -> AsyncIterator[None]:
-        """Ends what is inside when the graph is taken away and waits no longer."""
-        timer = asyncio.timeout(None)
+
+class GraphUse(AbstractAsyncContextManager[Edge]):
+    """One request at a graph: counted, and ended when the graph is taken away and waits no longer.
+
+    PERF: a class; two generators and a `timeout` for it took 15 us a request.
+    """
+
+    __slots__ = ("_cancelling", "_ended", "_opened", "_owner", "_task", "_tenant")
+
+    def __init__(self, tenant: HostedTenant, owner: HostedGraphs) -> None:
+        self._tenant = tenant
+        self._owner = owner
+        self._ended = False
+        self._opened: OpenGraph | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._cancelling = 0
+
+    async def __aenter__(self) -> Edge:
+        """Open the graph if it is not open, and count this use."""
+        tenant = self._tenant
+        if tenant.entry.availability is Availability.OFFLINE:
+            raise StorageBusy("The data of this graph is being restored; try again.")
+        tenant.users += 1
         try:
-            async with timer:
-                self.timers.add(timer)
-                yield
-        except TimeoutError:
-            if not timer.expired():
-                raise
-            raise StorageBusy("The graph was taken away; try again.") from None
-        finally:
-            self.timers.discard(timer)
+            opened = tenant.opened or await self._owner.open(tenant)
+            _count(opened.load, tenant.entry.settings.max_concurrent_connections)
+        except BaseException:
+            tenant.users -= 1
+            raise
+        self._opened = opened
+        self._task = asyncio.current_task()
+        self._cancelling = 0 if self._task is None else self._task.cancelling()
+        tenant.uses.add(self)
+        return opened.edge
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Count it no more."""
+        tenant, task = self._tenant, self._task
+        tenant.uses.discard(self)
+        tenant.users -= 1
+        if self._opened is not None:
+            self._opened.load.leave()
+        # NOTE: as `asyncio.timeout` does: cancelled by `end`, and by nobody else.
+        if self._ended and task is not None:
+            by_us = task.uncancel() <= self._cancelling
+            if by_us and kind is asyncio.CancelledError:
+                raise StorageBusy("The graph was taken away; try again.") from None
+
+    def end(self) -> None:
+        """Stop what is inside."""
+        if self._task is not None and not self._ended:
+            self._ended = True
+            self._task.cancel()
 
 
 class HostedGraphs:
@@ -268,9 +298,8 @@ class HostedGraphs:
     async def _leave(self, tenant: HostedTenant) -> None:
         try:
             if not await self._wait_for_end(tenant, self._settings.hosting.drain_seconds):
-                now = asyncio.get_running_loop().time()
-                for timer in list(tenant.timers):
-                    timer.reschedule(now)
+                for one in list(tenant.uses):
+                    one.end()
                 if not await self._wait_for_end(tenant, _FORCED_SECONDS):
                     _log.error("Requests of the graph %s do not end.", tenant.entry.resource_id)
             await self._close(tenant, by_force=True)
@@ -324,6 +353,11 @@ class HostedGraphs:
             entry is None or entry.identity != tenant.entry.identity
         ):
             self._retire(resource_id)
+
+
+def _count(load: SharedCount, limit: int) -> None:
+    if not load.enter(limit):
+        raise TooManyConnections(limit)
 
 
 def _look_at(task: asyncio.Task[OpenGraph]) -> None:

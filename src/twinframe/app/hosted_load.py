@@ -36,6 +36,7 @@ class SharedCount:
             os.close(self._handle)
             raise
         self._numbers[self._own] = 0
+        self._closed = False
 
     def enter(self, limit: int) -> bool:
         """Count one more, unless that would be more than `limit` in all."""
@@ -48,11 +49,13 @@ class SharedCount:
         return False
 
     def leave(self) -> None:
-        """Count one less."""
-        self._numbers[self._own] -= 1
+        """Count one less; without effect once it is closed."""
+        if not self._closed:
+            self._numbers[self._own] -= 1
 
     def close(self) -> None:
         """Give the place back. Nothing of this worker is under way."""
+        self._closed = True
         self._numbers[self._own] = 0
         self._seen.release()
         self._numbers.release()

@@ -199,7 +199,10 @@ class HostedService:
         if address.resource_id is None or is_public(scope, self._public):
             # SEC: answered without looking whether there is such a graph.
             scope[VISIT] = Visit(exchange, self.edge, None, send)
-            await self._app(scope, receive, send)
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                del scope[VISIT]
             return
         try:
             await self._serve(address.resource_id, scope, receive, send)
@@ -230,6 +233,9 @@ class HostedService:
             try:
                 await self._app(scope, receive, visit.send)
             finally:
+                # PERF: scope and visit know each other; cut, or only the garbage collector frees
+                # them: half of the time of a point read.
+                del scope[VISIT]
                 operation = "" if visit.route is None else visit.route.operation_id
                 seconds = perf_counter() - exchange.started
                 tenant.journal.note_answer(operation, visit.status or 499, seconds, visit.charge)
