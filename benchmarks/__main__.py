@@ -7,13 +7,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import access, dtdl, engines, footprint, http, mcp, ontology, queries
+from benchmarks import access, control, dtdl, engines, footprint, http, mcp, ontology, queries
 from benchmarks.graph import Shape, fill
 from benchmarks.report import Report
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
-NAMES = ("access", "dtdl", "footprint", "http", "mcp", "ontology", "queries")
+NAMES = ("access", "control", "dtdl", "footprint", "http", "mcp", "ontology", "queries")
 
 
 def _build_data(folder: Path, twins: int) -> Path:
@@ -51,6 +51,11 @@ def main() -> None:
     if asked.growth:
         sizes = (10_000, 100_000, 1_000_000)
         queries.measure_growth(report, {each: _build_data(asked.data, each) for each in sizes})
+        report.render()
+        return
+    if "control" in parts:
+        control.measure(report, quick=asked.quick)
+    if parts == ["control"]:
         report.render()
         return
     data = _build_data(asked.data, asked.twins)
