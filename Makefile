@@ -12,11 +12,12 @@ PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
 WORKERS ?= 2
 ENGINE ?= evaluator
 
-.PHONY: help setup demo test test-mcp check format lint types contracts docs bench tck dtdl-cases clean
+.PHONY: help setup demo test test-crash test-mcp check format lint types contracts docs bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
 	@echo 'make test    set up and run every test'
+	@echo 'make test-crash  provisioners killed 50 times at each step; 10,000 random steps of the resource API'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
 	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
 	@echo 'make bench   comparisons against floors, as ratios (ARGS=--quick: fewer rounds)'
@@ -41,6 +42,9 @@ demo: setup
 
 test: setup
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q $(ARGS)
+
+test-crash: setup
+	@TWINFRAME_ROUNDS=50 TWINFRAME_STEPS=10000 $(BIN)/python -m pytest -q tests/e2e/test_provisioner_crash.py tests/unit/control/test_resource_machine.py $(ARGS)
 
 test-mcp: setup
 	@$(BIN)/python -m tests.mcp

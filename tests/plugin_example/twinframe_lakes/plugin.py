@@ -1,0 +1,22 @@
+"""A resource type of one's own, whole: the example of the resource types' README."""
+
+from collections.abc import Sequence
+
+from twinframe import hookimpl
+from twinframe.resourcetypes.base import ProvisionContext, Provisioned, ResourceType
+
+
+class LakeType(ResourceType):
+    """Lakes, which are there already."""
+
+    name = "Acme.Lake"
+
+    async def provision(self, context: ProvisionContext) -> Provisioned:
+        """Say where it is."""
+        return Provisioned(f"https://{context.name.resource_id}.lakes.example")
+
+
+@hookimpl
+def twinframe_resource_types() -> Sequence[ResourceType]:
+    """This type."""
+    return (LakeType(),)
