@@ -11,7 +11,7 @@ from twinframe.app.assistants import build_service, list_resources
 from twinframe.app.control import MountedControlService
 from twinframe.app.hosting import HostingService
 from twinframe.app.installation import Installation, build_installation, load_installation
-from twinframe.app.logs import configure_logging
+from twinframe.app.logs import LogService, configure_logging
 from twinframe.errors import StorageError
 from twinframe.graph import Graph
 from twinframe.settings import Section, Settings
@@ -76,7 +76,7 @@ def _build(
     if settings.hosting.enabled and routes is ROUTES:
         hosting = HostingService(installation, gate)
     beside = [one for one in (assistants, control, hosting) if one is not None]
-    services = [store, *([] if access is None else [access]), *beside]
+    services = [LogService(), store, *([] if access is None else [access]), *beside]
     resources = () if mcp is None else list_resources(settings, alone=routes is not ROUTES)
     return build_application(
         graph,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from datetime import UTC, datetime
+from queue import Full, Queue
+from typing import TextIO
 
 import orjson
 
@@ -52,9 +55,88 @@ class TextFormatter(logging.Formatter):
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
+class ServiceHandler(logging.StreamHandler[TextIO]):
+    """Writes records to standard error; while its thread runs, no caller waits for the stream.
+
+    SEC: a pipe that nobody reads would hold up the event loop with the first line that does not
+    fit. Lines that come faster than they can be written are dropped and counted.
+    """
+
+    def __init__(self, stream: TextIO, capacity: int = 10_000) -> None:
+        super().__init__(stream)
+        self._capacity = capacity
+        self._lines: Queue[str | None] | None = None
+        self._dropped = 0
+        self._thread: threading.Thread | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record, or leave it to the thread."""
+        lines = self._lines
+        if lines is None:
+            super().emit(record)
+            return
+        try:
+            lines.put_nowait(self.format(record))
+        except Full:
+            self._dropped += 1
+        except (TypeError, ValueError):  # a record whose arguments do not fit its message
+            self.handleError(record)
+
+    def begin(self) -> None:
+        """Start the thread. Call it in the process that serves."""
+        lines = self._lines = Queue(self._capacity)
+        self._thread = threading.Thread(
+            target=self._run, args=(lines,), name="service-log", daemon=True
+        )
+        self._thread.start()
+
+    def end(self, seconds: float = 2.0) -> None:
+        """Write what is queued, and from now on write directly; for at most so long."""
+        lines, self._lines = self._lines, None
+        if lines is None or self._thread is None:
+            return
+        try:
+            lines.put(None, timeout=seconds)
+        except Full:  # nobody reads the stream: what is queued is lost
+            return
+        self._thread.join(seconds)
+
+    def _run(self, lines: Queue[str | None]) -> None:
+        while (line := lines.get()) is not None:
+            self._write(line)
+            if self._dropped:
+                dropped, self._dropped = self._dropped, 0
+                self._write(f'{{"message":"service log lines dropped","count":{dropped}}}')
+
+    def _write(self, line: str) -> None:
+        try:
+            self.stream.write(line + self.terminator)
+            self.flush()
+        except (OSError, ValueError):  # the stream is gone: there is nowhere left to say so
+            return
+
+
+class LogService:
+    """The service's log as the lifespan sees it: first to start, last to stop."""
+
+    async def start(self) -> None:
+        """From now on nobody waits for standard error."""
+        for handler in _find_handlers():
+            handler.begin()
+
+    async def stop(self) -> None:
+        """Write the rest."""
+        for handler in _find_handlers():
+            handler.end()
+
+
+def _find_handlers() -> list[ServiceHandler]:
+    return [each for each in logging.getLogger().handlers if isinstance(each, ServiceHandler)]
+
+
 def configure_logging(settings: LoggingSettings) -> None:
     """Send the records of all loggers to standard error, in the form and from the level set."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = ServiceHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if settings.format == "json" else TextFormatter())
     root = logging.getLogger()
     for old in list(root.handlers):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import os
 import sys
 
 import pytest
 
-from twinframe.app.logs import JsonFormatter, TextFormatter, configure_logging
+from twinframe.app.logs import JsonFormatter, ServiceHandler, TextFormatter, configure_logging
 from twinframe.settings import LoggingSettings
 
 
@@ -73,3 +75,50 @@ def test_configuring_again_replaces_form_and_level(capsys: pytest.CaptureFixture
         for handler in list(root.handlers):
             if isinstance(handler.formatter, (JsonFormatter, TextFormatter)):
                 root.removeHandler(handler)
+
+
+# --- the thread that writes -----------------------------------------------------------------------
+
+
+def test_a_stream_that_nobody_reads_holds_nobody_up() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, True)
+    with open(writing, "w", encoding="utf-8") as stream:  # noqa: PTH123  (a descriptor)
+        handler = ServiceHandler(stream, capacity=100)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        handler.begin()
+        for number in range(5000):  # far more than a pipe holds
+            handler.emit(build_record("%05d" + "x" * 200, number))
+        received = b""
+        while b"dropped" not in received:
+            received += os.read(reading, 65536)
+        handler.end()
+    os.close(reading)
+    lines = received.splitlines()
+    assert lines[0].startswith(b"00000x")
+    told = next(json.loads(line) for line in lines if b"dropped" in line)
+    assert told["message"] == "service log lines dropped"
+    assert told["count"] > 0
+
+
+def test_all_lines_are_written_in_order_before_the_end_and_directly_behind_it() -> None:
+    stream = io.StringIO()
+    handler = ServiceHandler(stream)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    for begun in (False, True, False):
+        if begun:
+            handler.begin()
+        for number in range(200):
+            handler.emit(build_record("%s %d", begun, number))
+        handler.end()
+    expected = [f"{begun} {n}" for begun in (False, True, False) for n in range(200)]
+    assert stream.getvalue().splitlines() == expected
+
+
+def test_a_record_that_cannot_be_rendered_ends_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+    handler = ServiceHandler(io.StringIO())
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    handler.begin()
+    handler.emit(build_record("%d", "no number"))
+    handler.end()
+    assert "a real number is required" in capsys.readouterr().err
