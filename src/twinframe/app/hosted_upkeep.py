@@ -60,7 +60,10 @@ class HostedUpkeep:
         loop = asyncio.get_running_loop()
         pause = min(_LOOK_SECONDS, self._settings.backup_interval / 4)
         while True:
-            await loop.run_in_executor(self._threads, self.look_after_all)
+            try:
+                await loop.run_in_executor(self._threads, self.look_after_all)
+            except (TwinframeError, OSError) as error:
+                _log.warning("Upkeep of the hosted graphs failed: %s", error)
             await asyncio.sleep(pause)
 
     def look_after_all(self) -> None:

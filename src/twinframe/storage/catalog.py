@@ -12,6 +12,7 @@ from __future__ import annotations
 import enum
 import fcntl
 import hashlib
+import logging
 import os
 import re
 import shutil
@@ -27,6 +28,8 @@ import orjson
 from twinframe.errors import Conflict, InvalidArgument, StorageBusy, StorageDamaged, StorageError
 
 FORMAT: Final = 1
+
+_log = logging.getLogger(__name__)
 
 _ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _INCARNATION: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
@@ -138,9 +141,15 @@ class Catalog:
         """Everything that has an address, by id."""
         if not self._served.is_dir():
             return []
-        names = sorted(path.stem for path in self._served.glob("*.json"))
-        found = [self.find(name) for name in names]
-        return [entry for entry in found if entry is not None]
+        found = []
+        for name in sorted(path.stem for path in self._served.glob("*.json")):
+            try:
+                entry = self.find(name)
+            except StorageDamaged as error:
+                _log.warning("%s", error.message)  # the others are none the worse for it
+            else:
+                found += [] if entry is None else [entry]
+        return found
 
     def list_records(self) -> list[tuple[str, str]]:
         """Id and incarnation of every graph of which anything is there."""
@@ -205,10 +214,10 @@ class Catalog:
             with self._hold(resource_id):  # nobody is writing it
                 path.unlink(missing_ok=True)
         for place in self._graphs.iterdir():
-            with self._hold(place.name.split(".", 1)[0]):
-                is_bare = place.is_dir() and not (place / _RECORD).exists()
-                if place.name.endswith(_GONE) or is_bare:
-                    shutil.rmtree(place, ignore_errors=True)
+            if _is_left_over(place):
+                with self._hold(place.name.split(".", 1)[0]):
+                    if _is_left_over(place):  # and nobody was just about to record it
+                        shutil.rmtree(place, ignore_errors=True)
 
     @contextmanager
     def keeping(self, entry: CatalogEntry) -> Iterator[bool]:
@@ -339,6 +348,10 @@ def _parse_entry(content: bytes, path: str) -> CatalogEntry:
     if version != FORMAT:
         raise StorageDamaged(f"The catalog entry {path} is of another release (format {version}).")
     return entry
+
+
+def _is_left_over(place: Path) -> bool:
+    return place.name.endswith(_GONE) or (place.is_dir() and not (place / _RECORD).exists())
 
 
 def _read_owner(path: Path, served: Path) -> str:

@@ -134,6 +134,8 @@ def test_a_damaged_entry_is_said_and_not_served(content: bytes, tmp_path: Path) 
     (tmp_path / "served" / "g.json").write_bytes(content)
     with pytest.raises(StorageDamaged):
         catalog.find("g")
+    publish(catalog, build_entry("h"))
+    assert [entry.resource_id for entry in catalog.list_served()] == ["h"]
 
 
 def test_a_format_of_a_newer_release_is_not_guessed_at(tmp_path: Path) -> None:
