@@ -90,7 +90,8 @@ def test_a_token_is_got_by_client_credentials_and_shown() -> None:
     party = Party()
 
     async def run() -> None:
-        async with staged(party, Audience="permissions-api") as (provider, _clock):
+        asked = {"Audience": "permissions-api", "Scope": "access:platform"}
+        async with staged(party, **asked) as (provider, _clock):
             assert await provider.read_permissions(ANN) == GRANTED
 
     asyncio.run(run())
@@ -103,6 +104,7 @@ def test_a_token_is_got_by_client_credentials_and_shown() -> None:
         "client_id": ["twinframe"],
         "client_secret": [SECRET],
         "audience": ["permissions-api"],
+        "scope": ["access:platform"],
     }
     assert party.checked == ["token-1"]
 

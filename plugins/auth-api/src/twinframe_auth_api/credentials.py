@@ -77,6 +77,8 @@ class ClientCredentials(Credentials):
         }
         if settings.audience:
             self._form["audience"] = settings.audience
+        if settings.scope:
+            self._form["scope"] = settings.scope
         self._clock = clock
         self._token: _Token | None = None
         self._flights = Flights(self._fetch, float("inf"), clock)

@@ -68,6 +68,11 @@ class ApiProviderSettings(Section):
         default=SecretStr(""), description="Client secret at TokenEndpoint."
     )
     audience: str = Field(default="", description="Audience to ask a token for; empty names none.")
+    scope: str = Field(
+        default="",
+        description="Scope to ask a token for, such as `access:platform`; empty takes what the "
+        "issuer gives.",
+    )
 
     @field_validator("base_url")
     @classmethod
