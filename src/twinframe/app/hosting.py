@@ -23,6 +23,7 @@ from twinframe.authentication.gate import Gate
 from twinframe.errors import ConfigurationError, SettingsError, StorageBusy, StorageError
 from twinframe.graph import Graph
 from twinframe.resourcetypes.base import LeaseLost
+from twinframe.resourcetypes.blocking import run_blocking
 from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
 from twinframe.settings import Settings
 from twinframe.storage.backups import Backups
@@ -151,31 +152,31 @@ class LocalGraphHost:
 
     async def create(self, graph: HostedGraph) -> None:
         """Record the graph, then make its store."""
-        await asyncio.to_thread(self._create, graph)
+        await run_blocking(self._create, graph)
 
     async def publish(self, graph: HostedGraph) -> str:
         """Have it served as told; its address."""
-        await asyncio.to_thread(self._publish, graph)
+        await run_blocking(self._publish, graph)
         return build_address(self._settings, graph.name.resource_id)
 
     async def unpublish(self, name: ResourceName, fence: int) -> None:
         """Have it served no more; servers see it at their next look."""
-        await asyncio.to_thread(self._unpublish, name, fence)
+        await run_blocking(self._unpublish, name, fence)
 
     async def remove(self, name: ResourceName, fence: int) -> None:
         """Remove data, backups, logs, and last the record.
 
         Raises `StorageBusy` when servers do not close it in time; then call it again.
         """
-        await asyncio.to_thread(self._remove, name, fence)
+        await run_blocking(self._remove, name, fence)
 
     async def check(self, graph: HostedGraph) -> str | None:
         """What is amiss: an address that does not answer as told, or data that is not sound."""
-        return await asyncio.to_thread(self._check, graph)
+        return await run_blocking(self._check, graph)
 
     async def list_names(self) -> Sequence[ResourceName]:
         """All graphs with a record. Nothing is made without one."""
-        found = await asyncio.to_thread(self._catalog.list_records)
+        found = await run_blocking(self._catalog.list_records)
         return [ResourceName(*pair) for pair in found]
 
     async def read_usage(self, name: ResourceName) -> GraphUsage | None:
@@ -322,6 +323,8 @@ def build_address(settings: Settings, resource_id: str) -> str:
 def _build_entry(graph: HostedGraph) -> CatalogEntry:
     name = graph.name
     database = graph.database_name.lower()[:_DATABASE_LENGTH]
+    if database == name.resource_id:
+        database = ""  # it stands in the name anyway
     parts = (database, name.resource_id, name.incarnation)
     return CatalogEntry(
         resource_id=name.resource_id,

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -225,7 +226,13 @@ asyncio.run(run())
 """
 
 
-def kill_in_the_middle(folder: Path, what: str, fence: int, seconds: float) -> None:
+def kill_in_the_middle(
+    folder: Path,
+    what: str,
+    fence: int,
+    seconds: float,
+    is_under_way: Callable[[], bool] = lambda: True,
+) -> None:
     root = Path(__file__).resolve().parents[3]
     process = subprocess.Popen(
         [sys.executable, "-c", _WORK, str(root), str(folder), what, str(fence)],
@@ -234,10 +241,17 @@ def kill_in_the_middle(folder: Path, what: str, fence: int, seconds: float) -> N
     assert process.stdout is not None
     with process.stdout as said:
         assert said.readline() == b"ready\n"
+        end = time.monotonic() + 30
+        while not is_under_way() and time.monotonic() < end:
+            time.sleep(0.002)
         time.sleep(seconds)
         assert process.poll() is None
         os.kill(process.pid, signal.SIGKILL)
         process.wait(20)
+
+
+def whole_backups(installation: Installation) -> list[Path]:
+    return [path for path in count_backups(installation) if path.suffix == ".backup"]
 
 
 def count_backups(installation: Installation) -> list[Path]:
@@ -267,10 +281,16 @@ def test_a_backup_that_was_cut_off_is_no_backup_and_those_before_it_are_sound(
     asyncio.run(bring_up(host, build_graph("a")))
     chance = random.Random(5)
     for _ in range(4):
-        kill_in_the_middle(tmp_path, "backup", 1, chance.uniform(0.05, 0.2))
-    made = count_backups(installation)
-    whole = [path for path in made if path.suffix == ".backup"]
-    assert len(whole) > 4
+        before = len(whole_backups(installation))
+        kill_in_the_middle(
+            tmp_path,
+            "backup",
+            1,
+            chance.uniform(0, 0.05),
+            lambda least=before + 2: len(whole_backups(installation)) >= least,
+        )
+    made, whole = count_backups(installation), whole_backups(installation)
+    assert len(whole) >= 8
     assert len(made) - len(whole) <= 4
     asyncio.run(take_down(host, build_graph("a")))
     assert not count_backups(installation)
@@ -280,11 +300,10 @@ def test_every_whole_backup_can_be_restored(tmp_path: Path) -> None:
     installation = build_hosting(tmp_path)
     host = LocalGraphHost(installation)
     asyncio.run(bring_up(host, build_graph("a")))
-    kill_in_the_middle(tmp_path, "backup", 1, 0.3)
+    kill_in_the_middle(tmp_path, "backup", 1, 0.01, lambda: len(whole_backups(installation)) >= 3)
     store = installation.build_store("elsewhere")
-    for path in count_backups(installation):
-        if path.suffix == ".backup":
-            store.restore(path, 1)  # type: ignore[attr-defined]  # SQLite's does
-            store.open()
-            assert list(store.verify()) == []
-            store.close()
+    for path in whole_backups(installation):
+        store.restore(path, 1)  # type: ignore[attr-defined]  # SQLite's does
+        store.open()
+        assert list(store.verify()) == []
+        store.close()
