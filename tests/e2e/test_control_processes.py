@@ -37,6 +37,14 @@ def init(control: ControlProcess, owner: Registered) -> None:
     assert done.exit_code == 0, done.output
 
 
+def read_twin_code(control: ControlProcess, client: ControlClient) -> str:
+    """What the graph answers to a read of a twin that nobody has made."""
+    headers = {"Authorization": f"Bearer {client.token}"}
+    answer = control.send("GET", "/graphs/tower/digitaltwins/nobody", b"", headers)
+    assert answer.status == 404
+    return str(answer.json["error"]["code"])
+
+
 def build_graph(client: ControlClient) -> None:
     project = {"id": "campus", "organization_id": "acme", "name": "Campus"}
     client.do("POST", "/projects", project, 201)
@@ -83,19 +91,29 @@ def test_one_service_on_one_machine_is_graph_api_and_control_plane(
 ) -> None:
     own = ControlProcess(tmp_path, tokens)
     init(own, owner)
+    checker, guest = (tokens.add_client(name, scope=SCOPE) for name in ("checker", "guest"))
     environment = {
         **own.settings,
         "Control__Enabled": "true",
         "Hosting__Enabled": "true",
-        "Authorization__Provider": "Claims",
+        "Authorization__Provider": "Api",  # it asks itself
+        "Authorization__ApiProvider__BaseUrl": own.url,
+        "Authorization__ApiProvider__TokenEndpoint": f"{tokens.issuer}/oauth/token",
+        "Authorization__ApiProvider__ClientId": checker.client_id,
+        "Authorization__ApiProvider__ClientSecret": checker.client_secret,
+        "Authorization__ApiProvider__Audience": AUDIENCE,
+        "Authorization__ApiProvider__Scope": SCOPE,
     }
-    server = Server(tmp_path, workers=2, environment=environment)
+    server = Server(tmp_path, workers=2, environment=environment, port=own.port)
     with server:
-        own.port = server.port
         client = own.sign_in(owner)
         build_graph(client)
         client.wait_for(GRAPH, "running")
         subject = f"{owner.client_id}@clients"
+        service = {"role_id": "permission-checker", "user_id": f"{checker.client_id}@clients"}
+        client.do("POST", "/organizations/acme/role-assignments", service, 201)
+        assert read_twin_code(own, client) == "DigitalTwinNotFound"
+        assert read_twin_code(own, own.sign_in(guest)) == "GraphNotFound"
         check = f"/permissions/check?scopeType=resource&scopeId=tower&userId={subject}"
         assert "digitaltwins/*" in client.do("GET", check)["permissions"]
         with urllib.request.urlopen(f"{server.url}/api/v1/openapi.json", timeout=30) as answer:

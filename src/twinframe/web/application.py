@@ -55,7 +55,6 @@ _PATCH_TWIN = "/digitaltwins/{twin_id}"
 _METHODS = ("GET", "HEAD", "PUT", "POST", "PATCH", "DELETE")
 _EXPOSED = (
     "ETag",
-    "Idempotency-Replayed",
     "Location",
     "Mcp-Session-Id",
     "Operation-Location",
