@@ -20,7 +20,7 @@ from tests.unit.control.test_provisioner import POINTS as STEPS
 from twinframe.control.documents import ORGANIZATIONS, PROJECTS, Organization, Project
 from twinframe.control.kinds import RECORD_KINDS
 from twinframe.control.listing import Slice
-from twinframe.control.resource_documents import RESOURCES
+from twinframe.control.resource_documents import OPERATIONS, RESOURCES, WORK
 from twinframe.control.resource_requests import RequestReader
 from twinframe.control.resources import Resources
 from twinframe.model.json import JsonLimits
@@ -104,6 +104,22 @@ class Plane:
         parts = (self.host.data, self.host.published)
         return {f"{part.name}/{file.name}" for part in parts for file in part.iterdir()}
 
+    def read_status(self, resource_id: str) -> str:
+        session = self.store.session()
+        try:
+            return self.resources.read(session, "prj", resource_id).status
+        finally:
+            session.close()
+
+    def list_versions(self) -> dict[tuple[str, str], int]:
+        """The version of each record of resources, which changes with each write."""
+        session = self.store.session()
+        try:
+            found = [session.find(kind) for kind in (RESOURCES.kind, OPERATIONS.kind, WORK.kind)]
+            return {(record.kind, record.id): record.version for part in found for record in part}
+        finally:
+            session.close()
+
     def count(self) -> int:
         session = self.store.session()
         try:
@@ -165,12 +181,14 @@ def test_one_that_freezes_and_wakes_after_its_lease_changes_nothing(
                 for resource_id in ids:
                     plane.ask("delete", resource_id)
             assert nursery.tell("finish") == 0
-            states = _read_states(plane, ids)
-            assert set(states) == {"terminated" if "delete" in (goal, then) else "running"}
+            states = {plane.read_status(resource_id) for resource_id in ids}
+            assert states == {"terminated" if "delete" in (goal, then) else "running"}
+            records = plane.list_versions()
             for process in frozen:
                 assert nursery.tell("wake", process) == 0
-            assert nursery.tell("finish") == 0
-            assert _read_states(plane, ids) == states
+            assert plane.list_versions() == records
+            assert nursery.tell("finish") == 0  # it removes what late hands have left
+            assert plane.list_versions() == records
             if "delete" in (goal, then):
                 assert plane.list_files() == set()
             else:
@@ -179,11 +197,3 @@ def test_one_that_freezes_and_wakes_after_its_lease_changes_nothing(
                 plane.ask("delete", resource_id)
             assert nursery.tell("finish") == 0
     assert plane.list_files() == set()
-
-
-def _read_states(plane: Plane, ids: list[str]) -> list[str]:
-    session = plane.store.session()
-    try:
-        return [plane.resources.read(session, "prj", each).status for each in ids]
-    finally:
-        session.close()

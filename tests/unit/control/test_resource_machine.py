@@ -21,11 +21,12 @@ from tests.unit.control.test_provisioner import POINTS
 from twinframe.control.listing import Slice
 from twinframe.errors import ControlConflict, ControlNotFound, StateConflict, TwinframeError
 
-STEPS = int(os.environ.get("TWINFRAME_STEPS", "1000"))
+STEPS = int(os.environ.get("TWINFRAME_STEPS", "2000"))
 LENGTH = 50
 
-IDS = st.sampled_from(["a", "b", "c"])
+IDS = st.sampled_from(["a", "b"])
 PROJECTS = st.sampled_from(["prj", "else"])
+FOREIGN = st.sampled_from([False, False, False, False, True])
 TYPES = st.sampled_from(["Platform.Graph", "Test.Moody"])
 SETTINGS = st.sampled_from([{}, {"z": 1, "a": [2]}, {"max_concurrent_connections": 5}])
 STATUSES = st.sampled_from(["running", "error", "creating", "deleting", "terminated"])
@@ -57,18 +58,18 @@ class ResourceMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         shutil.rmtree(self.folder)
 
-    @rule(id_=IDS, project=PROJECTS, type_=TYPES, document=SETTINGS)
-    def create(self, id_: str, project: str, type_: str, document: dict[str, Any]) -> None:
-        present = self.known.get(id_)
+    @rule(id_=IDS, foreign=FOREIGN, type_=TYPES, document=SETTINGS)
+    def create(self, id_: str, foreign: bool, type_: str, document: dict[str, Any]) -> None:
+        present, project = self.known.get(id_), self._find_project(id_, foreign=foreign)
         wanted: type[TwinframeError] | None = None
         if present is not None and (present.status != "terminated" or present.project != project):
             wanted = ControlConflict
         if self._call(wanted, "create", id_, project, type=type_, settings_json=document):
             self.known[id_] = Known(project, type_, "creating", document)
 
-    @rule(id_=IDS, project=PROJECTS, document=SETTINGS)
-    def update(self, id_: str, project: str, document: dict[str, Any]) -> None:
-        present = self.known.get(id_)
+    @rule(id_=IDS, foreign=FOREIGN, document=SETTINGS)
+    def update(self, id_: str, foreign: bool, document: dict[str, Any]) -> None:
+        present, project = self.known.get(id_), self._find_project(id_, foreign=foreign)
         wanted: type[TwinframeError] | None = None
         if present is None or present.project != project:
             wanted = ControlNotFound
@@ -79,9 +80,9 @@ class ResourceMachine(RuleBasedStateMachine):
             present.status, present.settings, present.name = "updating", document, "New"
             present.operations.append("update")
 
-    @rule(id_=IDS, project=PROJECTS)
-    def delete(self, id_: str, project: str) -> None:
-        present = self.known.get(id_)
+    @rule(id_=IDS, foreign=FOREIGN)
+    def delete(self, id_: str, foreign: bool) -> None:
+        present, project = self.known.get(id_), self._find_project(id_, foreign=foreign)
         missing = present is None or present.project != project
         self._call(ControlNotFound if missing else None, "delete", id_, project)
         if present is not None and not missing and present.status not in ("deleting", "terminated"):
@@ -142,7 +143,7 @@ class ResourceMachine(RuleBasedStateMachine):
 
     @invariant()
     def each_resource_is_what_the_model_says(self) -> None:
-        for id_ in ("a", "b", "c"):
+        for id_ in ("a", "b"):
             for project in ("prj", "else"):
                 present = self.known.get(id_)
                 if present is None or present.project != project:
@@ -168,6 +169,12 @@ class ResourceMachine(RuleBasedStateMachine):
         assert files >= self.world.list_wanted_files()
         if all(p.status in ("running", "terminated", "error") for p in self.known.values()):
             assert files == self.world.list_wanted_files()
+
+    def _find_project(self, id_: str, *, foreign: bool) -> str:
+        """The project that has the id, or the other one."""
+        present = self.known.get(id_)
+        own = "prj" if present is None else present.project
+        return ("else" if own == "prj" else "prj") if foreign else own
 
     def _provision(self, *, final: bool) -> None:
         self.world.settle()
