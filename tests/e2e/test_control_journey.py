@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
+import json
+import re
+import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -211,5 +215,39 @@ def test_what_a_tenant_holds_is_nothing_at_the_graph_of_another(installation: In
             with pytest.raises(HttpResponseError) as refused:
                 list(graph.query_twins("SELECT * FROM digitaltwins"))
             assert refused.value.status_code == 404
+    check_every_route(installation, "barn")
     listed = user.do("GET", "/projects")
     assert [each["project_id"] for each in listed["projects"]] == ["other-p"]
+
+
+def check_every_route(installation: Installation, foreign: str) -> None:
+    """Each operation of a graph that is another's answers as that of one that does not exist."""
+    trust = ssl.create_default_context(cafile=str(installation.certificates.authority))
+    connection = http.client.HTTPSConnection(
+        "127.0.0.1", installation.graphs.port, timeout=30, context=trust
+    )
+    headers = {
+        "Authorization": f"Bearer {installation.tokens.get_token(installation.reader)}",
+        "Content-Type": "application/json",
+    }
+
+    def send(method: str, path: str) -> tuple[int, bytes]:
+        connection.request(method, path, b"{}", headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    try:
+        document = json.loads(send("GET", "/openapi.json")[1])
+        operations = [
+            (method.upper(), re.sub(r"{[^}]*}", "nobody", path))
+            for path, methods in document["paths"].items()
+            for method, operation in methods.items()
+            if "x-permission" in operation
+        ]
+        assert len(operations) > 30
+        for method, path in operations:
+            other = send(method, f"/graphs/{foreign}{path}")
+            assert other == send(method, f"/graphs/nothing{path}"), (method, path)
+            assert (other[0], b"GraphNotFound" in other[1]) == (404, True), (method, path)
+    finally:
+        connection.close()
