@@ -20,9 +20,10 @@ from twinframe.authentication.gate import Gate
 from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
 from twinframe.mcp.guard import AccessGuard, acting_as
 from twinframe.mcp.hosts import Header, Hosts, build_cors_headers, build_refusal, find_header
+from twinframe.mcp.inbound import read_body
 from twinframe.mcp.outbound import Outbound
 from twinframe.mcp.relay import OwnerGone, Relay
-from twinframe.mcp.sessions import Sessions, TooManySessions
+from twinframe.mcp.sessions import Sessions, TooManyCalls, TooManySessions
 from twinframe.mcp.sse import MESSAGES, SseTransport
 from twinframe.mcp.streamable import StreamableTransport
 from twinframe.permissions.base import Caller
@@ -140,6 +141,8 @@ class McpEndpoint:
             return build_answer(error)
         except TooManySessions as error:
             return build_refusal(503, "TooManySessions", error.text, ("retry-after", "5"))
+        except TooManyCalls as error:
+            return build_refusal(503, "TooManyCalls", str(error), ("retry-after", "1"))
 
     async def _answer_streamable(
         self, caller: Caller | None, scope: Scope, receive: Receive, outbound: Outbound
@@ -266,23 +269,6 @@ def trim_headers(headers: Iterable[Header]) -> list[Header]:
         (name, value.strip(b" \t")) if name.startswith(b"mcp-") else (name, value)
         for name, value in headers
     ]
-
-
-async def read_body(receive: Receive, limit: int) -> bytes | None:
-    """The body of a request; None when it is larger than `limit`, or its client has left."""
-    pieces: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        piece = message.get("body", b"")
-        size += len(piece)
-        if size > limit:
-            return None
-        pieces.append(piece)
-        if not message.get("more_body", False):
-            return b"".join(pieces)
 
 
 def quiet_sdk() -> None:

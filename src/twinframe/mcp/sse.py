@@ -6,8 +6,11 @@ may send it, is decided before.
 
 from __future__ import annotations
 
+import re
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
+from urllib.parse import parse_qs
+from uuid import UUID
 
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_dual_era_loop
@@ -15,10 +18,15 @@ from mcp.server.sse import SseServerTransport
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from twinframe.mcp.inbound import read_body, repeat_body, wants_answer
 from twinframe.mcp.sessions import Session
-from twinframe.web.exchange import Receive, Scope, Send
+from twinframe.web.exchange import Message, Receive, Scope, Send
 
 MESSAGES = "/messages"
+
+_SESSION: Final = re.compile(rb"session_id=([0-9a-f]{32})")
+_PATIENCE: Final = 4.0
+"""Seconds that a call waits for room. NOTE: the SDK's client gives a message five."""
 
 
 class SseTransport:
@@ -26,25 +34,56 @@ class SseTransport:
 
     def __init__(self, server: Server[Any], worker: str, prefix: str, limit: int) -> None:
         self._server = server
+        self._limit = limit
+        self._open: dict[str, Session] = {}
         self._sdk = SseServerTransport(f"{prefix}{MESSAGES}/{worker}/", max_request_body_size=limit)
 
     async def connect(
         self, scope: Scope, receive: Receive, send: Send, session: Session, state: object
     ) -> None:
         """Serve a session until its client leaves. `state` is that of the server's lifespan."""
-        async with self._sdk.connect_sse(scope, receive, send) as (reader, writer):
-            session.end = writer.close  # what was written before still goes out
-            await serve_dual_era_loop(
-                self._server,
-                _Incoming(reader, session),
-                _Outgoing(writer, session),
-                lifespan_state=state,
-                init_options=self._server.create_initialization_options(),
-            )
+        named: list[str] = []
+
+        async def name(message: Message) -> None:
+            # NOTE: the SDK tells the id of a session to its client alone, in the first event.
+            found = None if named else _SESSION.search(message.get("body", b""))
+            if found is not None:
+                named.append(found[1].decode())
+                self._open[named[0]] = session
+            await send(message)
+
+        try:
+            async with self._sdk.connect_sse(scope, receive, name) as (reader, writer):
+                session.end = writer.close  # what was written before still goes out
+                await serve_dual_era_loop(
+                    self._server,
+                    _Incoming(reader, session),
+                    _Outgoing(writer, session),
+                    lifespan_state=state,
+                    init_options=self._server.create_initialization_options(),
+                )
+        finally:
+            for each in named:
+                del self._open[each]
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take a message for one of this worker's sessions; its answer comes in the stream."""
-        await self._sdk.handle_post_message(scope, receive, send)
+        """Take a message for one of this worker's sessions; its answer comes in the stream.
+
+        A call waits while the session is crowded; `TooManyCalls` when it stays so. What wants no
+        answer, such as a cancellation, never waits.
+        """
+        session = self._open.get(find_session(scope))
+        if session is None:
+            await self._sdk.handle_post_message(scope, receive, send)
+            return
+        if session.is_crowded:
+            body = await read_body(receive, self._limit)
+            receive = repeat_body(b"" if body is None else body, receive)
+            if body is not None and not wants_answer(body):
+                await self._sdk.handle_post_message(scope, receive, send)
+                return
+        async with session.enter(_PATIENCE):
+            await self._sdk.handle_post_message(scope, receive, send)
 
 
 class _Stream:
@@ -107,7 +146,20 @@ class _Outgoing(_Stream):
     """Messages to the client; a request is pending until its answer has gone."""
 
     async def send(self, item: SessionMessage, /) -> None:
-        await self._inner.send(item)
+        with self._session.sending():
+            await self._inner.send(item)
         message = item.message
         if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
             self._session.finish(message.id)
+
+
+def find_session(scope: Scope) -> str:
+    """The id of the session that a message is for, as its address names it; empty without one.
+
+    SEC: read as the SDK reads it, in any of the forms that it takes an id in.
+    """
+    found = parse_qs(scope["query_string"].decode("latin-1")).get("session_id", [""])
+    try:
+        return UUID(hex=found[-1]).hex
+    except ValueError:
+        return ""

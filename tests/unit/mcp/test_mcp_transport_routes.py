@@ -24,8 +24,9 @@ from tests.unit.mcp.transport_world import (
     read_text,
 )
 from twinframe.errors import ConfigurationError
-from twinframe.mcp.app import find_prefix
+from twinframe.mcp.app import McpEndpoint, find_prefix
 from twinframe.mcp.relay import Relay
+from twinframe.mcp.sessions import MOST_PENDING
 from twinframe.settings import McpSettings, Settings
 
 INITIALIZE = {
@@ -359,3 +360,77 @@ def test_a_message_that_is_no_json_is_refused_and_the_session_goes_on(
 
     asyncio.run(run())
     assert "Traceback" not in caplog.text
+
+
+# --- clients that do not read ---------------------------------------------------------------------
+
+
+class Slow(Request):
+    """A client that takes one event of its stream and then no more, until it is told to."""
+
+    def __init__(self, app: McpEndpoint) -> None:
+        super().__init__(app, "GET", "/sse", {"accept": "text/event-stream"})
+        self.events = asyncio.Queue(maxsize=1)
+
+    async def open(self) -> Client:
+        """Start, and read where messages go."""
+        _, address = await self.start().read_event()
+        return Client(self, address, {})
+
+
+async def post_until_refused(client: Client, app: McpEndpoint, address: str = "") -> int:
+    """Calls that were taken before one was refused."""
+    client.address = address or client.address
+    for number in range(200):
+        answer = await client.post(app, build_call("echo", {"text": "x"}, number))
+        if answer.status != 202:
+            assert (answer.status, answer.json["error"]["code"]) == (503, "TooManyCalls")
+            assert answer.headers["retry-after"] == "1"
+            return number
+    raise AssertionError("nothing holds back a client that does not read")
+
+
+@pytest.mark.parametrize("through", ["its own worker", "another worker"])
+def test_whoever_does_not_read_answers_cannot_go_on_calling(
+    through: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("twinframe.mcp.sse._PATIENCE", 0.05)
+
+    async def run() -> None:
+        async with open_worlds(tmp_path) as (first, second):
+            app = first.endpoint if through == "its own worker" else second.endpoint
+            slow = Slow(first.endpoint)
+            client = await slow.open()
+            taken = await post_until_refused(client, app)
+            assert taken <= MOST_PENDING
+            # The same session by another spelling of its id, and what wants no answer.
+            path, _, session = client.address.partition("session_id=")
+            dashed = f"{path}session_id=%7B{session[:8]}-{session[8:].upper()}%7D"
+            assert await post_until_refused(client, app, dashed) == 0
+            notice = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            assert (await client.post(app, notice)).status == 202
+            # Others are not held up, and it may go on once it has read.
+            quick = await Client.open(first.endpoint)
+            assert (await quick.post(app, build_call("whoami"))).status == 202
+            answers = [await slow.read_message() for _ in range(taken)]
+            assert {answer["id"] for answer in answers} == set(range(taken))
+            assert (await client.post(app, build_call("whoami"))).status == 202
+
+    asyncio.run(run())
+
+
+def test_a_call_waits_for_those_under_way() -> None:
+    async def run() -> None:
+        async with open_world() as world:
+            client = await Client.open(world.endpoint)
+            for number in range(MOST_PENDING):
+                await client.post(world.endpoint, build_call("wait", number=number))
+            late = asyncio.create_task(client.post(world.endpoint, build_call("whoami", number=99)))
+            await asyncio.sleep(0.05)
+            assert not late.done()
+            params = {"requestId": 7}
+            notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+            assert (await client.post(world.endpoint, notice)).status == 202
+            assert (await asyncio.wait_for(late, 5)).status == 202
+
+    asyncio.run(run())
