@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from twinframe.web.control import resources, roles, schemas, tenants
+from twinframe.web.control import access, resources, roles, schemas, tenants
 from twinframe.web.control.billing_routes import BILLING_ROUTES
 from twinframe.web.control.route_parts import (
     CHANGE,
@@ -279,7 +279,7 @@ _USER_ROUTES = (
         "Users_MyRoleAssignments",
         "List what the caller was granted",
         SIGNED_IN,
-        roles.list_own_assignments,
+        access.list_own_assignments,
         Answer(200, "A page.", schemas.AssignmentList),
         "Users",
         PAGE,
@@ -383,7 +383,7 @@ def _build_scope_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
             f"RoleAssignments_ListOf{name}",
             f"List who holds which role at {place}",
             "access/read",
-            roles.list_assignments,
+            access.list_assignments,
             Answer(200, "A page.", schemas.AssignmentList),
             "Access",
             (
@@ -398,7 +398,7 @@ def _build_scope_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
             f"RoleAssignments_CreateAt{name}",
             f"Give a role at {place} to somebody",
             "access/write",
-            roles.create_assignment,
+            access.create_assignment,
             Answer(201, "The assignment.", schemas.Assignment, PLACE),
             "Access",
             (KEY,),
@@ -411,7 +411,7 @@ def _build_scope_routes(name: str, path: str, place: str) -> tuple[Route, ...]:
             f"AuditLog_ListOf{name}",
             f"List the changes at {place} and in it",
             "audit/read",
-            roles.list_audit,
+            access.list_audit,
             Answer(200, "A page.", schemas.AuditList),
             "Audit log",
             (*PAGE, Parameter("before", "query", "Only entries before this position.", int)),
@@ -428,7 +428,7 @@ _ACCESS_ROUTES = (
         "RoleAssignments_Get",
         "Read an assignment; one's own needs no permission",
         "access/read",
-        roles.read_assignment,
+        access.read_assignment,
         Answer(200, "The assignment.", schemas.Assignment),
         "Access",
         errors={404: MISSING},
@@ -439,7 +439,7 @@ _ACCESS_ROUTES = (
         "RoleAssignments_Update",
         "Give an assignment another expiry",
         "access/write",
-        roles.update_assignment,
+        access.update_assignment,
         Answer(200, "The assignment.", schemas.Assignment),
         "Access",
         body=Body(schemas.AssignmentChangeForm),
@@ -451,7 +451,7 @@ _ACCESS_ROUTES = (
         "RoleAssignments_Delete",
         "Revoke a role; one's own needs no permission",
         "access/write",
-        roles.delete_assignment,
+        access.delete_assignment,
         NO_CONTENT,
         "Access",
         errors=CHANGE,
@@ -462,7 +462,7 @@ _ACCESS_ROUTES = (
         "Permissions_Check",
         "Ask what one may do at a scope; about others with `access/check` there",
         SIGNED_IN,
-        roles.check_permissions,
+        access.check_permissions,
         Answer(200, "The permissions.", schemas.Permissions),
         "Access",
         (
