@@ -149,6 +149,7 @@ def _build_parameters(route: Route, schemas: _Schemas) -> list[Json]:
             "in": parameter.place,
             "description": parameter.description,
             "schema": schemas.of(parameter.kind, "validation"),
+            **({"required": True} if parameter.required else {}),
         }
         for parameter in route.parameters
     ]

@@ -21,6 +21,7 @@ class Parameter:
     place: Literal["query", "header"]
     description: str
     kind: Any = str
+    required: bool = False
 
 
 @dataclass(frozen=True, slots=True)

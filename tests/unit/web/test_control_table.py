@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.unit.web.control_world import Answered, World
@@ -198,6 +199,22 @@ def test_an_owner_of_the_platform_may_do_all_that_the_table_has(document: Any) -
         done = [int(status) for status in operation[2]["responses"] if status[0] == "2"]
         expected = EXPECTED.get(f"{operation[0]} {operation[1].removeprefix('/api/v1')}", done)
         assert answer.status in expected, (operation[:2], answer.status, answer.body)
+        check_shape(answer, operation, document)
+
+
+def check_shape(answer: Answered, operation: Operation, document: Any) -> None:
+    """The body is what the document says, and has no member that it does not name."""
+    described = operation[2]["responses"][str(answer.status)]
+    if "content" not in described:
+        assert answer.body == b"", operation[:2]
+        return
+    schema = described["content"]["application/json"]["schema"]
+    Draft202012Validator({**schema, "components": document["components"]}).validate(answer.json)
+    if "$ref" in schema:
+        named = document["components"]["schemas"][schema["$ref"].split("/")[-1]]["properties"]
+        assert set(answer.json) <= set(named), operation[:2]
+    for name in described.get("headers", {}):
+        assert name.lower() in answer.headers, (operation[:2], name)
 
 
 def test_what_belongs_to_another_tenant_answers_as_what_does_not_exist(

@@ -466,8 +466,13 @@ _ACCESS_ROUTES = (
         Answer(200, "The permissions.", schemas.Permissions),
         "Access",
         (
-            Parameter("scopeType", "query", "organization, project, resource or platform."),
-            Parameter("scopeId", "query", "Its id."),
+            Parameter(
+                "scopeType",
+                "query",
+                "organization, project, resource or platform.",
+                required=True,
+            ),
+            Parameter("scopeId", "query", "Its id.", required=True),
             Parameter("userId", "query", "The subject of whom is asked about; else the caller."),
         ),
         errors=READ,
