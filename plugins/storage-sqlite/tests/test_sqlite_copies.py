@@ -148,6 +148,25 @@ def test_a_backup_made_while_others_write_is_sound_and_holds_what_was_there_befo
         writer.close()
 
 
+def test_logs_that_dead_processes_left_are_neither_played_nor_left(tmp_path: Path) -> None:
+    folder, copy = tmp_path / "graph", tmp_path / "copy"
+    fill(folder, "a")
+    store = build_store(folder)
+    store.open()
+    store.back_up(copy)
+    store.close()
+    for name in ("graph.db", "graph.db.draft"):
+        for ending in ("-journal", "-wal", "-shm"):
+            (folder / f"{name}{ending}").write_bytes(b"of another time" * 100)
+    store.restore(copy, 1)
+    assert read_twins(folder) == {"a"}
+    for name in ("graph.db", "graph.db.draft"):
+        for ending in ("-journal", "-wal", "-shm"):
+            (folder / f"{name}{ending}").write_bytes(b"of another time" * 100)
+    store.remove(1)
+    assert list(folder.iterdir()) == []
+
+
 def damage_index(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("DELETE FROM meta WHERE key = 'instance'").fetchall()

@@ -72,7 +72,7 @@ def prune_backups(place: Path, retention_days: int) -> list[Path]:
         old = old[:-1]
     for path in old:
         path.unlink(missing_ok=True)
-    for path in (place / "backups").glob(f"*{_SUFFIX}.part"):
+    for path in (place / "backups").glob(f"*{_SUFFIX}.part*"):
         with suppress(FileNotFoundError):
             made = datetime.fromtimestamp(path.stat().st_mtime, UTC)
             if datetime.now(UTC) - made > timedelta(days=1):

@@ -26,7 +26,7 @@ Check = Callable[[apsw.Connection], Sequence[str]]
 def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
     """Write the database as it is at one moment into `target`, which is new and durable then."""
     unfinished = target.with_name(f"{target.name}.part")
-    unfinished.unlink(missing_ok=True)
+    _remove_database(unfinished)
     try:
         _copy(source, unfinished, patience)
         sync(unfinished)
@@ -35,7 +35,7 @@ def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
     except EngineError as error:
         raise build_error(error, str(target)) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        _remove_database(unfinished)
 
 
 def prepare_draft(files: DatabaseFiles, source: Path, check: Check) -> str:
@@ -46,7 +46,7 @@ def prepare_draft(files: DatabaseFiles, source: Path, check: Check) -> str:
     try:
         return _prepare(files.draft, source, check)
     except BaseException as error:
-        files.draft.unlink(missing_ok=True)
+        _remove_database(files.draft)
         if isinstance(error, EngineError):
             raise build_error(error, str(source)) from error
         raise
@@ -65,7 +65,7 @@ def put_in_place(files: DatabaseFiles, settings: SqliteSettings, instance: str) 
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             finally:
                 connection.close(force=True)
-    for path in (files.wal, files.shared, files.marker):
+    for path in (*_list_logs(files.database), files.marker):
         path.unlink(missing_ok=True)
     shutil.rmtree(files.scratch, ignore_errors=True)
     sync(files.database.parent)
@@ -79,7 +79,9 @@ def remove_files(files: DatabaseFiles) -> None:
     NOTE: without its marker a file is like a new one; so a removal that was cut off goes on.
     """
     files.marker.unlink(missing_ok=True)
-    for path in (files.database, files.wal, files.shared, files.draft, files.turn, files.queue):
+    _remove_database(files.database)
+    _remove_database(files.draft)
+    for path in (files.turn, files.queue):
         path.unlink(missing_ok=True)
     for path in files.marker.parent.glob(f"{files.marker.name}.*.part"):
         path.unlink(missing_ok=True)
@@ -88,9 +90,20 @@ def remove_files(files: DatabaseFiles) -> None:
         sync(files.database.parent)
 
 
+def _remove_database(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    for log in _list_logs(path):
+        log.unlink(missing_ok=True)
+
+
+def _list_logs(database: Path) -> list[Path]:
+    """What a process that died may have left beside a file; SQLite would play it into the next."""
+    return [database.with_name(database.name + ending) for ending in ("-journal", "-wal", "-shm")]
+
+
 def _prepare(draft: Path, source: Path, check: Check) -> str:
     draft.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-    draft.unlink(missing_ok=True)
+    _remove_database(draft)
     if not source.is_file() or source.stat().st_size == 0:
         raise build_damaged(str(source), "there is no backup in it")
     reader = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)

@@ -20,14 +20,13 @@ _GRAPH_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,198}[a-z0-9])?")
 class DatabaseFiles:
     """Paths of one database: the database, its write-ahead log, lock files, the marker.
 
-    `shared` is the memory of processes about the log. `use` is locked by everybody who has the
-    database open; `draft` is where another one is made ready that shall take its place. `scratch`
-    is a directory of files that may be lost: results kept for their next pages.
+    `use` is locked by everybody who has the database open; `draft` is where another one is made
+    ready that shall take its place. `scratch` is a directory of files that may be lost: results
+    kept for their next pages.
     """
 
     database: Path
     wal: Path
-    shared: Path
     draft: Path
     use: Path
     turn: Path
@@ -58,7 +57,6 @@ def build_files(directory: str, graph: str) -> DatabaseFiles:
     return DatabaseFiles(
         database=base / f"{graph}.db",
         wal=base / f"{graph}.db-wal",
-        shared=base / f"{graph}.db-shm",
         draft=base / f"{graph}.db.draft",
         use=base / f"{graph}.use.lock",
         turn=base / f"{graph}.turn.lock",
