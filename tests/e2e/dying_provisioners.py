@@ -1,7 +1,8 @@
 """Provisioners in processes of their own that die or freeze at a named point. It judges nothing.
 
-`python -m tests.e2e.dying_provisioners FOLDER` reads one command a line and forks for each, so that
-a process costs milliseconds and not the start of an interpreter:
+`python -m tests.e2e.dying_provisioners FOLDER HOST` reads one command a line and forks for each, so
+that a process costs milliseconds and not the start of an interpreter. `HOST` is `folder`, or
+`graphs` for real ones:
 
 - `kill POINT`: a provisioner that is killed by SIGKILL where it passes that point;
 - `freeze POINT`: one that is stopped there; `wake PID` lets it go on and waits for its end;
@@ -18,19 +19,23 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from twinframe.app.hosting import LocalGraphHost
+from twinframe.app.installation import build_installation
 from twinframe.control.attempts import ProvisionRules
 from twinframe.control.kinds import RECORD_KINDS
 from twinframe.control.provisioner import Provisioner, ProvisionerOptions
 from twinframe.control.resource_documents import WORK
 from twinframe.control.rounds import RoundIntervals, Rounds
 from twinframe.control.work import Pause
+from twinframe.resourcetypes.hosting import GraphHost
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
+from twinframe.settings import HostingSettings, Settings
 from twinframe.storage.base import Outcome
 from twinframe.storage.control import ControlWork
 from twinframe.storage.control_runner import ControlRunner
@@ -63,6 +68,15 @@ def build_types() -> ResourceTypeRegistry:
     return ResourceTypeRegistry([GraphType()])
 
 
+def build_host(kind: str, folder: Path, faults: Callable[[str], None]) -> GraphHost:
+    """A host of files, or the one of a service, which keeps graphs in SQLite."""
+    if kind == "folder":
+        return FolderHost(folder, faults)
+    settings = Settings(hosting=HostingSettings(directory=str(folder / "hosting")))
+    sqlite = SqliteSettings(directory=str(folder / "graphs"))
+    return LocalGraphHost(build_installation(settings, {("Storage", "Sqlite"): sqlite}))
+
+
 class QuietStore(SqliteControlStore):
     """A store of which a test knows that no write is under way."""
 
@@ -77,9 +91,9 @@ class QuietStore(SqliteControlStore):
 class Nursery:
     """The process that forks provisioners, as the test talks to it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, host: str = "folder") -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.dying_provisioners", str(folder)],
+            [sys.executable, "-m", "tests.e2e.dying_provisioners", str(folder), host],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -108,7 +122,7 @@ class Nursery:
 
 def main() -> None:
     """Serve commands until there are no more."""
-    folder = Path(sys.argv[1])
+    folder, kind = Path(sys.argv[1]), sys.argv[2]
     frozen: set[int] = set()
     for line in sys.stdin:
         command, *arguments = line.split()
@@ -119,7 +133,7 @@ def main() -> None:
         else:
             child = os.fork()
         if child == 0:
-            os._exit(_work(folder, command, *arguments))
+            os._exit(_work(folder, kind, command, *arguments))
         _, status = os.waitpid(child, os.WUNTRACED if command == "freeze" else 0)
         if os.WIFSTOPPED(status):
             frozen.add(child)
@@ -129,7 +143,7 @@ def main() -> None:
         os.waitpid(child, 0)
 
 
-def _work(folder: Path, command: str, point: str = "") -> int:
+def _work(folder: Path, kind: str, command: str, point: str = "") -> int:
     signal.alarm(int(2 * LONGEST))  # whatever it waits for, it does not do so for ever
     actions = {"kill": kill_process, "freeze": _freeze}
     faults = FaultPoints({point: actions[command]} if point else {})
@@ -137,7 +151,7 @@ def _work(folder: Path, command: str, point: str = "") -> int:
         # NOTE: one that is to freeze takes over nothing, so that it freezes with one resource and
         # not inside the folder's lock for another.
         options = replace(OPTIONS, lease=1000) if command == "freeze" else OPTIONS
-        asyncio.run(asyncio.wait_for(_run(folder, faults, options), LONGEST))
+        asyncio.run(asyncio.wait_for(_run(folder, kind, faults, options), LONGEST))
     except TimeoutError:
         return TOO_LONG
     return 0
@@ -151,12 +165,12 @@ def _freeze() -> None:
         signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
 
-async def _run(folder: Path, faults: FaultPoints, options: ProvisionerOptions) -> None:
+async def _run(folder: Path, kind: str, faults: FaultPoints, options: ProvisionerOptions) -> None:
     """Provision until nothing is left to do."""
     store = build_store(folder)
     store.open(RECORD_KINDS)
     runner = ControlRunner(store)
-    types, host = build_types(), FolderHost(folder, faults)
+    types, host = build_types(), build_host(kind, folder, faults)
     provisioner = Provisioner(runner, types, host, options, fault=faults)
     running = asyncio.ensure_future(provisioner.run())
     while True:

@@ -6,6 +6,7 @@ Whatever happens, every resource ends in the right state, nothing is lost and no
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import Any, TypeVar, cast
 import orjson
 import pytest
 
-from tests.e2e.dying_provisioners import Nursery, build_store, build_types
+from tests.e2e.dying_provisioners import Nursery, build_host, build_store, build_types
 from tests.unit.control.test_provisioner import POINTS as STEPS
 from twinframe.control.documents import ORGANIZATIONS, PROJECTS, Organization, Project
 from twinframe.control.kinds import RECORD_KINDS
@@ -156,6 +157,30 @@ def test_kill_9_at_each_step_leaves_what_the_next_one_finishes(
                 plane.check(goal, ids, operations=operations)
     assert died == ROUNDS * len(points)
     assert plane.count() == ROUNDS * most  # tombstones
+
+
+def test_kill_9_at_each_step_with_graphs_that_are_real(plane: Plane, tmp_path: Path) -> None:
+    """The same deaths with the host of a service: its catalog, and an SQLite file a graph."""
+    host = build_host("graphs", tmp_path, lambda _point: None)
+    with Nursery(tmp_path, "graphs") as nursery:
+        for number in range(ROUNDS):
+            most = max(sum(each == goal for each, _ in STEPS) for goal in GOALS)
+            ids = [f"g{number}-{index}" for index in range(most)]
+            for goal in GOALS:
+                deaths = [point for each, point in STEPS if each == goal]
+                for resource_id, death in zip(ids, deaths, strict=True):
+                    plane.ask(goal, resource_id)
+                    assert nursery.tell("kill", death) == -signal.SIGKILL
+                assert nursery.tell("finish") == 0
+                for resource_id in ids:
+                    status = "terminated" if goal == "delete" else "running"
+                    assert plane.read_status(resource_id) == status
+                kept = {name.resource_id for name in asyncio.run(host.list_names())}
+                assert kept == (set() if goal == "delete" else set(ids))
+                paths = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")]
+                for resource_id in ids:
+                    own = [path for path in paths if resource_id in path]
+                    assert bool(own) == (goal != "delete"), own
 
 
 @pytest.mark.parametrize("then", ["finish", "delete"])
