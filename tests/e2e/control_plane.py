@@ -94,15 +94,17 @@ class ControlProcess:
                 start_new_session=True,
             )
         try:
-            self._wait_until_ready(self.process)
+            self.wait_until_ready()
         except BaseException:
             self.kill()
             raise
         return self
 
-    def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
+    def wait_until_ready(self) -> None:
+        """Wait for `/health/ready`; fails with the output if it does not come."""
+        assert self.process is not None
         end = time.monotonic() + 30
-        while time.monotonic() < end and process.poll() is None:
+        while time.monotonic() < end and self.process.poll() is None:
             try:
                 if self.send("GET", "/health/ready").status == 200:
                     return

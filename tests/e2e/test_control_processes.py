@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,45 @@ def test_one_service_on_one_machine_is_graph_api_and_control_plane(
         client.do("DELETE", GRAPH, status=202)
         client.wait_for(GRAPH, "terminated")
     assert "Traceback" not in server.log.read_text(encoding="utf-8")
+
+
+def test_new_settings_are_taken_without_a_stop_and_wrong_ones_are_not(
+    tmp_path: Path, tokens: TokenProcess, owner: Registered
+) -> None:
+    file = tmp_path / "twinframe.json"
+    file.write_text('{"Control": {"PageSize": 7}}')
+    environment = {"TWINFRAME_CONFIG": str(file)}
+    control = ControlProcess(tmp_path, tokens, environment, options=("--no-provision",))
+    init(control, owner)
+    with control:
+        client = control.sign_in(owner)
+        assert client.do("GET", "/projects")["limit"] == 7
+        for text, limit in (
+            ('{"Control": {"PageSize": 8}}', 8),
+            ('{"Control": {"PageSize": 9}, "Authentication": {"Mode": "ApiKey"}}', 8),
+        ):
+            booted = count_workers(control)
+            file.write_text(text)
+            assert control.process is not None
+            control.process.send_signal(signal.SIGHUP)
+            while count_workers(control) == booted:
+                time.sleep(0.05)
+            control.wait_until_ready()
+            wait_until(lambda limit=limit: client.do("GET", "/projects")["limit"] == limit)
+    assert "The new settings are not taken" in control.log.read_text(encoding="utf-8")
+
+
+def count_workers(control: ControlProcess) -> int:
+    """How many workers have been started."""
+    return control.log.read_text(encoding="utf-8").count("Application startup complete")
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Until it holds: the worker before may still answer."""
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_a_token_for_another_audience_opens_nothing(
