@@ -1,0 +1,1 @@
+"""Engines that keep triples and answer SPARQL, behind one protocol."""

@@ -1,0 +1,78 @@
+"""What every engine promises: named graphs that SPARQL reads and one atomic step changes.
+
+It knows no twin. Text given to an engine is made by this plugin alone, never by a caller.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from twinframe_storage_rdf.mapping import Triple
+from twinframe_storage_rdf.terms import Iri, Row, Term
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A triple of the graph `graph` that must be there; `value` None: none of this predicate."""
+
+    graph: Iri
+    subject: Iri
+    predicate: Iri
+    value: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Triples that go and triples that come, in one step, if the graph is still as it was read.
+
+    `guard` is the version of the graph that the change was computed from, which the change itself
+    replaces. `removed` and `added` are by named graph and disjoint. `marker` is one of `added`, in
+    the graph of the guard, and new with each change: who lost the answer asks for it.
+    """
+
+    guard: Guard
+    marker: Triple
+    removed: Sequence[tuple[Iri, Sequence[Triple]]]
+    added: Sequence[tuple[Iri, Sequence[Triple]]]
+
+
+class Engine(ABC):
+    """One dataset. Any thread may call; calls may block. Errors are of `twinframe.errors`.
+
+    Each `select` and `ask` reads one state of the dataset, the newest one that any `commit` of any
+    process returned before, and is not disturbed by what comes later.
+    """
+
+    @abstractmethod
+    def open(self) -> None:
+        """Open or create; in the process that will use it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give everything back. Nothing may be running."""
+
+    @abstractmethod
+    def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
+        """The rows of a SELECT: one term for each variable, in the order of the query.
+
+        The state that is read is that of the call, not of the first row. `deadline` is a
+        `time.monotonic()` moment; after it `QueryTimeout`.
+        """
+
+    @abstractmethod
+    def ask(self, text: str, deadline: float | None = None) -> bool:
+        """The answer to an ASK."""
+
+    @abstractmethod
+    def commit(self, change: Change) -> bool:
+        """Apply the change atomically, and durably as far as the engine can; False: not any more.
+
+        False says that the guard does not hold and nothing was changed. `StorageError` when it is
+        not known whether the change was applied; it is never applied in part.
+        """
+
+    @abstractmethod
+    def clear(self, graphs: Sequence[Iri]) -> None:
+        """Take all triples out of these graphs, atomically."""

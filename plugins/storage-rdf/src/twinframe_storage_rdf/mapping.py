@@ -1,0 +1,174 @@
+"""Records of the storage seam as triples. It runs nothing, and checks no rule of the graph.
+
+The page `rdf-mapping.md` of the reference shows the same with examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, cast
+from urllib.parse import quote, unquote
+
+import orjson
+
+from twinframe.model.ids import build_model_name
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.terms import Iri, Term
+
+Triple: TypeAlias = tuple[Iri, Iri, Term]
+
+_UNMAPPED: Final = "$metadata"
+
+TWIN_MEMBERS: Final = {"$dtId": v.ID, "$etag": v.ETAG}
+"""System members of a twin whose value stands under a predicate of the vocabulary."""
+
+RELATIONSHIP_MEMBERS: Final = {
+    "$relationshipId": v.ID,
+    "$relationshipName": v.NAME,
+    "$sourceId": v.SOURCE_ID,
+    "$targetId": v.TARGET_ID,
+    "$etag": v.ETAG,
+}
+"""The same of a relationship."""
+
+
+@dataclass(frozen=True)
+class GraphNames:
+    """The names that one graph uses: its two named graphs, and IRIs of models.
+
+    `ontology` maps DTMIs to IRIs of public ontologies, one to one; other models are named by their
+    DTMI itself.
+    """
+
+    name: str
+    ontology: Mapping[str, str] = field(default_factory=dict)
+    data: Iri = field(init=False)
+    state: Iri = field(init=False)
+    _models: Mapping[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data", v.build_graph_iri(self.name))
+        object.__setattr__(self, "state", v.build_state_iri(self.name))
+        object.__setattr__(self, "_models", {iri: dtmi for dtmi, iri in self.ontology.items()})
+
+    def build_model_iri(self, model_id: str) -> Iri:
+        """The class that stands for the interface."""
+        return Iri(self.ontology.get(model_id) or quote(model_id, safe=":;"))
+
+    def parse_model_iri(self, iri: str) -> str:
+        """The DTMI of a class of `build_model_iri`."""
+        return self._models.get(iri) or unquote(iri)
+
+
+def build_twin_predicate(path: Sequence[str]) -> Iri | None:
+    """The predicate under which the value at this path of a twin stands; None: under none.
+
+    None is for paths into `$metadata` (but see `MODEL`): such values are read from the document.
+    """
+    return _build_predicate(path, TWIN_MEMBERS)
+
+
+def build_relationship_predicate(path: Sequence[str]) -> Iri | None:
+    """The predicate under which the value at this path of a relationship stands; None: none."""
+    return _build_predicate(path, RELATIONSHIP_MEMBERS)
+
+
+def build_twin_triples(names: GraphNames, record: TwinRecord) -> list[Triple]:
+    """A twin with its properties; its interface is its `rdf:type`."""
+    iri, model = v.build_twin_iri(record.twin_id), names.build_model_iri(record.model_id)
+    return [
+        (iri, v.RDF_TYPE, v.TWIN),
+        (iri, v.RDF_TYPE, model),
+        (iri, v.MODEL, model),
+        (iri, v.ID, record.twin_id),
+        (iri, v.ETAG, record.etag),
+        (iri, v.DOCUMENT, record.body),
+        *_build_properties(iri, record.body, TWIN_MEMBERS),
+    ]
+
+
+def build_relationship_triples(record: RelationshipRecord) -> list[Triple]:
+    """A relationship as a resource, without its direct triple (`build_edge_triple`)."""
+    iri = v.build_relationship_iri(record.source_id, record.relationship_id)
+    return [
+        (iri, v.RDF_TYPE, v.RELATIONSHIP),
+        (iri, v.ID, record.relationship_id),
+        (iri, v.NAME, record.name),
+        (iri, v.SOURCE, v.build_twin_iri(record.source_id)),
+        (iri, v.TARGET, v.build_twin_iri(record.target_id)),
+        (iri, v.SOURCE_ID, record.source_id),
+        (iri, v.TARGET_ID, record.target_id),
+        (iri, v.ETAG, record.etag),
+        (iri, v.DOCUMENT, record.body),
+        *_build_properties(iri, record.body, RELATIONSHIP_MEMBERS),
+    ]
+
+
+def build_edge_triple(record: RelationshipRecord) -> Triple:
+    """The direct triple from source to target, one for all parallel relationships of a name."""
+    return (
+        v.build_twin_iri(record.source_id),
+        v.build_edge_iri(record.name),
+        v.build_twin_iri(record.target_id),
+    )
+
+
+def build_interface_triples(
+    names: GraphNames, model_id: str, extends: Sequence[str]
+) -> list[Triple]:
+    """A known interface and its place in the hierarchy, which outlive the stored model."""
+    iri = names.build_model_iri(model_id)
+    return [
+        (iri, v.RDF_TYPE, v.INTERFACE),
+        (iri, v.ID, model_id),
+        (iri, v.LABEL, build_model_name(model_id)),
+        *((iri, v.RDFS_SUBCLASS, names.build_model_iri(parent)) for parent in extends),
+    ]
+
+
+def build_model_triples(names: GraphNames, record: ModelRecord) -> list[Triple]:
+    """A stored model, without its interface; `REFERENCES` keeps the order of its references."""
+    iri = names.build_model_iri(record.model_id)
+    references = orjson.dumps({"extends": record.extends, "components": record.components})
+    return [
+        (iri, v.DOCUMENT, record.document),
+        (iri, v.DISPLAY_NAME, record.display_name),
+        (iri, v.DESCRIPTION, record.description),
+        (iri, v.REFERENCES, references),
+        (iri, v.UPLOAD_TIME, record.upload_time),
+        (iri, v.DECOMMISSIONED, record.decommissioned),
+        (iri, v.POSITION, record.position),
+        *((iri, v.COMPONENT, names.build_model_iri(part)) for part in record.components),
+    ]
+
+
+def _build_properties(subject: Iri, body: bytes, members: Mapping[str, Iri]) -> Iterator[Triple]:
+    document = cast("JsonValue", orjson.loads(body))
+    if isinstance(document, dict):
+        for name, value in document.items():
+            if name not in members and name != _UNMAPPED:
+                yield from _build_property(subject, (name,), value)
+
+
+def _build_property(subject: Iri, path: tuple[str, ...], value: JsonValue) -> Iterator[Triple]:
+    predicate = v.build_property_iri(*path)
+    if isinstance(value, dict):
+        yield subject, predicate, orjson.dumps(value)
+        for name, inner in value.items():
+            if name != _UNMAPPED:
+                yield from _build_property(subject, (*path, name), inner)
+    elif isinstance(value, list):
+        yield subject, predicate, orjson.dumps(value)
+    elif value is not None:
+        yield subject, predicate, value
+
+
+def _build_predicate(path: Sequence[str], members: Mapping[str, Iri]) -> Iri | None:
+    if _UNMAPPED in path:
+        return None
+    if len(path) == 1 and path[0] in members:
+        return members[path[0]]
+    return v.build_property_iri(*path)
