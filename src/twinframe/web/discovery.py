@@ -13,20 +13,16 @@ import orjson
 from falcon.asgi import Request, Response
 
 from twinframe.settings import Settings
-from twinframe.web.errors import JSON, ErrorAnswer, RouteNotFound
+from twinframe.web.errors import ErrorAnswer, RouteNotFound
 from twinframe.web.exchange import SCOPE_KEY, Exchange
 from twinframe.web.links import Links
+from twinframe.web.unauthorized import build_unauthorized, choose_text
 
 if TYPE_CHECKING:
     from twinframe.web.edge import ServiceEdge
 
 WELL_KNOWN = ".well-known"
 DOCUMENT = "oauth-protected-resource"
-REALM = "mcp"
-
-_TOKEN_TEXT = "Authentication required. Please provide a valid Bearer token."  # noqa: S105
-_KEY_TEXT = "Authentication required. Please provide a valid API key in the header X-API-Key."
-_BOTH_TEXT = "Authentication required. Please provide a valid Bearer token or X-API-Key."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +60,7 @@ class Discovery:
         base = settings.server.base_path
         known = [Resource(""), *([Resource(base)] if base else []), *extra]
         self._known = {resource.path.casefold(): resource for resource in known}
-        self._text = _choose_text(
-            self._authentication.takes_tokens, self._authentication.takes_api_keys
-        )
+        self._text = choose_text(self._authentication)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -122,18 +116,7 @@ class Discovery:
         """
         home = exchange.target.base if self._home is None else self._home
         address = self.build_address(exchange, home)
-        body = {
-            "error": "unauthorized",
-            "error_description": self._text,
-            "resource_metadata": address,
-        }
-        challenge = f'Bearer realm="{REALM}", resource_metadata="{address}"'
-        headers = (
-            ("content-type", JSON),
-            ("www-authenticate", challenge),
-            ("cache-control", "no-store"),
-        )
-        return ErrorAnswer(401, orjson.dumps(body), headers)
+        return build_unauthorized(self._text, address)
 
 
 async def read_document(
@@ -146,9 +129,3 @@ async def read_document(
     response.data = edge.discovery.render_document(exchange, path)
     response.set_header("access-control-allow-origin", "*")
     response.set_header("cache-control", edge.discovery.choose_caching(path))
-
-
-def _choose_text(tokens: bool, keys: bool) -> str:
-    if tokens and keys:
-        return _BOTH_TEXT
-    return _KEY_TEXT if keys else _TOKEN_TEXT

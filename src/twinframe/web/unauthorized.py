@@ -1,0 +1,34 @@
+"""The 401 in its words: one for the API, the control plane and MCP. It decides on no request."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+
+from twinframe.settings import AuthenticationSettings
+from twinframe.web.errors import JSON, ErrorAnswer
+
+REALM: Final = "mcp"
+
+_TOKEN_TEXT = "Authentication required. Please provide a valid Bearer token."  # noqa: S105
+_KEY_TEXT = "Authentication required. Please provide a valid API key in the header X-API-Key."
+_BOTH_TEXT = "Authentication required. Please provide a valid Bearer token or X-API-Key."
+
+
+def choose_text(authentication: AuthenticationSettings) -> str:
+    """What to provide: the kinds of credentials that these settings take."""
+    if authentication.takes_tokens and authentication.takes_api_keys:
+        return _BOTH_TEXT
+    return _KEY_TEXT if authentication.takes_api_keys else _TOKEN_TEXT
+
+
+def build_unauthorized(text: str, address: str) -> ErrorAnswer:
+    """The answer that asks for credentials; `address` is the URL of the resource's document."""
+    body = {"error": "unauthorized", "error_description": text, "resource_metadata": address}
+    headers = (
+        ("content-type", JSON),
+        ("www-authenticate", f'Bearer realm="{REALM}", resource_metadata="{address}"'),
+        ("cache-control", "no-store"),
+    )
+    return ErrorAnswer(401, orjson.dumps(body), headers)
