@@ -131,6 +131,21 @@ class Gate:
         if not decision.allowed:
             raise PermissionMissing(str(needed))
 
+    async def admit(self, caller: Caller, needed: Permission, errand: Errand) -> Caller:
+        """As `authorize`; the caller with its permissions of now, for the rest of this errand.
+
+        PERF: a provider that keeps nothing asks its service anew each time.
+        """
+        if self._provider is not None and caller.permissions is None:
+            try:
+                granted = await self._provider.read_permissions(caller)
+            except Exception as error:  # code of somebody else may do anything
+                self._write_failure(caller, errand, needed, error)
+                raise
+            caller = replace(caller, permissions=granted)
+        await self.authorize(caller, needed, errand)
+        return caller
+
     async def enter(self, caller: Caller, errand: Callable[[], Errand]) -> Caller | None:
         """The caller with the permissions it has now, so that they are asked for once a request.
 
@@ -165,6 +180,12 @@ class Gate:
         if granted is None:
             granted = await self._provider.read_permissions(caller)
         return _decide(granted, needed)
+
+    def _write_failure(
+        self, caller: Caller, errand: Errand, needed: Permission, error: Exception
+    ) -> None:
+        reason = f"the permission provider failed: {type(error).__name__}"
+        self._write(caller, errand, str(needed), Decision(False, reason))
 
     def _write(self, caller: Caller, errand: Errand, needed: str, decision: Decision) -> None:
         self._audit(

@@ -129,7 +129,7 @@ class McpEndpoint:
             caller = await self._guard.identify(scope)
             if place == "messages":
                 return await self._relay_or_take(caller, scope, receive, outbound)
-            await self._guard.admit(caller, scope)
+            caller = await self._guard.admit(caller, scope)
             if place == "sse":
                 return await self._open_stream(caller, scope, receive, outbound)
             return await self._answer_streamable(caller, scope, receive, outbound)
@@ -187,7 +187,7 @@ class McpEndpoint:
         found = _OWNER.fullmatch(self._strip(scope["path"]))
         owner = found[1] if found else ""
         if owner == self._relay.worker:
-            await self._guard.admit(caller, scope)
+            caller = await self._guard.admit(caller, scope)
             with acting_as(caller, scope):
                 await self._sse.post(scope, receive, outbound)
             return None

@@ -20,9 +20,10 @@ from twinframe.mcp.access import CURRENT_CALLER, CURRENT_ERRAND
 from twinframe.permissions.base import Caller
 from twinframe.permissions.grammar import WILDCARD, Permission
 from twinframe.settings import Settings
-from twinframe.web.errors import ErrorAnswer
+from twinframe.web.errors import JSON, ErrorAnswer
 from twinframe.web.exchange import SCOPE_KEY, Exchange, Scope
 from twinframe.web.guard import read_raw_path
+from twinframe.web.unauthorized import REALM, build_unauthorized, choose_text
 
 USE_MCP = Permission(("mcp", WILDCARD))
 """What every caller needs. SEC: only a grant of all of `mcp` covers it, `mcp/read` does not."""
@@ -32,7 +33,6 @@ DEFAULT_SCOPES = ("mcp:tools",)
 REQUEST_ID_KEY = "twinframe.request_id"
 """Where the scope of a relayed request holds its id."""
 
-_TEXT = "Authentication required. Please provide a valid Bearer token."
 _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 
@@ -42,6 +42,7 @@ class AccessGuard:
     def __init__(self, gate: Gate | None, settings: Settings) -> None:
         self._gate = gate
         self._scopes = settings.authorization.required_scopes or DEFAULT_SCOPES
+        self._text = choose_text(settings.authentication)
         self._leeway = settings.authentication.leeway
         self._resource = settings.mcp.resource_server_url
         self._origin = settings.server.public_url
@@ -52,13 +53,17 @@ class AccessGuard:
             return None
         return await self._gate.authenticate(scope["headers"], lambda: build_errand(scope))
 
-    async def admit(self, caller: Caller | None, scope: Scope) -> None:
-        """Raise `ScopeMissing` or `PermissionMissing` unless the caller may use MCP."""
+    async def admit(self, caller: Caller | None, scope: Scope) -> Caller | None:
+        """Raise `ScopeMissing` or `PermissionMissing` unless the caller may use MCP.
+
+        The caller that comes back knows its permissions, so that all that one message needs is
+        asked for once. SEC: it is for this message alone; the next one is asked for anew.
+        """
         if self._gate is None or caller is None:
-            return
+            return None
         errand = build_errand(scope)
         self._gate.check_scopes(caller, self._scopes, errand)
-        await self._gate.authorize(caller, USE_MCP, errand)
+        return await self._gate.admit(caller, USE_MCP, errand)
 
     def read_rest(self, caller: Caller | None) -> float | None:
         """Seconds until the caller's credential ends, the leeway included; None is never."""
@@ -68,10 +73,7 @@ class AccessGuard:
 
     def build_unauthorized(self, scope: Scope) -> ErrorAnswer:
         """The 401. SEC: it does not tell what was wrong; the log does."""
-        address = self._find_metadata(scope)
-        body = {"error": "unauthorized", "error_description": _TEXT, "resource_metadata": address}
-        challenge = f'Bearer realm="mcp", resource_metadata="{address}"'
-        return _build_refusal(401, body, challenge)
+        return build_unauthorized(self._text, self._find_metadata(scope))
 
     def build_scope_missing(self, scope: Scope) -> ErrorAnswer:
         """The 403 for scopes; its header lets a client ask its issuer for more."""
@@ -82,10 +84,15 @@ class AccessGuard:
             "scope": names,
         }
         challenge = (
-            f'Bearer realm="mcp", error="insufficient_scope", scope="{names}", '
+            f'Bearer realm="{REALM}", error="insufficient_scope", scope="{names}", '
             f'resource_metadata="{self._find_metadata(scope)}"'
         )
-        return _build_refusal(403, body, challenge)
+        headers = (
+            ("content-type", JSON),
+            ("www-authenticate", challenge),
+            ("cache-control", "no-store"),
+        )
+        return ErrorAnswer(403, orjson.dumps(body), headers)
 
     def _find_metadata(self, scope: Scope) -> str:
         # SPEC: RFC 9728 section 3.1: the suffix stands between host and path.
@@ -149,12 +156,3 @@ def read_request_id(scope: Scope) -> str:
     if exchange is not None:
         return exchange.request_id.decode("ascii")
     return str(scope.get(REQUEST_ID_KEY, ""))
-
-
-def _build_refusal(status: int, body: dict[str, str], challenge: str) -> ErrorAnswer:
-    headers = (
-        ("content-type", "application/json; charset=utf-8"),
-        ("www-authenticate", challenge),
-        ("cache-control", "no-store"),
-    )
-    return ErrorAnswer(status, orjson.dumps(body), headers)

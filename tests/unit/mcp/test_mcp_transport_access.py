@@ -60,6 +60,20 @@ def test_whoever_shows_no_credentials_is_told_where_to_get_some(target: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("mode", "text"),
+    [
+        ("Jwt", "a valid Bearer token."),
+        ("ApiKey", "a valid API key in the header X-API-Key."),
+        ("Jwt,ApiKey", "a valid Bearer token or X-API-Key."),
+    ],
+)
+def test_whoever_shows_no_credentials_is_told_which_kinds_are_taken(mode: str, text: str) -> None:
+    settings = Settings.model_validate({"Authentication": {"Mode": mode}})
+    answer = ask({"t": caller()}, "none", settings=settings)
+    assert answer.json["error_description"] == f"Authentication required. Please provide {text}"
+
+
+@pytest.mark.parametrize(
     ("url", "metadata"),
     [
         ("https://h.example", "https://h.example/.well-known/oauth-protected-resource"),
@@ -145,6 +159,33 @@ def test_tools_know_who_calls_and_the_trail_names_them() -> None:
             assert read_text(answer.json) == "ada POST /mcp"
             await call_tool(world.endpoint, "whoami", token="u")
             assert names_of(world.seen.audit) == [(True, "ada", "mcp/*"), (False, "bob", "mcp/*")]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("transport", ["sse", "streamable"])
+def test_permissions_are_asked_for_once_a_message_and_anew_for_the_next(transport: str) -> None:
+    arguments = {"needed": ["mcp/use", "query/read", "models/read"]}
+    rich = caller(claims={"permissions": ["mcp/*", "query/read"], "iss": "https://issuer.example/"})
+
+    async def run() -> None:
+        async with open_world(known={"t": rich}) as world:
+            sse = await Client.open(world.endpoint, "t")
+
+            async def ask() -> str:
+                if transport == "streamable":
+                    answer = await call_tool(world.endpoint, "check", arguments, token="t")
+                    return str(answer.json["result"]["structuredContent"]["result"])
+                await sse.post(world.endpoint, build_call("check", arguments), "t")
+                message = await sse.stream.read_message()
+                return str(message["result"]["structuredContent"]["result"])
+
+            before = world.seen.reads
+            assert await ask() == "[True, True, False]"
+            assert world.seen.reads == before + 1
+            world.tokens.known["t"] = caller()  # what it was granted was taken away
+            assert await ask() == "[True, False, False]"
+            assert world.seen.reads == before + 2
 
     asyncio.run(run())
 

@@ -17,7 +17,13 @@ from mcp.server.mcpserver import Context, MCPServer
 from twinframe.authentication.gate import AuditEntry, Gate
 from twinframe.authentication.port import MISSING, Authenticator, Headers
 from twinframe.errors import Unauthenticated
-from twinframe.mcp.access import CURRENT_CALLER, CURRENT_ERRAND
+from twinframe.mcp.access import (
+    CURRENT_CALLER,
+    CURRENT_ERRAND,
+    GateAccess,
+    OpenAccess,
+    ToolAccess,
+)
 from twinframe.mcp.app import McpEndpoint
 from twinframe.permissions.base import Caller
 from twinframe.settings import Settings
@@ -62,9 +68,22 @@ class Seen:
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     release: asyncio.Event = field(default_factory=asyncio.Event)
     audit: list[AuditEntry] = field(default_factory=list)
+    reads: int = 0
 
 
-def build_tools(seen: Seen) -> MCPServer:
+class Counting(ClaimsProvider):
+    """Counts how often permissions are asked for."""
+
+    def __init__(self, seen: Seen) -> None:
+        super().__init__("permissions")
+        self._seen = seen
+
+    async def read_permissions(self, caller: Caller) -> frozenset[str]:
+        self._seen.reads += 1
+        return await super().read_permissions(caller)
+
+
+def build_tools(seen: Seen, access: ToolAccess) -> MCPServer:
     """A server with a few tools that show what a transport does."""
     server = MCPServer("fixture", version="1")
 
@@ -77,6 +96,11 @@ def build_tools(seen: Seen) -> MCPServer:
         who, errand = CURRENT_CALLER.get(), CURRENT_ERRAND.get()
         assert errand is not None
         return f"{who.subject if who else None} {errand.action}"
+
+    @server.tool()
+    async def check(needed: list[str]) -> list[bool]:
+        await access.check(needed[0], "tools/call check")
+        return [await access.holds(one) for one in needed]
 
     @server.tool()
     async def wait(context: Context) -> str:
@@ -110,9 +134,10 @@ async def open_world(
     """An endpoint between its start and stop; `known` None asks nobody for credentials."""
     seen = Seen()
     tokens = Tokens(known or {})
-    gate = Gate(tokens, ClaimsProvider("permissions"), seen.audit.append) if known else None
+    gate = Gate(tokens, Counting(seen), seen.audit.append) if known else None
     chosen = settings or Settings()
-    server = build_tools(seen)._lowlevel_server
+    access = OpenAccess() if gate is None else GateAccess(gate)
+    server = build_tools(seen, access)._lowlevel_server
     endpoint = McpEndpoint(server, chosen, gate, binds=[chosen.mcp.bind], relay=relay)
     await endpoint.start()
     try:
