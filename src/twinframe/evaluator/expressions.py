@@ -13,6 +13,7 @@ from typing import assert_never
 
 from twinframe.cypher.algebra import (
     Binary,
+    BinaryOperator,
     Case,
     Expression,
     FunctionCall,
@@ -31,12 +32,20 @@ from twinframe.cypher.algebra import (
     SubplanKind,
     Subscript,
     Unary,
+    UnaryOperator,
     Variable,
 )
+from twinframe.errors import QueryInvalid
 from twinframe.evaluator.calls import compile_call
 from twinframe.evaluator.failures import build_type_error
 from twinframe.evaluator.labels import compile_labels
-from twinframe.evaluator.logic import check_truth, compile_binary, compile_unary
+from twinframe.evaluator.logic import (
+    Test,
+    check_truth,
+    compile_binary,
+    compile_joint_test,
+    compile_unary,
+)
 from twinframe.evaluator.members import has_member, read_member, read_slice, read_subscript
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.evaluator.scope import Scope
@@ -87,6 +96,26 @@ def compile_expression(  # noqa: C901  # one arm an expression kind
             return _compile_subplan(expression, scope)
         case _:
             assert_never(expression)
+
+
+def compile_test(expression: Expression, scope: Scope, place: str, *, wanted: bool = True) -> Test:
+    """Whether the expression is `wanted`: a condition, of which null and the other one are alike.
+
+    `place` names where it stands. A value that is no boolean is an error unless something else
+    decides: any operand that is not true does so for an AND that is to be true.
+    """
+    match expression:
+        case Unary(operator=UnaryOperator.NOT, operand=operand):
+            return compile_test(operand, scope, "NOT", wanted=not wanted)
+        case Binary(operator=BinaryOperator.AND | BinaryOperator.OR as word, left=one, right=other):
+            left = compile_test(one, scope, word.value, wanted=wanted)
+            right = compile_test(other, scope, word.value, wanted=wanted)
+            return compile_joint_test(left, right, decisive=(word is BinaryOperator.OR) is wanted)
+        case Quantifier(kind=QuantifierKind.ANY) if wanted:
+            return _compile_some(expression, scope)
+        case _:
+            value = compile_expression(expression, scope)
+            return lambda row, run: check_truth(value(row, run), place) is wanted
 
 
 # --- reaching values ----------------------------------------------------------------------------
@@ -228,20 +257,24 @@ def _compile_has_labels(expression: HasLabels, scope: Scope) -> Evaluate:
 
 
 def _compile_case(expression: Case, scope: Scope) -> Evaluate:
-    branches = [
-        (compile_expression(when, scope), compile_expression(then, scope))
-        for when, then in expression.branches
-    ]
     default = compile_expression(expression.default or Literal(None), scope)
     if expression.operand is None:
+        tests = [
+            (compile_test(when, scope, "CASE WHEN"), compile_expression(then, scope))
+            for when, then in expression.branches
+        ]
 
         def search(row: Row, run: Run) -> Value:
-            for when, then in branches:
-                if check_truth(when(row, run), "CASE WHEN"):
+            for holds, then in tests:
+                if holds(row, run):
                     return then(row, run)
             return default(row, run)
 
         return search
+    branches = [
+        (compile_expression(when, scope), compile_expression(then, scope))
+        for when, then in expression.branches
+    ]
     operand = compile_expression(expression.operand, scope)
 
     def choose(row: Row, run: Run) -> Value:
@@ -274,7 +307,7 @@ def _compile_elements(
 def _compile_comprehension(expression: ListComprehension, scope: Scope) -> Evaluate:
     elements = _compile_elements(expression.source, scope, "A list comprehension")
     inner = scope.extend(expression.variable)
-    keeps = compile_expression(expression.predicate or Literal(True), inner)
+    keeps = compile_test(expression.predicate or Literal(True), inner, "WHERE")
     project = compile_expression(expression.projection or Variable(expression.variable), inner)
 
     def evaluate(row: Row, run: Run) -> Value:
@@ -285,7 +318,7 @@ def _compile_comprehension(expression: ListComprehension, scope: Scope) -> Evalu
         for item in items:
             run.budget.tick()
             extended = (*row, item)
-            if check_truth(keeps(extended, run), "WHERE"):
+            if keeps(extended, run):
                 kept.append(project(extended, run))
         run.budget.check_members(kept)
         return kept
@@ -293,7 +326,29 @@ def _compile_comprehension(expression: ListComprehension, scope: Scope) -> Evalu
     return evaluate
 
 
+def _compile_some(expression: Quantifier, scope: Scope) -> Test:
+    """Whether `any(...)` is true: an OR of its elements, so that one decides."""
+    elements = _compile_elements(expression.source, scope, "any()")
+    holds = compile_test(expression.predicate, scope.extend(expression.variable), "any()")
+
+    def test(row: Row, run: Run) -> bool:
+        failure: QueryInvalid | None = None
+        for item in elements(row, run) or ():
+            run.budget.tick()
+            try:
+                if holds((*row, item), run):
+                    return True
+            except QueryInvalid as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+        return False
+
+    return test
+
+
 def _compile_quantifier(expression: Quantifier, scope: Scope) -> Evaluate:
+    """SPEC: `any` is an OR of its elements and `all` an AND: as there, what decides does so."""
     elements = _compile_elements(expression.source, scope, f"{expression.kind.value}()")
     predicate = compile_expression(expression.predicate, scope.extend(expression.variable))
     decide = _QUANTIFIERS[expression.kind]
@@ -304,11 +359,21 @@ def _compile_quantifier(expression: Quantifier, scope: Scope) -> Evaluate:
         if items is None:
             return None
         answers: list[bool | None] = []
+        failure: QueryInvalid | None = None
         for item in items:
             run.budget.tick()
-            # NOTE: checked one by one, for 1 is in Python what true is.
-            answers.append(check_truth(predicate((*row, item), run), place))
-        return decide(answers)
+            try:
+                # NOTE: checked one by one, for 1 is in Python what true is.
+                answers.append(check_truth(predicate((*row, item), run), place))
+            except QueryInvalid as error:
+                failure = failure or error
+        if failure is None:
+            return decide(answers)
+        # NOTE: with a null for what failed, the answer is null unless the others decide it.
+        answer = decide([*answers, None])
+        if answer is None:
+            raise failure
+        return answer
 
     return evaluate
 

@@ -17,6 +17,8 @@ from twinframe.model.comparison import equals, is_less, is_less_or_equal, name_t
 from twinframe.model.values import Value
 
 Dyadic: TypeAlias = Callable[[Value, Value], Value]
+Test: TypeAlias = Callable[[Row, Run], bool]
+"""A compiled condition: whether the row passes."""
 
 _STRICT: dict[BinaryOperator, Dyadic] = {
     BinaryOperator.EQUAL: equals,
@@ -38,7 +40,7 @@ _STRICT: dict[BinaryOperator, Dyadic] = {
 
 
 def compile_binary(operator: BinaryOperator, left: Evaluate, right: Evaluate) -> Evaluate:
-    """The operator over two operands. OR and AND skip one that cannot matter, errors included."""
+    """The operator's value. OR and AND skip an operand that cannot matter, errors included."""
     match operator:
         case BinaryOperator.AND:
             return _compile_junction(left, right, "AND", decisive=False)
@@ -119,6 +121,25 @@ def _compile_junction(left: Evaluate, right: Evaluate, place: str, *, decisive: 
         return None if one is None or other is None else not decisive
 
     return evaluate
+
+
+def compile_joint_test(left: Test, right: Test, *, decisive: bool) -> Test:
+    """Two tests of which one that answers `decisive` decides, whatever the other one is.
+
+    The tests of an AND where false decides, of an OR where true does. As for `_compile_junction`,
+    but a test tells no null from false: what is null decides an AND, too.
+    """
+
+    def test(row: Row, run: Run) -> bool:
+        try:
+            one = left(row, run)
+        except QueryInvalid:
+            if right(row, run) is decisive:
+                return decisive
+            raise
+        return decisive if one is decisive else right(row, run)
+
+    return test
 
 
 def _compile_xor(left: Evaluate, right: Evaluate) -> Evaluate:

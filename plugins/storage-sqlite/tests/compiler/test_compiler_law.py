@@ -244,10 +244,6 @@ SUBPLANS = _filtered_and_returned(
     ),
 )
 OTHERS = (
-    # A comparison that types alone decide: what its operand fails at is not left out.
-    "MATCH (t) WHERE CASE t.$dtId WHEN (t.s = t.list.k) THEN true END RETURN t.$dtId AS i",
-    "MATCH (t) RETURN t.$dtId = (t.s = t.list.k) AS v",
-    "MATCH (t) RETURN t.$dtId < (t.s = t.list.k) AS v",
     "UNWIND [1, 2.5, 'a', null, true, [1, 2]] AS x RETURN x",
     "UNWIND $l AS x RETURN x",
     "UNWIND $ids AS i MATCH (t {$dtId: i}) RETURN t",
@@ -569,6 +565,26 @@ def test_generated_queries_over_generated_graphs_have_equal_rows(
     law(shape.format(expression), graph, parameters, lenient=True)
 
 
+# What the types, a null or a check of the other operand decide: its error is not left out.
+FAILING = ("t.s = t.list.k", "t.list.k IS NULL", "t.x + 1", "COUNT { (t)-->(u) WHERE u.x }")
+LEFT_OUT = _filtered_and_returned(
+    "t.$dtId <o> (<f>)",
+    "null <o> (<f>)",
+    "(<f>) <o> t.nope",
+    "t.nope <o> (<f>)",
+    "t.s <o> (<f>)",
+    "CASE t.$dtId WHEN (<f>) THEN true END",
+    "(<f>) IN []",
+    "(<f>) IN null",
+    "t.$dtId IN ['a', 'b', <f>]",
+    "size(['a'] + [<f>] + t.nope) > 0",
+    "is_string(<f>)",
+    "t.nope IS NULL XOR (<f>)",
+    "replace(t.s, null, toString(<f>)) = 'a'",
+    "[<f>][null..] IS NULL",
+    o=("=", "<>", "<", "STARTS WITH", "ENDS WITH", "CONTAINS", "+", "%"),
+    f=FAILING,
+)
 JUNCTIONS = _filtered_and_returned(
     "<a> <o> <b>",
     a=("t.s", "t.x", "t.flag", "NOT t.x", "(t.x > 0 OR t.x)", "true", "false"),
@@ -592,6 +608,15 @@ def test_errors_count_alike_where_another_operand_does_not_decide(law: Law, odd_
         law(text, odd_graph, PARAMETERS)
 
 
+def test_no_operand_is_left_out_with_its_error(law: Law, odd_graph: Any, make_graph: Any) -> None:
+    sound = {"s": "foo", "list": {"k": 1}, "x": 1}
+    others = [("a", "dtmi:ex:Room;1", sound), ("b", "dtmi:ex:Room;1", {**sound, "s": 1, "x": None})]
+    graph = make_graph(others, [("a", "has", "b", {})])
+    for text in LEFT_OUT:
+        for each in (odd_graph, graph):
+            law(text, each, PARAMETERS, lenient=True)
+
+
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
@@ -601,6 +626,16 @@ def test_errors_count_alike_where_another_operand_does_not_decide(law: Law, odd_
         ("MATCH (t) WHERE 1 / 0 = 1 OR t.s IS NOT NULL RETURN t", 13),
         ("MATCH (t) WHERE t.x AND t.$dtId = 'd' RETURN t", 1),
         ("MATCH (t)-->(u) WHERE t.s AND u.$dtId = 'none' RETURN t", 0),
+        ("MATCH (t) WITH t LIMIT 99 WHERE t.nope AND t.s RETURN t", 0),
+        ("MATCH (t) WITH t LIMIT 99 WHERE t.s AND t.nope RETURN t", 0),
+        ("MATCH (t) WITH t LIMIT 99 WHERE NOT (t.nope OR t.s) RETURN t", 0),
+        ("MATCH (t) WHERE CASE WHEN t.nope AND t.s THEN false ELSE true END RETURN t", 13),
+        ("MATCH (t) WHERE [x IN [t.s] WHERE t.nope AND x] = [] RETURN t", 13),
+        ("MATCH (t) WHERE any(x IN [true, t.s] WHERE x) RETURN t", 13),
+        ("MATCH (t) WHERE any(x IN [t.s] WHERE t.nope AND x) RETURN t", 0),
+        ("MATCH (t) WHERE NOT all(x IN [t.s, false] WHERE x) RETURN t", 13),
+        ("MATCH (t) WHERE NOT none(x IN [t.s, true] WHERE x) RETURN t", 13),
+        ("MATCH (t) WHERE NOT single(x IN [true, t.s, true] WHERE x) RETURN t", 13),
     ],
 )
 def test_an_operand_that_decides_does_so_whatever_the_other_one_is(
@@ -618,6 +653,12 @@ def test_an_operand_that_decides_does_so_whatever_the_other_one_is(
     [
         "MATCH (t) WHERE t.s OR false RETURN t",
         "MATCH (t) WHERE t.s AND true RETURN t",
+        "MATCH (t) WHERE t.nope OR t.s RETURN t",
+        "MATCH (t) WHERE NOT (t.nope AND t.s) RETURN t",
+        "MATCH (t) RETURN t.nope AND t.s AS v",
+        "MATCH (t) WHERE (t.nope AND t.s) IS NULL RETURN t",
+        "MATCH (t) WHERE all(x IN [true, t.s] WHERE x) RETURN t",
+        "MATCH (t) WHERE single(x IN [true, t.s] WHERE x) RETURN t",
         "MATCH (t) RETURN CASE WHEN t.s THEN 1 END",
         "MATCH (t)-->(u) WHERE t.s AND u.s > '' RETURN t",
     ],

@@ -21,10 +21,9 @@ from twinframe.cypher.algebra import (
 )
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.analysis import build_conjunction
-from twinframe.evaluator.expressions import compile_expression
+from twinframe.evaluator.expressions import compile_expression, compile_test
 from twinframe.evaluator.failures import build_type_error
 from twinframe.evaluator.labels import compile_labels
-from twinframe.evaluator.logic import check_truth
 from twinframe.evaluator.patterns.batches import (
     Adjacency,
     cross_known,
@@ -235,12 +234,12 @@ def _compile_seek_end(step: SeekEnd, scope: Scope) -> Stage:
 
 def compile_filter(predicate: Expression, scope: Scope) -> Stage:
     """Keeps the rows for which the predicate is true."""
-    holds = compile_expression(predicate, scope)
+    holds = compile_test(predicate, scope, "WHERE")
 
     def keep(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
         for row in rows:
             run.budget.tick()
-            if check_truth(holds(row, run), "WHERE"):
+            if holds(row, run):
                 yield row
 
     return keep
@@ -256,15 +255,15 @@ class _Doubts:
 def _compile_early_check(step: CheckPredicate, scope: Scope, doubts: _Doubts) -> Stage:
     """Drops the rows that a condition, one of several, does not hold for; errors are for later.
 
-    SPEC: the conditions are the operands of one AND, of which any that is false decides.
+    SPEC: the conditions are the operands of one AND, of which any that is not true decides.
     """
-    holds = compile_expression(step.predicate, scope)
+    holds = compile_test(step.predicate, scope, "WHERE")
 
     def keep(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
         for row in rows:
             run.budget.tick()
             try:
-                is_kept = check_truth(holds(row, run), "WHERE")
+                is_kept = holds(row, run)
             except QueryInvalid:
                 doubts.found = is_kept = True
             if is_kept:

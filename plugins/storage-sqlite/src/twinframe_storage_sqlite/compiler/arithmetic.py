@@ -9,9 +9,9 @@ from __future__ import annotations
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.elements import build_let
-from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.guards import has_trap, render_trap
 from twinframe_storage_sqlite.compiler.lists import compile_concatenation
-from twinframe_storage_sqlite.compiler.term import Term, render_check
+from twinframe_storage_sqlite.compiler.term import Term, check_droppable, may_fail, render_check
 
 LARGEST_OPERAND = 4_000
 """Characters of SQL above which the evaluator is faster than SQLite is at preparing it."""
@@ -53,8 +53,11 @@ def _compile_mixed(left: Term, right: Term) -> Term:
     numbers = _compile_numbers(Term(k.NUMBER, a), "+", Term(k.NUMBER, b))
     texts = " || ".join(_render_text(each) for each in sides)
     trap = render_trap("the operator + over other types")
+    # NOTE: a sum, for OR would leave one side out where the other one is null.
+    fails = any(map(may_fail, sides))
+    absent = f"({a} IS NULL) + ({b} IS NULL)" if fails else f"{a} IS NULL OR {b} IS NULL"
     value = (
-        f"CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL WHEN {adds} THEN {numbers.value}"
+        f"CASE WHEN {absent} THEN NULL WHEN {adds} THEN {numbers.value}"
         f" WHEN ({joins}){' AND ' + arrays if arrays else ''} THEN {texts} ELSE {trap} END"
     )
     return Term(k.STRING | k.NUMBER | k.NULL, value, assumed=True)
@@ -67,7 +70,19 @@ def _render_is(term: Term, kind_class: int) -> str:
 def _compile_concatenation(left: Term, right: Term) -> Term:
     sides = [_render_text(each) for each in (left, right)]
     nullable = (left.kinds | right.kinds) & k.NULL
-    return Term(k.STRING | nullable, f"({sides[0]} || {sides[1]})", assumed=is_assumed(left, right))
+    let = build_let(*sides) if _is_hidden(*sides) else None
+    value = f"({sides[0]} || {sides[1]})"
+    if let is not None:
+        value = let.wrap(f"({let.names[0]} || {let.names[1]})")
+    return Term(k.STRING | nullable, value, assumed=is_assumed(left, right))
+
+
+def _is_hidden(a: str, b: str) -> bool:
+    """Whether one side may be null, so that SQLite leaves out the other one with its error.
+
+    NOTE: it does not compute a subquery to add it to a null; columns it does.
+    """
+    return "SELECT" in a + b and has_trap(a + b)
 
 
 def _render_text(term: Term) -> str:
@@ -94,7 +109,10 @@ def _compile_numbers(left: Term, operator: str, right: Term) -> Term:
     a, b = read_as(left, k.NUMBER, reason), read_as(right, k.NUMBER, reason)
     if len(a) + len(b) > LARGEST_OPERAND:
         raise CannotRun(f"The operator {operator} in so deep an expression.")
-    let = build_let(a, b) if len(a) + len(b) > _LONG_OPERANDS else None
+    if k.NULL in (left.kinds, right.kinds):
+        check_droppable(left, right)
+    is_long = len(a) + len(b) > _LONG_OPERANDS
+    let = build_let(a, b) if is_long or _is_hidden(a, b) else None
     if let is not None:
         a, b = let.names
     kinds = _find_number_kinds(left, right) | (left.kinds | right.kinds) & k.NULL

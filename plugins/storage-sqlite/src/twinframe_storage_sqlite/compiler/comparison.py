@@ -11,10 +11,17 @@ from __future__ import annotations
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, build_flat_json, build_json
-from twinframe_storage_sqlite.compiler.guards import has_trap, render_trap
+from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.nested import check_comparable, compile_equal_nested
 from twinframe_storage_sqlite.compiler.paths import render_balanced
-from twinframe_storage_sqlite.compiler.term import Term, check_path, render_check, render_key
+from twinframe_storage_sqlite.compiler.term import (
+    Term,
+    check_path,
+    may_fail,
+    render_check,
+    render_forced,
+    render_key,
+)
 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _NESTED = k.LIST | k.MAP
@@ -36,28 +43,41 @@ def compile_equal(left: Term, right: Term, *, wanted: bool) -> str:
         check_path(term)
     shared = _find_shared(left, right)
     if not shared:
-        _check_droppable(left, right)
-        return "0" if wanted else f"({left.value} IS NOT NULL AND {right.value} IS NOT NULL)"
+        test = f"({left.value} IS NOT NULL AND {right.value} IS NOT NULL)"
+        return render_forced("0" if wanted else test, left, right)
     if any(each & _NESTED for each in shared):
-        return _compile_equal_keys(left, right, wanted=wanted)
+        return render_whole(_compile_equal_keys(left, right, wanted=wanted), left, right)
     if len(shared) > 1 or not wanted:
-        return _compile_equal_scalars(left, right, shared, wanted=wanted)
+        test = _compile_equal_scalars(left, right, shared, wanted=wanted)
+        return render_whole(test, left, right)
     if left.lookup is not None and right.source is not None:
         return f"{left.lookup.column} = ({left.lookup.query.format(right.value)})"
     if right.lookup is not None and left.source is not None:
         return f"{right.lookup.column} = ({right.lookup.query.format(left.value)})"
-    return render_all(
+    test = render_all(
         f"{left.value} = {right.value}",
         render_check(left, shared[0]),
         render_check(right, shared[0]),
     )
+    return render_whole(test, left, right)
 
 
-def _check_droppable(*terms: Term) -> None:
-    """Refuse to decide by types alone where an operand may fail: its error would be left out."""
-    for term in terms:
-        if term.assumed or has_trap(f"{term.value} {term.tag or ''}"):
-            raise CannotRun("A comparison that the types of computed values decide.")
+def render_whole(test: str, left: Term, right: Term) -> str:
+    """`test` of two terms, such that neither is left out with the error it may end in.
+
+    NOTE: SQLite looks at a check of one term before it computes the other when that suits it, and
+    does not compute a subquery to compare it with a null.
+    """
+    sides = ((left, right), (right, left))
+    return render_forced(test, *(each for each, other in sides if _may_precede(other, each)))
+
+
+def _may_precede(term: Term, other: Term) -> bool:
+    """Whether what `term` is may keep SQLite from computing `other`."""
+    is_one_class = len(k.build_classes(term.kinds)) == 1
+    if not is_one_class or term.kinds & (_NESTED | k.ENTITIES):
+        return True
+    return bool(term.kinds & k.NULL) and "SELECT" in other.value
 
 
 def _find_shared(left: Term, right: Term) -> tuple[int, ...]:
@@ -107,19 +127,20 @@ def compile_order(left: Term, operator: str, right: Term, *, wanted: bool) -> st
     if any(each & k.ENTITIES for each in shared):
         raise CannotRun(f"The operator {operator} over nodes or relationships.")
     if not shared:
-        _check_droppable(left, right)
-        return "0"
+        return render_forced("0", left, right)
     sql = operator if wanted else _NEGATED[operator]
     compared = f"{left.value} {sql} {right.value}"
     if len(shared) == 1 and shared[0] != k.LIST:
-        return render_all(compared, render_check(left, shared[0]), render_check(right, shared[0]))
+        checks = [render_check(each, shared[0]) for each in (left, right)]
+        return render_whole(render_all(compared, *checks), left, right)
     if k.is_plain(left.kinds) and k.is_plain(right.kinds) and k.LIST in shared:
         raise CannotRun(f"The operator {operator} over lists.")
     if k.LIST in shared:
         # NOTE: only two lists are beyond a comparison of native values.
         trap = render_trap("an order of lists")
         compared = f"CASE WHEN {_render_nested_tag(left)} = 'array' THEN {trap} ELSE {compared} END"
-    return f"({_render_class(left)} = {_render_class(right)} AND {compared})"
+    test = f"({_render_class(left)} = {_render_class(right)} AND {compared})"
+    return render_whole(test, left, right)
 
 
 def _render_class(term: Term) -> str:
@@ -138,23 +159,22 @@ def compile_in(item: Term, members: Term, bindings: Bindings, *, wanted: bool) -
     """`item IN members`."""
     if item.kinds & k.PATH:
         raise CannotRun("The operator IN for a path.")
-    if members.kinds == k.NULL and item.assumed:
-        raise CannotRun("The operator IN over null.")
-    if members.kinds == k.NULL:
-        return "0"
-    if members.items is not None:
+    if members.kinds == k.NULL or members.items == ():
+        return render_forced("0" if wanted or members.kinds == k.NULL else "1", item)
+    if members.items is not None and not any(map(may_fail, members.items)):
         tests = [compile_equal(item, each, wanted=wanted) for each in members.items]
         return render_balanced(tests, "OR" if wanted else "AND")
     if members.tag is not None:
         trap = render_trap("the operator IN over no list")
         array = f"CASE WHEN {members.tag} = 'array' THEN {members.value}"
         other = f"WHEN {members.value} IS NOT NULL THEN {trap} END"
-        members = Term(k.LIST | k.NULL, f"{array} {other}")
+        members = Term(k.LIST | k.NULL, f"{array} {other}", assumed=True)
     if members.kinds & ~(k.LIST | k.NULL):
         raise CannotRun("The operator IN over a value that is no list.")
     if members.elements & (k.NODE | k.RELATIONSHIP):
         raise CannotRun("The operator IN over a list of nodes or relationships.")
-    return _compile_in_json(item, members, bindings, wanted=wanted)
+    test = _compile_in_json(item, members, bindings, wanted=wanted)
+    return render_whole(test, item, members)
 
 
 def _compile_in_json(item: Term, members: Term, bindings: Bindings, *, wanted: bool) -> str:

@@ -43,6 +43,7 @@ from twinframe_storage_sqlite.compiler.comparison import (
     compile_equal,
     compile_in,
     compile_order,
+    render_whole,
 )
 from twinframe_storage_sqlite.compiler.comprehensions import (
     compile_comprehension,
@@ -58,7 +59,7 @@ from twinframe_storage_sqlite.compiler.maps import build_map
 from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.select import Select
 from twinframe_storage_sqlite.compiler.strings import compile_string_test
-from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term
+from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, check_droppable
 
 CompileSubplan = Callable[[Subplan, Select], Term]
 
@@ -162,6 +163,7 @@ class ExpressionCompiler:
             for each in (expression.start, expression.end)
         ]
         if any(each is not None and each.kinds == k.NULL for each in (subject, *bounds)):
+            check_droppable(subject, *(each for each in bounds if each is not None))
             return NULL_TERM
         return compile_slice(subject, bounds[0], bounds[1])
 
@@ -221,9 +223,13 @@ class ExpressionCompiler:
             operands = [self.compile_truth_value(each) for each in find_operands(expression)]
             return Term(k.BOOLEAN | k.NULL, render_balanced(operands, operator), assumed=True)
         if expression.operator is BinaryOperator.XOR:
-            sides = [self.compile_truth_value(e) for e in (expression.left, expression.right)]
-            return Term(k.BOOLEAN | k.NULL, f"({sides[0]} <> {sides[1]})", assumed=True)
+            return Term(k.BOOLEAN | k.NULL, self._compile_xor(expression, "<>"), assumed=True)
         return self._compile_truth(expression)
+
+    def _compile_xor(self, expression: Binary, operator: str) -> str:
+        sides = [self.compile_truth_value(e) for e in (expression.left, expression.right)]
+        terms = [Term(k.BOOLEAN | k.NULL, side) for side in sides]
+        return f"({render_whole(f'{sides[0]} {operator} {sides[1]}', terms[0], terms[1])})"
 
     def _compile_truth(self, expression: Expression) -> Term:
         """The value of a predicate, built of its two tests."""
@@ -254,6 +260,7 @@ class ExpressionCompiler:
             return self._select.refine(compile_member(subject, expression.index.value))
         index = self.compile_term(expression.index)
         if k.NULL in (subject.kinds, index.kinds):
+            check_droppable(subject, index)
             return NULL_TERM
         if index.kinds == k.STRING and index.source is not None:
             path = self._bindings.bind(index.source, build_path)
@@ -331,8 +338,7 @@ class ExpressionCompiler:
             tests = [self.compile_test(each, wanted=wanted) for each in find_operands(expression)]
             return render_balanced(tests, "AND" if (operator.value == "AND") == wanted else "OR")
         if operator is BinaryOperator.XOR:
-            sides = [self.compile_truth_value(e) for e in (expression.left, expression.right)]
-            return f"{sides[0]} {'<>' if wanted else '='} {sides[1]}"
+            return self._compile_xor(expression, "<>" if wanted else "=")
         left, right = self.compile_term(expression.left), self.compile_term(expression.right)
         return self._compile_comparison(operator, left, right, wanted=wanted)
 

@@ -35,6 +35,7 @@ from twinframe_storage_sqlite.compiler.term import (
     check_path,
     read_table,
     render_check,
+    render_forced,
 )
 
 TESTS = frozenset(
@@ -88,8 +89,10 @@ def _compile_certain(call: FunctionCall, term: Term) -> str:
             return f"{term.value} IS NOT NULL"
         case "is_defined":
             return f"{term.tag if is_member else term.value} IS NOT NULL"
+        case "is_null" if is_member:
+            return f"{term.tag} = 'null'"
         case "is_null":
-            return f"{term.tag} = 'null'" if is_member else "0"
+            return render_forced("0", term)
         case name:
             test = f"({_render_type_test(term, _TYPE_TESTS[name])})"
             if name == "is_primitive" and is_member:
@@ -100,7 +103,7 @@ def _compile_certain(call: FunctionCall, term: Term) -> str:
 def _render_type_test(term: Term, classes: tuple[int, ...]) -> str:
     known = [each for each in classes if term.kinds & each]
     if not known:
-        return "0"
+        return render_forced("0", term)
     parts = []
     for each in known:
         check = render_check(term, each)

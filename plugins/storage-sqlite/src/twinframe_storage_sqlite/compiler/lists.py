@@ -24,7 +24,13 @@ from twinframe_storage_sqlite.compiler.elements import (
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.paths import render_balanced
 from twinframe_storage_sqlite.compiler.select import Select
-from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, build_json_term
+from twinframe_storage_sqlite.compiler.term import (
+    NULL_TERM,
+    Term,
+    build_json_term,
+    check_droppable,
+    may_fail,
+)
 
 LONGEST_RANGE = 100_000
 """Elements of a `range()` above which the evaluator, which counts memory, is asked."""
@@ -128,6 +134,7 @@ def _build_part(term: Term, value: str) -> Term:
 def compile_concatenation(left: Term, right: Term) -> Term:
     """`left + right` where at least one side is surely a list, unless it is null."""
     if left.kinds == k.NULL or right.kinds == k.NULL:
+        check_droppable(left, right)
         return NULL_TERM
     for term in (left, right):
         if not _is_list(term) and term.kinds & k.LIST:
@@ -153,7 +160,9 @@ def _render_append(left: Term, right: Term) -> str:
     if not right.kinds & k.NULL:
         return f"json_insert({left.value}, '$[#]', {render_member(right)})"
     text = f"json_insert({left.value}, '$[#]', {render_member(right)})"
-    return f"CASE WHEN {right.value} IS NOT NULL THEN {text} END"
+    # NOTE: a sum, for AND would leave the left side out where the right one is null.
+    nulls = f"({left.value} IS NULL) + " if may_fail(left) else ""
+    return f"CASE WHEN {nulls}({right.value} IS NULL) = 0 THEN {text} END"
 
 
 def _render_joined(left: Term, right: Term) -> str:
@@ -179,7 +188,7 @@ def build_list(items: tuple[Term, ...]) -> Term:
         text = _render_array([f"coalesce({item.value}, 'null')" for item in items])
         return Term(k.LIST, text, elements=elements)
     text = _render_array([render_item(item) for item in items])
-    assumed = any(item.assumed for item in items)
+    assumed = any(map(may_fail, items))
     return Term(k.LIST, text, items=items, elements=elements, assumed=assumed)
 
 

@@ -15,6 +15,7 @@ from twinframe_storage_sqlite.compiler.paths import render_text
 from twinframe_storage_sqlite.compiler.term import (
     NULL_TERM,
     Term,
+    may_fail,
     read_table,
     render_json,
 )
@@ -37,7 +38,7 @@ def build_map(entries: tuple[tuple[str, Term], ...]) -> Term:
         )
         return replace(known, value=render_trap("a map of nodes or relationships"), json=json)
     value = _render_object((key, render_item(term)) for key, term in entries)
-    assumed = any(term.assumed for _, term in entries)
+    assumed = any(may_fail(term) for _, term in entries)
     return replace(known, value=value, assumed=assumed)
 
 

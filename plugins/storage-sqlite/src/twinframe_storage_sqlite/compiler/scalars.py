@@ -13,7 +13,7 @@ from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import read_as
 from twinframe_storage_sqlite.compiler.elements import build_let, read_integer
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term
+from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, check_droppable
 
 Compile = Callable[[Sequence[Term]], Term]
 
@@ -89,6 +89,7 @@ def _build_part(name: str, template: str) -> Compile:
 
     def compile_one(arguments: Sequence[Term]) -> Term:
         if any(term.kinds == k.NULL for term in arguments):
+            check_droppable(*arguments)
             return NULL_TERM
         reason = f"{name}()"
         counts = [read_integer(each, reason) for each in arguments[1:]]
@@ -115,6 +116,7 @@ def _build_part(name: str, template: str) -> Compile:
 
 def _compile_replace(arguments: Sequence[Term]) -> Term:
     if any(term.kinds == k.NULL for term in arguments):
+        check_droppable(*arguments)
         return NULL_TERM
     let = build_let(*(read_as(each, k.STRING, "replace()") for each in arguments))
     text, search, new = let.names

@@ -12,7 +12,13 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, read_parameter
 from twinframe_storage_sqlite.compiler.paths import render_balanced
-from twinframe_storage_sqlite.compiler.term import Term, build_json_term, build_refined, render_json
+from twinframe_storage_sqlite.compiler.term import (
+    Term,
+    build_json_term,
+    build_refined,
+    may_fail,
+    render_json,
+)
 
 LARGEST_STATEMENT = 200_000
 """Characters of SQL above which a plan is left to the evaluator."""
@@ -252,13 +258,14 @@ def render_column(term: Term) -> str:
 def build_column(term: Term, column: str, owner: Select) -> Term:
     """The term read back from the column `column` of a derived table joined in `owner`."""
     if not k.is_plain(term.kinds):
-        return build_json_term(column, term.kinds)
+        return replace(build_json_term(column, term.kinds), assumed=may_fail(term))
     if term.kinds & (k.NODE | k.RELATIONSHIP):
         if term.kinds & k.NULL:
             owner.mark_optional(column)
         return Term(term.kinds, column, owner=owner)
     return replace(
         term,
+        assumed=may_fail(term),
         value=column,
         tag=None,
         json=None,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Bindings, build_prefix_end
-from twinframe_storage_sqlite.compiler.comparison import render_all
-from twinframe_storage_sqlite.compiler.term import Term, render_check
+from twinframe_storage_sqlite.compiler.comparison import render_all, render_whole
+from twinframe_storage_sqlite.compiler.term import Term, render_check, render_forced
 
 
 def compile_string_test(
@@ -14,9 +13,7 @@ def compile_string_test(
 ) -> str:
     """`STARTS WITH`, `ENDS WITH` and `CONTAINS`; null unless both sides are strings."""
     if not (left.kinds & k.STRING and right.kinds & k.STRING):
-        if left.assumed or right.assumed:
-            raise CannotRun(f"The operator {operator} over computed values that are no strings.")
-        return "0"
+        return render_forced("0", left, right)
     checks = [
         each for each in (render_check(left, k.STRING), render_check(right, k.STRING)) if each
     ]
@@ -33,7 +30,7 @@ def compile_string_test(
         test = f"({left.value} {lower} {right.value} {word} {left.value} {upper} {end})"
     else:
         test = f"instr({left.value}, {right.value}) {'=' if wanted else '<>'} 1"
-    return render_all(test, *checks)
+    return render_whole(render_all(test, *checks), left, right)
 
 
 def _render_suffix(value: str, suffix: str, *, wanted: bool) -> str:

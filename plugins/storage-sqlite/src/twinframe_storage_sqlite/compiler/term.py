@@ -13,7 +13,7 @@ from typing import Protocol
 from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.bindings import Source
-from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.guards import has_trap, render_trap
 from twinframe_storage_sqlite.compiler.paths import render_path
 
 
@@ -83,6 +83,31 @@ class Term:
 
 
 NULL_TERM = Term(k.NULL, "NULL")
+
+_LARGEST_FORCED = 8_000
+"""Characters of SQL above which a test whose operands stand in it twice is declined."""
+
+
+def may_fail(term: Term) -> bool:
+    """Whether computing the term may end in an error that leaving it out would hide."""
+    return term.assumed or has_trap(f"{term.value} {term.tag or ''}")
+
+
+def render_forced(test: str, *terms: Term) -> str:
+    """`test`, for which every one of the terms that may fail is computed in any case."""
+    failing = [f"({term.value} IS NULL)" for term in terms if may_fail(term)]
+    if not failing:
+        return test
+    if sum(map(len, (test, *failing))) > _LARGEST_FORCED:
+        raise CannotRun("So large a test of computed values.")
+    # NOTE: always true; operands of a sum are never left out, unlike those of AND.
+    return f"CASE WHEN {' + '.join(failing)} <= {len(failing)} THEN {test} END"
+
+
+def check_droppable(*terms: Term) -> None:
+    """`CannotRun` where types alone decide, so that an operand is left out, and one may fail."""
+    if any(may_fail(term) for term in terms):
+        raise CannotRun("An operation that the types of computed values decide.")
 
 
 def build_member(member: Member) -> Term:
