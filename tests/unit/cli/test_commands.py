@@ -183,7 +183,7 @@ def test_verify_fails_for_a_damaged_file(tmp_path: Path) -> None:
 
 
 def test_commands_of_later_steps_are_not_offered() -> None:
-    assert {"import", "export", "backup"}.isdisjoint(main.commands)
+    assert {"import", "export"}.isdisjoint(main.commands)
 
 
 def test_every_command_has_its_place_on_the_committed_page() -> None:
