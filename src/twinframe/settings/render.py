@@ -80,13 +80,15 @@ def _render_section(model: type[Section], path: KeyPath, note: str) -> list[str]
     lines = [f"## {'.'.join(path)}", "", (getdoc(model) or "").partition("\n\n")[0]]
     if note:
         lines += ["", note]
-    nested = [key for key in read_keys(model).values() if key.section is not None]
-    lines += [
-        "",
-        "| key in the environment | type | default | meaning |",
-        "| --- | --- | --- | --- |",
-    ]
-    lines += [_render_row(path, key) for key in read_keys(model).values() if key.section is None]
+    keys = read_keys(model).values()
+    nested = [key for key in keys if key.section is not None]
+    if len(nested) < len(keys):
+        lines += [
+            "",
+            "| key in the environment | type | default | meaning |",
+            "| --- | --- | --- | --- |",
+        ]
+        lines += [_render_row(path, key) for key in keys if key.section is None]
     lines.append("")
     for key in nested:
         if key.section is not None:
