@@ -7,7 +7,7 @@ from typing import Final
 
 import orjson
 
-from twinframe.mcp.budget import Shortening
+from twinframe.mcp.budget import Budget, Shortening, measure
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import StoredDocument
 
@@ -35,6 +35,28 @@ def render_changes(before: StoredDocument | None, after: StoredDocument | None) 
     if len(found) > _MOST:
         return [*found[:_MOST], {"path": f"… {len(found) - _MOST} more changes"}]
     return found
+
+
+def fit_changes(changes: list[JsonValue], size: int) -> list[JsonValue]:
+    """The changes in at most so many bytes: long values cut down, then the last ones counted."""
+    part = Budget(1, size // 4, Shortening(longest_text=_LONGEST))
+    fitting: list[JsonValue] = []
+    left = size
+    for at, change in enumerate(changes):
+        if isinstance(change, dict):
+            change = {
+                name: value if name == "path" else part.cut(value) for name, value in change.items()
+            }
+        left -= measure(change) + 1
+        if left < 0:
+            return [*fitting, {"path": f"… {len(changes) - at} more changes"}]
+        fitting.append(change)
+    return fitting
+
+
+def hide_changes(permission: str) -> list[JsonValue]:
+    """What stands for the changes before somebody who may not read what is changed."""
+    return [{"path": f"… not shown: this needs the permission {permission}"}]
 
 
 def name_action(before: StoredDocument | None, after: StoredDocument | None) -> str:

@@ -273,3 +273,58 @@ def test_a_defect_is_told_by_a_reference_alone(
     with pytest.raises(MCPError, match="reference") as refused:
         assistant.do(lambda client: client.read_resource("twin://room-1"))
     assert "secret" not in str(refused.value)
+
+
+# --- what writing shows ---------------------------------------------------------------------------
+
+BLIND = ("mcp/*", "digitaltwins/write", "digitaltwins/delete", "digitaltwins/relationships/write",
+         "digitaltwins/relationships/delete")  # fmt: skip
+REHEARSALS: list[tuple[str, dict[str, Any]]] = [
+    ("delete_digital_twin", {"twin_id": "room-1", "delete_relationships": True}),
+    ("create_or_replace_digital_twin", {"twin_id": "room-1", "model_id": ROOM}),
+    (
+        "update_digital_twin",
+        {"twin_id": "room-1", "patch": [{"op": "replace", "path": "/temperature", "value": 1.5}]},
+    ),
+    ("delete_relationship", {"source_id": "room-1", "relationship_id": "watch"}),
+    (
+        "create_or_replace_relationship",
+        {
+            "source_id": "room-1",
+            "relationship_id": "watch",
+            "relationship_name": "watchedBy",
+            "target_id": "sensor-1",
+        },
+    ),
+    (
+        "update_relationship",
+        {
+            "source_id": "room-1",
+            "relationship_id": "watch",
+            "patch": [{"op": "remove", "path": "/since"}],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), REHEARSALS)
+def test_a_write_shows_what_was_there_only_to_those_who_may_read_it(
+    guarded: Any, name: str, arguments: dict[str, Any]
+) -> None:
+    shown = ("2024-01-31", "Room 2", "20.0", "floor-1")
+    blind = guarded.as_caller(*BLIND).call(name, **arguments, dry_run=True)
+    assert not blind.failed
+    assert "not shown: this needs the permission digitaltwins/" in blind.text
+    assert not any(secret in blind.text for secret in shown)
+    seeing = guarded.as_caller(*BLIND, "digitaltwins/read", "digitaltwins/relationships/read").call(
+        name, **arguments, dry_run=True
+    )
+    assert "not shown" not in seeing.text
+    assert any(secret in seeing.text for secret in shown)
+    told = guarded.as_caller(*BLIND).call(name, **arguments, **_confirm(name))
+    assert not told.failed
+    assert not any(secret in told.text for secret in shown)
+
+
+def _confirm(name: str) -> dict[str, bool]:
+    return {"confirm": True} if name.startswith("delete") else {}

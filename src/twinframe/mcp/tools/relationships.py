@@ -26,9 +26,10 @@ from twinframe.mcp.arguments import (
 )
 from twinframe.mcp.budget import Fetched
 from twinframe.mcp.confirmation import require_confirmation
+from twinframe.mcp.names import warn_of_relationships
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
 from twinframe.mcp.tools.querying import add_notes
-from twinframe.mcp.tools.twins import WRITTEN, build_written
+from twinframe.mcp.tools.twins import READ_RELATIONSHIPS, WRITTEN, build_written
 from twinframe.model.pages import PageRequest
 from twinframe.model.values import JsonValue
 
@@ -62,6 +63,11 @@ async def list_relationships(box: Toolbox, given: ListRelationships) -> Answer:
         "truncated": taken.token is not None,
         "continuation_token": taken.token,
     }
+    name = given.relationship_name
+    if not taken.rows and name is not None and await box.access.holds("models/read"):
+        outlines = await box.graph.overview.read_outlines()
+        if warnings := warn_of_relationships(outlines, [name]):
+            document["warnings"] = warnings
     return Answer(add_notes(document, [], budget.shortening.paths))
 
 
@@ -224,10 +230,11 @@ async def _write(
     dry_run: bool,
     action: str | None = None,
 ) -> Answer:
+    hidden = "" if await box.access.holds(READ_RELATIONSHIPS) else READ_RELATIONSHIPS
     seen = await box.graph.observation.run(
         lambda session: session.read_relationship(*key), act, keep=not dry_run
     )
-    return build_written(seen.before, seen.after, dry_run=dry_run, action=action)
+    return build_written(box, (seen.before, seen.after), hidden, dry_run=dry_run, action=action)
 
 
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
@@ -240,7 +247,7 @@ RELATIONSHIPS: Final = (
         "List a twin's relationships",
         "Relationships that start at a twin (with their properties) or end at it.",
         Effect.READ,
-        ("digitaltwins/relationships/read",),
+        (READ_RELATIONSHIPS,),
         ListRelationships,
         build_output(
             {
@@ -248,6 +255,7 @@ RELATIONSHIPS: Final = (
                 "truncated": "boolean",
                 "continuation_token": {"type": ["string", "null"]},
             },
+            warnings=_TEXTS,
             shortened=_TEXTS,
         ),
         list_relationships,
@@ -258,7 +266,7 @@ RELATIONSHIPS: Final = (
         "Read a relationship",
         "One relationship with its properties and etag.",
         Effect.READ,
-        ("digitaltwins/relationships/read",),
+        (READ_RELATIONSHIPS,),
         GetRelationship,
         build_output({"relationship": "object", "etag": "string"}, shortened=_TEXTS),
         get_relationship,

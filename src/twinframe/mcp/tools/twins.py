@@ -25,7 +25,7 @@ from twinframe.mcp.arguments import (
     TwinId,
 )
 from twinframe.mcp.budget import Fetched
-from twinframe.mcp.changes import name_action, render_changes
+from twinframe.mcp.changes import fit_changes, hide_changes, name_action, render_changes
 from twinframe.mcp.confirmation import require_confirmation
 from twinframe.mcp.errors import clean_text
 from twinframe.mcp.names import find_models, list_some
@@ -35,6 +35,8 @@ from twinframe.mcp.tools.querying import add_notes
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, StoredDocument
 
+READ_TWINS: Final = "digitaltwins/read"
+READ_RELATIONSHIPS: Final = "digitaltwins/relationships/read"
 _SHOWN_RELATIONSHIPS: Final = 20
 
 
@@ -173,19 +175,23 @@ async def delete_digital_twin(box: Toolbox, given: DeleteDigitalTwin) -> Answer:
         await cases.twins.delete_twin(given.twin_id, given.if_match)
         return 0
 
+    is_seen = await box.access.holds(READ_TWINS)
+    are_seen = await box.access.holds(READ_RELATIONSHIPS)
     try:
         seen = await box.graph.observation.run(look, act, keep=not given.dry_run)
     except RelationshipsNotDeleted as error:
         raise await _explain_relationships(box, given.twin_id, error) from error
     twin, related = seen.before
+    changes = render_changes(twin, None) if is_seen else hide_changes(READ_TWINS)
     document: dict[str, JsonValue] = {
         "action": "deleted",
         "dry_run": given.dry_run,
-        "changes": render_changes(twin, None),
+        "changes": fit_changes(changes, box.open_budget(1).size // 2),
     }
     if seen.result:
         document["relationships_deleted"] = seen.result
-        document["relationships"] = list_some(related, _SHOWN_RELATIONSHIPS)
+        if are_seen:
+            document["relationships"] = list_some(related, _SHOWN_RELATIONSHIPS)
     return Answer(document)
 
 
@@ -193,7 +199,7 @@ async def _explain_relationships(
     box: Toolbox, twin_id: str, error: RelationshipsNotDeleted
 ) -> RelationshipsNotDeleted:
     """The same error with the relationships that are in the way, for those who may read them."""
-    if not await box.access.holds("digitaltwins/relationships/read"):
+    if not await box.access.holds(READ_RELATIONSHIPS):
         return error
     graph = box.graph.relationships
     outgoing = [orjson.loads(one) for one in (await graph.list_relationships(twin_id)).items]
@@ -218,28 +224,36 @@ async def write_twin(
     action: str | None = None,
 ) -> Answer:
     """Run a use case that writes one twin, and tell what it changed."""
+    hidden = "" if await box.access.holds(READ_TWINS) else READ_TWINS
     seen = await box.graph.observation.run(
         lambda session: session.read_twin(twin_id), act, keep=not dry_run
     )
-    return build_written(seen.before, seen.after, dry_run=dry_run, action=action)
+    return build_written(box, (seen.before, seen.after), hidden, dry_run=dry_run, action=action)
 
 
 def build_written(
-    before: StoredDocument | None,
-    after: StoredDocument | None,
+    box: Toolbox,
+    states: tuple[StoredDocument | None, StoredDocument | None],
+    hidden: str,
     *,
     dry_run: bool,
     action: str | None = None,
 ) -> Answer:
-    """What a write did, or would do; the new etag only of what is stored.
+    """What a write did, or would do, by the states around it; an etag only of what is stored.
 
     Of what was created only a rehearsal tells the whole: else it is what the caller just sent.
+    SEC: `hidden` is the permission that the caller lacks to read either state; empty if it may.
     """
-    is_told = dry_run or before is not None
+    before, after = states
+    changes: list[JsonValue] = []
+    if hidden:
+        changes = hide_changes(hidden)
+    elif dry_run or before is not None:
+        changes = fit_changes(render_changes(before, after), box.open_budget(1).size)
     document: dict[str, JsonValue] = {
         "action": action or name_action(before, after),
         "dry_run": dry_run,
-        "changes": render_changes(before, after) if is_told else [],
+        "changes": changes,
     }
     if after is not None and not dry_run:
         document["etag"] = after.etag
@@ -258,7 +272,7 @@ TWINS: Final = (
         "Read a twin",
         "One twin by its id: properties, components, model and etag.",
         Effect.READ,
-        ("digitaltwins/read",),
+        (READ_TWINS,),
         GetDigitalTwin,
         build_output({"twin": "object", "etag": "string"}, shortened=_TEXTS),
         get_digital_twin,
