@@ -99,6 +99,18 @@ async def _find_model(
             yield f"'{model_id}'{suggest_model(outlines, model_id)}"
 
 
+async def _find_model_id(
+    _error: InvalidArgument, given: Mapping[str, Any], box: Toolbox
+) -> AsyncIterator[str]:
+    """The id, where a name was given as one: other tools take names too."""
+    name = given.get("model_id")
+    if not isinstance(name, str) or name.startswith("dtmi:"):
+        return
+    if await box.access.holds("models/read"):
+        outlines = await box.graph.overview.read_outlines()
+        yield f"model_id is an id{suggest_model(outlines, name)}"
+
+
 async def _find_relationship(
     error: RelationshipNotFound, _given: Mapping[str, Any], box: Toolbox
 ) -> AsyncIterator[str]:
@@ -176,6 +188,7 @@ _FINDERS: Final[tuple[tuple[type[TwinframeError], _Find], ...]] = (
     (TwinNotFound, _find_twin),
     (TargetTwinNotFound, _find_twin),
     (ModelNotFound, _find_model),
+    (InvalidArgument, _find_model_id),
     (RelationshipNotFound, _find_relationship),
     (ValidationFailed, _find_contents),
     (InvalidRelationship, _find_relations),

@@ -9,6 +9,7 @@ from twinframe.cypher.errors import find_nearest
 from twinframe.errors import InvalidArgument
 from twinframe.graph.outlines import Outlines
 from twinframe.model.ids import build_model_name
+from twinframe.model.values import JsonValue
 
 _MOST: Final = 5
 _LONGEST: Final = 200
@@ -42,6 +43,18 @@ def suggest_model(outlines: Outlines, name: str) -> str:
     if nearest is not None:
         return f"; did you mean '{by_name[nearest]}'?"
     return "; search_models finds interfaces by words."
+
+
+def warn_of_relationships(outlines: Outlines, given: Iterable[str]) -> list[JsonValue]:
+    """A sentence for each name of a relationship that no stored model defines."""
+    known = {one.name for outline in outlines.interfaces.values() for one in outline.relationships}
+    warnings: list[JsonValue] = []
+    for name in given:
+        if name not in known:
+            nearest = find_nearest(name[:_LONGEST], known)
+            hint = f"; did you mean '{nearest}'?" if nearest else "; describe_graph shows them."
+            warnings.append(f"No stored model has the relationship {name[:_LONGEST]!r}{hint}")
+    return warnings
 
 
 def list_some(names: Iterable[str], most: int = _MOST) -> str:

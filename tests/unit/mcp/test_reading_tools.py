@@ -6,8 +6,15 @@ from typing import Any
 
 import pytest
 
-from tests.unit.mcp.conftest import Assistant
-from twinframe.testing.factories import FLOOR, ROOM, SENSOR, SPACE, THERMOSTAT
+from tests.unit.mcp.conftest import Assistant, run
+from twinframe.testing.factories import (
+    FLOOR,
+    ROOM,
+    SENSOR,
+    SPACE,
+    THERMOSTAT,
+    build_interface,
+)
 
 
 def test_a_graph_is_described_in_few_words(assistant: Assistant) -> None:
@@ -271,3 +278,39 @@ def test_models_are_listed_and_found_by_words(assistant: Assistant) -> None:
     one = assistant.ask("search_models", search_text="e", limit=1)
     assert len(one["models"]) == 1
     assert one["found"] > 1
+
+
+def test_the_model_of_just_that_name_is_found_first(world: Any) -> None:
+    names = ("AdmittingRoom", "CableRoom", "ZooRoom")
+    more = [
+        {**build_interface(f"dtmi:com:example:{name};1"), "displayName": f"A room {name}"}
+        for name in names
+    ]
+    run(world.graph.models.create_models(more))
+    found = Assistant(world).ask("search_models", search_text="room", limit=1)
+    assert found["models"][0]["model_id"] == ROOM
+
+
+@pytest.mark.parametrize("tool", ["get_model", "delete_model"])
+def test_a_name_in_place_of_a_models_id_is_told_the_id(assistant: Assistant, tool: str) -> None:
+    more = {"confirm": True} if tool == "delete_model" else {}
+    assert f"did you mean '{ROOM}'?" in assistant.fail(tool, model_id="Room", **more)
+    assert "search_models finds" in assistant.fail(tool, model_id="Zeppelin", **more)
+
+
+def test_a_relationship_that_no_model_has_is_told_and_not_only_not_found(
+    assistant: Assistant,
+) -> None:
+    listed = assistant.ask("list_relationships", twin_id="room-1", relationship_name="watchedby")
+    assert listed["relationships"] == []
+    assert "did you mean 'watchedBy'?" in listed["warnings"][0]
+    near = assistant.ask(
+        "explore_neighborhood", twin_id="room-1", relationship_names=["watched", "hasPart", "x"],
+        direction="outgoing",
+    )  # fmt: skip
+    assert [warning.partition("'")[2].partition("'")[0] for warning in near["warnings"]] == [
+        "watched",
+        "x",
+    ]
+    found = assistant.ask("list_relationships", twin_id="room-3", relationship_name="watchedBy")
+    assert "warnings" not in found

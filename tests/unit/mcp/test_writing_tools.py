@@ -231,3 +231,27 @@ def test_many_changes_are_cut_and_counted(assistant: Assistant) -> None:
     )
     assert told["changes"][-1] == {"path": "… 20 more changes"}
     assert len(orjson.dumps(told)) < 4096
+
+
+def test_what_a_write_tells_is_no_larger_than_an_answer_may_be(world: Any) -> None:
+    assistant = Assistant(world, MaxBytes=4096)
+    tags = {f"tag-{number}": "x" * 50 for number in range(2000)}
+    patch = [{"op": "add", "path": "/tags", "value": tags}]
+    for more in ({"dry_run": True}, {}, {"dry_run": True}):
+        told = assistant.call("update_digital_twin", twin_id="room-3", patch=patch, **more)
+        assert not told.failed, told.text
+        assert len(told.text.encode()) <= 4096
+    assert told.document["changes"] == []
+    gone = assistant.call(
+        "delete_digital_twin", twin_id="room-3", confirm=True, delete_relationships=True
+    )
+    assert len(gone.text.encode()) <= 4096
+    assert "bytes" in gone.text
+
+
+def test_of_many_uploaded_models_the_ids_are_not_all_repeated(assistant: Assistant) -> None:
+    models = [build_interface(f"dtmi:com:example:Part{number};1") for number in range(70)]
+    told = assistant.ask("create_models", models=models)
+    assert told["count"] == 70
+    assert told["model_ids"] == [model["@id"] for model in models[:50]]
+    assert told["shortened"] == ["/model_ids"]

@@ -12,7 +12,7 @@ from twinframe.graph.neighborhood import MOST_RELATIONSHIPS, Neighborhood, Walk,
 from twinframe.mcp.arguments import Arguments, Limit, Token, TwinId
 from twinframe.mcp.budget import Shortening, measure
 from twinframe.mcp.describing import read_digest
-from twinframe.mcp.names import find_models
+from twinframe.mcp.names import find_models, warn_of_relationships
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
 from twinframe.model.values import JsonValue, Node, Relationship
 
@@ -90,6 +90,10 @@ async def explore_neighborhood(box: Toolbox, given: ExploreNeighborhood) -> Answ
             )
         )
         document = _build_neighborhood(found)
+        if not found.twins and given.relationship_names and await box.access.holds("models/read"):
+            outlines = await box.graph.overview.read_outlines()
+            if warnings := warn_of_relationships(outlines, given.relationship_names):
+                document["warnings"] = warnings
         size = measure(document)
         if size <= box.limits.max_bytes or limit == 1:
             return Answer(document)

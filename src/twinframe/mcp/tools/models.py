@@ -26,6 +26,7 @@ from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession
 
 _LONGEST_DESCRIPTION: Final = 200
+_SHOWN_IDS: Final = 50
 
 
 class ListModels(Arguments):
@@ -152,14 +153,14 @@ async def search_models(box: Toolbox, given: SearchModels) -> Answer:
     words = given.search_text.lower().split()
     scored = sorted(
         (
-            (-score, outline.model_id, outline)
+            (-score, len(build_model_name(outline.model_id)), outline.model_id, outline)
             for outline in outlines.interfaces.values()
             if (score := _score(outline, words))
         ),
-        key=lambda one: one[:2],
+        key=lambda one: one[:3],  # of equal ones the shortest name: Room, then AdmittingRoom
     )
     budget = box.open_budget(given.limit)
-    rows = [_render_found(outline) for _, _, outline in scored]
+    rows = [_render_found(outline) for *_, outline in scored]
 
     async def fetch(token: str | None, size: int) -> Fetched:
         start = int(token or 0)
@@ -213,13 +214,21 @@ class CreateModels(Arguments):
 
 
 async def create_models(box: Toolbox, given: CreateModels) -> Answer:
-    """Upload interfaces; their ids."""
+    """Upload interfaces; how many, and the ids of the first ones: the caller knows them all."""
     models: list[JsonValue] = [*given.models]
     seen = await box.graph.observation.run(
         lambda _: None, lambda cases: cases.models.create_models(models), keep=not given.dry_run
     )
     ids: list[JsonValue] = [orjson.loads(body)["id"] for body in seen.result]
-    return Answer({"action": "created", "dry_run": given.dry_run, "model_ids": ids})
+    document: dict[str, JsonValue] = {
+        "action": "created",
+        "dry_run": given.dry_run,
+        "count": len(ids),
+        "model_ids": ids[:_SHOWN_IDS],
+    }
+    if len(ids) > _SHOWN_IDS:
+        document["shortened"] = ["/model_ids"]
+    return Answer(document)
 
 
 class DeleteModel(Arguments):
@@ -311,7 +320,10 @@ MODELS: Final = (
         Effect.ADD,
         ("models/write",),
         CreateModels,
-        build_output({"action": "string", "dry_run": "boolean", "model_ids": _TEXTS}),
+        build_output(
+            {"action": "string", "dry_run": "boolean", "count": "integer", "model_ids": _TEXTS},
+            shortened=_TEXTS,
+        ),
         create_models,
         {
             "models": [
