@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,7 @@ class Installation:
     configuration: Configuration
     manager: pluggy.PluginManager
     _loaded: dict[tuple[str, str], Plugin] = field(default_factory=dict, compare=False, repr=False)
+    _turn: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
     @property
     def settings(self) -> Settings:
@@ -105,10 +107,11 @@ class Installation:
 
     def _load(self, seam: Seam, name: str) -> Plugin:
         # PERF: looking through all distributions takes 3 ms, which each hosted graph would pay.
-        plugin = self._loaded.get((seam.group, name))
-        if plugin is None:
-            plugin = self._loaded[seam.group, name] = load_plugin(self.manager, seam, name)
-        return plugin
+        with self._turn:  # graphs are created in threads, several at once
+            plugin = self._loaded.get((seam.group, name))
+            if plugin is None:
+                plugin = self._loaded[seam.group, name] = load_plugin(self.manager, seam, name)
+            return plugin
 
     def _read_section(self, plugin: Plugin) -> Section:
         model = read_section_class(plugin) or Section

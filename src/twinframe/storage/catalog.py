@@ -285,6 +285,8 @@ class CatalogChange:
 
     def forget(self) -> None:
         """Remove the record and all that lies beside it, after the data is gone."""
+        for unfinished in self._address.parent.glob(f"{self._address.name}.*{_PART}"):
+            unfinished.unlink(missing_ok=True)  # of a process that was killed in `serve`
         gone = self.place.with_name(self.place.name + _GONE)
         shutil.rmtree(gone, ignore_errors=True)
         if self.place.exists():
