@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from twinframe.app.installation import build_installation, load_installation
+from twinframe.app.installation import Installation, build_installation, load_installation
 from twinframe.errors import PluginError
 from twinframe.settings import ControlSettings, Settings
 from twinframe.storage.control_memory import MemoryControlStore
@@ -42,3 +44,19 @@ def test_an_unknown_control_store_is_refused_with_the_nearest() -> None:
     settings = Settings(control=ControlSettings(store="sqlight"))
     with pytest.raises(PluginError, match="sqlite"):
         build_installation(settings).build_control_store()
+
+
+def test_a_storage_plugin_is_loaded_once_whichever_threads_ask() -> None:
+    for _ in range(10):
+        installation = build_installation(Settings())
+        ready = threading.Barrier(8)
+
+        def load(
+            installation: Installation = installation, ready: threading.Barrier = ready
+        ) -> int:
+            ready.wait()
+            return id(installation.load_storage())
+
+        with ThreadPoolExecutor(8) as pool:
+            found = [pool.submit(load) for _ in range(8)]
+        assert len({future.result() for future in found}) == 1
