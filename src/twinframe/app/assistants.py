@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
-import shutil
 import signal
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -139,18 +134,3 @@ def load_mcp(name: str) -> ModuleType:
     whoever serves no MCP must not pay.
     """
     return importlib.import_module(f"twinframe.mcp.{name}")
-
-
-@contextmanager
-def open_relay() -> Iterator[Path]:
-    """A directory for the sockets of this service's workers; it goes with this process.
-
-    NOTE: workers leave by the same way, as copies of this process; it is not theirs to remove.
-    """
-    owner = os.getpid()
-    directory = Path(tempfile.mkdtemp(prefix="twinframe-mcp-"))  # mode 0700
-    try:
-        yield directory
-    finally:
-        if os.getpid() == owner:
-            shutil.rmtree(directory, ignore_errors=True)

@@ -13,10 +13,11 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
 from twinframe.app import build_app
-from twinframe.app.assistants import load_mcp, open_relay
+from twinframe.app.assistants import load_mcp
 from twinframe.app.installation import Installation, load_installation
 from twinframe.app.logs import configure_logging
 from twinframe.app.preflight import check_bind, find_problems, list_warnings
+from twinframe.app.relay_directory import open_relay
 from twinframe.cli.console import config_option, write_problems
 from twinframe.errors import TwinframeError
 from twinframe.settings import ServerSettings, Settings

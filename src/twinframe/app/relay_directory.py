@@ -1,0 +1,67 @@
+"""The directory of the sockets by which the workers of one MCP service reach each other.
+
+It is made by the process that starts them, and goes with it. It listens at no socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+_PREFIX: Final = "twinframe-mcp-"
+_LOCK: Final = "lock"
+
+
+@contextmanager
+def open_relay() -> Iterator[Path]:
+    """A directory for the sockets of this service's workers; it goes with this process.
+
+    NOTE: workers leave by the same way, as copies of this process; it is not theirs to remove.
+    """
+    remove_abandoned()
+    owner = os.getpid()
+    directory = Path(tempfile.mkdtemp(prefix=_PREFIX))  # mode 0700
+    lock = _lock(directory)
+    try:
+        yield directory
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(directory, ignore_errors=True)
+            os.close(lock)
+
+
+def remove_abandoned() -> None:
+    """Remove the directories of services that were killed: nobody holds their lock any more.
+
+    The workers hold it with the process that started them, until the last of them has ended.
+    SEC: in a place where everybody may write, only what is this user's own is looked at.
+    """
+    for directory in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            found = directory.lstat()
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+                continue
+            lock = os.open(directory / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(directory, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def _lock(directory: Path) -> int:
+    """Hold the directory's lock as long as what is returned is open, here or in a fork."""
+    new = directory / f"{_LOCK}.new"
+    lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    # NOTE: it gets its name when it is held: who looks meanwhile finds none, and leaves it alone.
+    new.rename(directory / _LOCK)
+    return lock
