@@ -45,6 +45,8 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "Authentication__MaxTokenLifetime": str(24 * 3600 + 300),
         "Authentication__Leeway": "30",
         "MCP__ResourceServerUrl": FACTORY.resource,
+        "MCP__ServerName": "Our twins",
+        "MCP__Version": "7.1",
     }
     server = Server(folder, environment=environment, workers=2, command="mcp")
     with server:
@@ -133,6 +135,23 @@ def test_discovery_names_the_urls_that_clients_use(closed: Server) -> None:
         assert document["authorization_servers"] == [FACTORY.issuer]
         assert document["scopes_supported"] == ["mcp:tools", "mcp:resources"]
         assert document["bearer_methods_supported"] == ["header"]
+        assert document["resource_name"] == "Our twins"
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize(("kind", "path"), [("sse", "/sse"), ("streamable", "/mcp")])
+def test_the_handshake_names_the_server_as_it_is_set(
+    closed: Server, kind: Kind, path: str, mode: str
+) -> None:
+    token = FACTORY.token(scope="mcp:tools", permissions=ALL).decode()
+
+    async def run() -> Any:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with connect(kind, closed.url + path, mode, headers) as client:
+            return client.server_info
+
+    found = asyncio.run(run())
+    assert (found.name, found.version) == ("Our twins", "7.1")
 
 
 def test_a_stream_ends_with_its_token(closed: Server) -> None:
