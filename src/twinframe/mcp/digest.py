@@ -26,11 +26,12 @@ _LONGEST_CONTENTS: Final = 400
 _RESERVE: Final = 160
 _MANY_EDGES: Final = 40
 
-_INTERFACES, _NAMES, _EDGES, _QUERIES = range(4)
+_INTERFACES, _NAMES, _EDGES, _DEFINED, _QUERIES = range(5)
 _HEADINGS: Final = (
     "Interfaces (twins with subtypes):",
     "Relationships by name:",
     "Relationships that occur:",
+    "Relationships that models define (none occurs yet):",
     "Examples:",
 )
 _GUIDE: Final = (
@@ -143,13 +144,14 @@ class DigestBuilder:
         self._near = self._find_near(focus) if focus else frozenset(outlines.interfaces)
         if focus:
             self._edges = [edge for edge in self._edges if self._touches(edge)]
-        self._shown = self._rank_interfaces()
         self._parts = {
             component.interface
             for one in outlines.interfaces.values()
             for component in one.components
             if not self._totals.get(component.interface)
         }
+        self._shown = self._rank_interfaces(focus)
+        self._defined = [] if self._edges else list(self._list_defined())
         self._usual = _find_usual_place([one.model_id for one in self._shown])
 
     @property
@@ -165,7 +167,10 @@ class DigestBuilder:
         for piece in sorted(self._list_pieces(), key=lambda one: (one.rank, one.section)):
             page.add(piece)
         interfaces = page.count(_INTERFACES), len(self._shown)
-        relationships = page.count(_EDGES), len(self._edges)
+        relationships = (
+            page.count(_EDGES) + page.count(_DEFINED),
+            len(self._edges) + len(self._defined),
+        )
         lines = [header, *page.render()]
         if interfaces[0] < interfaces[1] or relationships[0] < relationships[1]:
             lines.append(
@@ -193,10 +198,30 @@ class DigestBuilder:
         before, after = self._usual
         return f"\nModel ids: {before}NAME{after} where no other is given."
 
-    def _rank_interfaces(self) -> list[InterfaceOutline]:
-        """Most twins first."""
-        found = [self._outlines.interfaces[one] for one in self._near]
-        return sorted(found, key=lambda one: (-self._totals.get(one.model_id, 0), one.model_id))
+    def _rank_interfaces(self, focus: frozenset[str]) -> list[InterfaceOutline]:
+        """Most twins first; of those without any the ones asked for, then what most extend."""
+        extending = Counter(
+            base for one in self._outlines.interfaces for base in self._outlines.list_ancestors(one)
+        )
+
+        def place(one: InterfaceOutline) -> tuple[int, bool, bool, int, str]:
+            return (
+                -self._totals.get(one.model_id, 0),
+                not names(one.model_id, focus),
+                one.model_id in self._parts,
+                -extending[one.model_id],
+                one.model_id,
+            )
+
+        return sorted((self._outlines.interfaces[one] for one in self._near), key=place)
+
+    def _list_defined(self) -> Iterator[str]:
+        """What twins may be related by, a line for each name and end of an interface."""
+        for outline in self._shown:
+            source = self._outlines.render_label(outline.model_id)
+            for one in outline.relationships:
+                target = "any" if one.target is None else self._outlines.render_label(one.target)
+                yield f"{source} -{quote_name(one.name)}-> {target}"
 
     def _find_near(self, focus: frozenset[str]) -> frozenset[str]:
         """The interfaces of these ids or names, what extends them, and what they extend."""
@@ -243,9 +268,10 @@ class DigestBuilder:
     # --- what is said of it ------------------------------------------------------------------
 
     def _list_pieces(self) -> Iterator[_Piece]:
+        # NOTE: what has no twins comes behind all that is said of what has some.
+        some = any(self._totals.get(outline.model_id) for outline in self._shown)
         for at, outline in enumerate(self._shown):
-            # NOTE: what has no twins comes behind all that has some.
-            rank = at if self._totals.get(outline.model_id) else at + 1000
+            rank = at + 1000 if some and not self._totals.get(outline.model_id) else at
             yield _Piece(rank, _INTERFACES, at, self._render_interface(outline))
             if where := self._render_place(outline):
                 yield _Piece(rank * 3 + 5, _INTERFACES, at, where, under=True)
@@ -261,6 +287,8 @@ class DigestBuilder:
                 yield _Piece(at * 1.2 + 0.2, _NAMES, at, line)
         for at, edge in enumerate(self._edges):
             yield _Piece(at * 1.5 + 0.5, _EDGES, at, edge.render())
+        for at, line in enumerate(self._defined):
+            yield _Piece(at * 1.5 + 0.5, _DEFINED, at, line)
         for at, query in enumerate(self._list_examples()):
             yield _Piece(at * 5 + 3, _QUERIES, at, query)
 

@@ -144,3 +144,21 @@ def test_counts_that_took_long_are_kept_for_a_while(world: Any) -> None:
     slow = Counts(first.twins, first.relationships, first.moment + 1000, 10.0)
     overview._counts = slow
     assert run(overview.count()) is slow
+
+
+def test_a_graph_of_models_alone_shows_what_most_extend_and_what_may_be_related(
+    ontology: Any,
+) -> None:
+    text = Assistant(ontology).ask("describe_graph")["digest"]
+    lines = text.partition("Interfaces (twins with subtypes):\n")[2].split("\n")
+    first = [line.split(" ")[0] for line in lines[:10]]
+    assert {"Capability", "Asset", "Space", "Sensor"} <= set(first)
+    assert "grossArea double" in text  # not the names of interfaces alone
+    assert "Relationships that models define (none occurs yet):" in text
+    assert "Space -hasPart-> Space" in text
+    narrow = Assistant(ontology).ask("describe_graph", model_filter=["Room"])["digest"]
+    assert "(twins with subtypes):\nRoom 0 extends Space" in narrow
+
+
+def test_relationships_that_occur_stand_for_those_that_are_defined(world: Any) -> None:
+    assert "that models define" not in Assistant(world).ask("describe_graph")["digest"]
