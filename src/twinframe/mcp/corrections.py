@@ -13,7 +13,7 @@ from twinframe.graph.query_names import QueryWarning
 _SUGGESTED: Final = re.compile(r"did you mean '([^'\n]{1,100})'\?")
 _WORD: Final = re.compile(r"[\w$]+")
 _QUOTED: Final = re.compile(r"[^`'\"]+")
-_PLAIN: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_PLAIN: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)  # also climate.setpoint
 _EXAMPLES: Final = {
     Language.CYPHER: "MATCH (a:Room)<-[:contains]-(b) WHERE a.name CONTAINS 'x' "
     "RETURN a.`$dtId` AS id, b.name AS inside ORDER BY id LIMIT 10",

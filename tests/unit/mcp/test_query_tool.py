@@ -180,3 +180,48 @@ def test_a_plan_is_explained_and_its_names_are_checked(assistant: Assistant) -> 
     again = assistant.ask("explain_query", query="EXPLAIN MATCH (r:Room) RETURN r.nme AS n")
     assert again["plan"] == told["plan"]
     assert "column 16" in assistant.fail("explain_query", query="MATCH (r:Room) RETRN r")
+
+
+@pytest.mark.parametrize(
+    ("query", "corrected"),
+    [
+        (
+            "MATCH (r:Room) WHERE r.setPoint > 20 RETURN r.name",
+            "MATCH (r:Room) WHERE r.thermostat.setPoint > 20 RETURN r.name",
+        ),
+        (
+            "MATCH (r:Room) RETURN r.name AS name, r.setPoint AS s",
+            "MATCH (r:Room) RETURN r.name AS name, r.thermostat.setPoint AS s",
+        ),
+        (
+            "SELECT * FROM DIGITALTWINS T WHERE T.setPoint > 20",
+            "SELECT * FROM DIGITALTWINS T WHERE T.thermostat.setPoint > 20",
+        ),
+    ],
+)
+def test_a_property_that_a_component_has_is_told_where_nothing_was_found(
+    assistant: Assistant, query: str, corrected: str
+) -> None:
+    told = assistant.ask("query_digital_twins", query=query)
+    assert "'setPoint' is a property of a component: write" in told["warnings"][0]
+    assert told["corrected_query"] == corrected
+    assistant.ask("query_digital_twins", query=corrected)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (r:Room) WHERE r.thermostat.setPoint > 99 RETURN r",
+        "MATCH (r:Room) WHERE r.`thermostat` . `setPoint` > 99 RETURN r",
+        "MATCH (r:Room) WHERE r.name = '-' RETURN r",
+        "MATCH (r:Room) RETURN r.name AS name, coalesce(r.setPoint, 1) AS one",
+        "RETURN null AS nothing",
+        "RETURN '" + "." * 5000 + "' AS dots LIMIT 0",
+    ],
+)
+def test_nothing_is_told_of_components_where_they_are_not_the_matter(
+    assistant: Assistant, query: str
+) -> None:
+    told = assistant.ask("query_digital_twins", query=query)
+    assert "warnings" not in told
+    assert "corrected_query" not in told

@@ -14,6 +14,7 @@ from twinframe.errors import InvalidArgument, LimitExceeded, QueryInvalid, Query
 from twinframe.graph.query_names import QueryWarning
 from twinframe.mcp.arguments import Arguments, FullValues, Limit, Parameters, Token
 from twinframe.mcp.budget import Fetched, Taken
+from twinframe.mcp.components import find_misplaced, found_nothing
 from twinframe.mcp.corrections import correct_names
 from twinframe.mcp.tool import Answer, Effect, Tool, Toolbox, build_output
 from twinframe.model.values import JsonValue
@@ -59,6 +60,8 @@ async def query_digital_twins(box: Toolbox, given: QueryDigitalTwins) -> Answer:
             f"The query was stopped after {seconds:g} seconds (timeout_seconds); nothing of it runs"
             " any more."
         ) from error
+    if given.query is not None and not warnings and found_nothing(taken.rows):
+        warnings = await _find_misplaced(box, given.query)
     document: dict[str, JsonValue] = {
         "rows": taken.rows,
         "row_count": len(taken.rows),
@@ -67,6 +70,12 @@ async def query_digital_twins(box: Toolbox, given: QueryDigitalTwins) -> Answer:
         "continuation_token": taken.token,
     }
     return Answer(add_notes(document, warnings, budget.shortening.paths, given.query))
+
+
+async def _find_misplaced(box: Toolbox, query: str) -> list[QueryWarning]:
+    if not await box.access.holds("models/read"):
+        return []
+    return find_misplaced(await box.graph.overview.read_outlines(), query)
 
 
 def add_notes(
