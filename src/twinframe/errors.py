@@ -411,10 +411,11 @@ class GrantExceedsOwn(AccessError):
 
 
 class QuotaExceeded(TwinframeError):
-    """What a sku allows is used up: `used` of `limit` of the `quota`, which is named as in lists.
+    """What the sku of a resource allows is used up (429 with `Retry-After` for a rate).
 
-    `retry_after` is in how many seconds the same call may succeed: the quota is a rate (429).
-    None: not before something is removed or the sku is changed (403).
+    `used` of `limit` of the `quota`, which is named as in lists. `retry_after` is in how many
+    seconds the same call may succeed: the quota is a rate. None: not before something is removed or
+    the sku is changed.
     """
 
     code = "QuotaExceeded"

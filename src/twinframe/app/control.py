@@ -53,11 +53,12 @@ class ControlService:
         self._runner = ControlRunner(
             self._store, write_queue=own.write_queue, write_wait=own.write_wait
         )
+        offers = load_offers(tuple(types), settings.billing.price_list)
         self.plane = ControlPlane(
             self._runner,
             types,
             own,
-            load_offers(tuple(types), settings.billing.price_list),
+            offers,
             billing=settings.billing,
             json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
             wake=self._wake,
@@ -74,6 +75,7 @@ class ControlService:
                 build_options(own),
                 on_gone=(forget_access, self.plane.watch.on_gone),
                 on_running=(self.plane.watch.on_running,),
+                find_limits=offers.find_limits,
             )
         self._tasks: list[asyncio.Task[None]] = []
 

@@ -10,16 +10,17 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
 from twinframe.app.hosted_journal import GraphJournal, Unwritten
 from twinframe.app.hosted_load import SharedCount
+from twinframe.app.hosted_quotas import GraphQuotas, QuotaRunner, SharedCounter
 from twinframe.app.installation import Installation
 from twinframe.authentication.gate import Gate
-from twinframe.errors import GraphNotFound, StorageBusy, StorageError, TwinframeError
+from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
 from twinframe.storage.base import GraphStore, QueryEngine
 from twinframe.storage.catalog import Availability, Catalog, CatalogEntry
@@ -47,12 +48,14 @@ class OpenGraph:
     runner: StoreRunner
     edge: Edge
     load: SharedCount
+    quotas: GraphQuotas
 
     async def close(self) -> None:
         """Finish accepted work and close the store."""
         await self.runner.close()
         await asyncio.to_thread(self.store.close)
         self.load.close()
+        self.quotas.close()
 
 
 class HostedTenant:
@@ -80,6 +83,8 @@ class HostedTenant:
         """Go on with newer settings."""
         self.entry = entry
         self.journal.settings = entry.settings
+        if self.opened is not None:
+            self.opened.quotas.take(entry.settings)
 
     def use(self) -> GraphUse:
         """The open graph; see `web.hosting.Tenant`."""
@@ -110,7 +115,7 @@ class GraphUse(AbstractAsyncContextManager[Edge]):
         tenant.users += 1
         try:
             opened = tenant.opened or await self._owner.open(tenant)
-            _count(opened.load, tenant.entry.settings.max_concurrent_connections)
+            _enter(opened, tenant.entry.settings.max_concurrent_connections)
         except BaseException:
             tenant.users -= 1
             raise
@@ -231,14 +236,15 @@ class HostedGraphs:
 
     async def _open_graph(self, tenant: HostedTenant) -> OpenGraph:
         settings = self._settings
-        store, engine, load = await asyncio.to_thread(self._open_store, tenant)
-        runner = StoreRunner(store, settings.storage)
+        store, engine, load, quotas = await asyncio.to_thread(self._open_store, tenant)
+        quotas.take(tenant.entry.settings)  # they may have changed meanwhile
+        runner = QuotaRunner(store, settings.storage, quotas)
         graph = Graph(runner, settings, engine=engine, scratch=store.scratch)
-        return OpenGraph(store, runner, self._build_edge(graph), load)
+        return OpenGraph(store, runner, self._build_edge(graph), load, quotas)
 
     def _open_store(
         self, tenant: HostedTenant
-    ) -> tuple[GraphStore, QueryEngine | None, SharedCount]:
+    ) -> tuple[GraphStore, QueryEngine | None, SharedCount, GraphQuotas]:
         store = self._installation.build_store(tenant.entry.store)
         with self.catalog.keeping(tenant.entry) as served:
             if not served:
@@ -246,13 +252,25 @@ class HostedGraphs:
             store.open()
         try:
             engine = self._installation.build_query_engine(store)
-            load = SharedCount(tenant.place / "load", self._settings.server.workers)
-        except BaseException as error:
+            load, quotas = self._open_counters(tenant)
+        except BaseException:
             store.close()
-            if isinstance(error, OSError):
-                raise StorageError(f"{tenant.place / 'load'}: {error}.") from error
             raise
-        return store, engine, load
+        return store, engine, load, quotas
+
+    def _open_counters(self, tenant: HostedTenant) -> tuple[SharedCount, GraphQuotas]:
+        place, workers = tenant.place, self._settings.server.workers
+        with ExitStack() as opened:
+            try:
+                load = SharedCount(place / "load", workers)
+                opened.callback(load.close)
+                counter = SharedCounter(place / "operations", workers)
+                opened.callback(counter.close)
+            except OSError as error:
+                raise StorageError(f"The counters in {place} cannot be had: {error}.") from error
+            quotas = GraphQuotas(tenant.entry.settings, counter)
+            opened.pop_all()
+        return load, quotas
 
     async def _make_room(self) -> None:
         """Take one of the places, closing the longest unused graph if there is none left."""
@@ -355,9 +373,15 @@ class HostedGraphs:
             self._retire(resource_id)
 
 
-def _count(load: SharedCount, limit: int) -> None:
-    if not load.enter(limit):
+def _enter(opened: OpenGraph, limit: int) -> None:
+    """Count a request, and spend an operation: in this order, as what is refused costs none."""
+    if not opened.load.enter(limit):
         raise TooManyConnections(limit)
+    try:
+        opened.quotas.spend()
+    except QuotaExceeded:
+        opened.load.leave()
+        raise
 
 
 def _look_at(task: asyncio.Task[OpenGraph]) -> None:

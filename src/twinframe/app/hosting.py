@@ -337,5 +337,7 @@ def _build_entry(graph: HostedGraph) -> CatalogEntry:
             backup_retention_days=graph.backup_retention_days,
             audit_logging=graph.audit_logging,
             analytics=graph.analytics,
+            sku=graph.sku,
+            limits={limit.quota.value: limit.limit for limit in graph.limits},
         ),
     )

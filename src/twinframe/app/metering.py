@@ -21,12 +21,12 @@ from twinframe.control.billing.rounds import (
 from twinframe.control.billing.usage import Usage, UsageMeter
 from twinframe.errors import TwinframeError
 from twinframe.resourcetypes.hosting import GraphHost, HostedGraph, ResourceName
+from twinframe.resourcetypes.prices import QUERY_CHARGE_SCALE
 from twinframe.settings import Settings
 from twinframe.storage.control_runner import ControlRunner
 
 _LOG = logging.getLogger(__name__)
 _PAUSE = 60.0
-_HUNDREDTHS = 100
 
 
 class ReadsUsage(Protocol):
@@ -47,7 +47,7 @@ class HostMeter:
         found = await self._host.read_usage(name)
         if found is None:
             return None
-        charge = round(found.query_charge * _HUNDREDTHS)
+        charge = round(found.query_charge * QUERY_CHARGE_SCALE)
         return Usage(found.twins, found.operations, charge, found.storage_bytes, name.incarnation)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, assert_never
 
@@ -36,6 +36,7 @@ from twinframe.resourcetypes.base import (
     ResourceType,
 )
 from twinframe.resourcetypes.hosting import GraphHost
+from twinframe.resourcetypes.quotas import QuotaLimit
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.storage.control import ControlSession, ControlTransaction
 from twinframe.storage.control_runner import ControlRunner
@@ -48,11 +49,19 @@ Fault: TypeAlias = Callable[[str], None]
 OnRunning: TypeAlias = Callable[[ControlTransaction, Resource], None]
 """Called in the transaction in which a resource becomes `running`."""
 
+FindLimits: TypeAlias = Callable[[str], Sequence[QuotaLimit]]
+"""The limits of a type of resource in all its skus."""
+
 _SUCCEEDED: Final = "succeeded"
 
 
 def pass_by(_point: str) -> None:
     """The fault points of a service: nothing happens."""
+
+
+def find_no_limits(_type: str) -> Sequence[QuotaLimit]:
+    """Nothing is limited."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ class AttemptRunner:
         *,
         on_gone: tuple[OnGone, ...] = (),
         on_running: tuple[OnRunning, ...] = (),
+        find_limits: FindLimits = find_no_limits,
         clock: Clock = read_clock,
         fault: Fault = pass_by,
     ) -> None:
@@ -89,6 +99,7 @@ class AttemptRunner:
         self._rules = rules
         self._on_gone = on_gone
         self._on_running = on_running
+        self._find_limits = find_limits
         self._clock = clock
         self._fault = fault
 
@@ -150,7 +161,7 @@ class AttemptRunner:
 
         try:
             kind = self._types.find(resource.type)
-            context = build_context(resource, mine, step, self._graphs)
+            context = build_context(resource, mine, step, self._graphs, self._find_limits)
             async with asyncio.timeout(self._rules.attempt_timeout):
                 return await _call(kind, mine.goal, context)
         except LeaseLost:
@@ -230,8 +241,10 @@ def build_context(
     mine: WorkItem,
     step: Callable[[str], Awaitable[None]],
     graphs: GraphHost | None,
+    find_limits: FindLimits,
 ) -> ProvisionContext:
     """The resource as a type's handlers see it."""
+    limits = find_limits(resource.type)
     return ProvisionContext(
         name=resource.resource_name,
         project_id=resource.project_id,
@@ -244,6 +257,7 @@ def build_context(
         fence=mine.fence,
         step=step,
         graphs=graphs,
+        limits=tuple(limit for limit in limits if limit.sku is resource.sku),
     )
 
 

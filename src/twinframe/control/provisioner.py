@@ -15,7 +15,15 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from twinframe.control.attempts import AttemptRunner, Fault, OnRunning, ProvisionRules, pass_by
+from twinframe.control.attempts import (
+    AttemptRunner,
+    Fault,
+    FindLimits,
+    OnRunning,
+    ProvisionRules,
+    find_no_limits,
+    pass_by,
+)
 from twinframe.control.resource_documents import WorkItem
 from twinframe.control.resources import OnGone
 from twinframe.control.rounds import RoundIntervals, Rounds
@@ -115,6 +123,7 @@ class Provisioner:
         *,
         on_gone: tuple[OnGone, ...] = (),
         on_running: tuple[OnRunning, ...] = (),
+        find_limits: FindLimits = find_no_limits,
         clock: Clock = read_clock,
         monotonic: Callable[[], float] = time.monotonic,
         fault: Fault = pass_by,
@@ -132,10 +141,13 @@ class Provisioner:
             self._options.rules,
             on_gone=on_gone,
             on_running=on_running,
+            find_limits=find_limits,
             clock=clock,
             fault=fault,
         )
-        self._rounds = Rounds(runner, types, graphs, self._options.intervals, clock)
+        self._rounds = Rounds(
+            runner, types, graphs, self._options.intervals, clock, find_limits=find_limits
+        )
         self._watch = LifeWatch(self._options.lease)
         self._running: dict[str, _Running] = {}
         self._wakened = asyncio.Event()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from twinframe.control.attempts import build_context
+from twinframe.control.attempts import FindLimits, build_context, find_no_limits
 from twinframe.control.resource_documents import RESOURCES, ROUNDS, WORK, Resource, Round
 from twinframe.control.resources import Resources, purge
 from twinframe.control.states import ResourceState
@@ -52,12 +52,15 @@ class Rounds:
         graphs: GraphHost | None,
         intervals: RoundIntervals,
         clock: Clock = read_clock,
+        *,
+        find_limits: FindLimits = find_no_limits,
     ) -> None:
         self._runner = runner
         self._types = types
         self._graphs = graphs
         self._intervals = intervals
         self._clock = clock
+        self._find_limits = find_limits
         self._resources = Resources(types, clock)
 
     async def run_due(self) -> None:
@@ -65,8 +68,8 @@ class Rounds:
         if await self._claim("health", self._intervals.health):
             await self.check_health()
         if await self._claim("cleaning", self._intervals.cleaning):
+            await self.remove_orphans()  # first: a tombstone says that its data may go
             await self.purge_tombstones()
-            await self.remove_orphans()
 
     async def check_health(self) -> int:
         """Ask the types of all running resources, and have repaired what is amiss; how many."""
@@ -90,7 +93,7 @@ class Rounds:
         return purged
 
     async def remove_orphans(self) -> tuple[ResourceName, ...]:
-        """Have each type remove what belongs to no living resource; what was removed."""
+        """Have each type remove what belongs to a resource that has ended; what was removed."""
         removed: list[ResourceName] = []
         for kind in self._types:
             try:
@@ -131,7 +134,7 @@ class Rounds:
             return None
         try:
             kind = self._types.find(resource.type)
-            context = build_context(resource, item, _step, self._graphs)
+            context = build_context(resource, item, _step, self._graphs, self._find_limits)
             async with asyncio.timeout(self._intervals.health_timeout):
                 return await kind.health(context)
         except (TwinframeError, TimeoutError) as error:
@@ -147,11 +150,22 @@ class Rounds:
         )
 
     async def _is_alive(self, name: ResourceName) -> bool:
+        """Whether the resource has not ended, as far as the control store knows.
+
+        SEC: what it knows nothing of stays. With a store that is new, another one, or restored to
+        an earlier day, the data of everything created since would go, backups included.
+        """
         found = await self._runner.read(lambda session: RESOURCES.read(session, name.resource_id))
+        if found is None:
+            LOG.warning(
+                "Nothing is known of %s (%s), which is hosted here: it is left as it is. Is this "
+                "the control store that it was created with?",
+                name.resource_id,
+                name.incarnation,
+            )
+            return True
         return (
-            found is not None
-            and found.incarnation == name.incarnation
-            and found.status is not ResourceState.TERMINATED
+            found.incarnation == name.incarnation and found.status is not ResourceState.TERMINATED
         )
 
 

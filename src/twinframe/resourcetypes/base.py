@@ -63,6 +63,7 @@ class ProvisionContext:
 
     `settings_json` is the text as given and `settings` the document in it. `fence` rises with each
     attempt at this resource; `operation_id` is one and the same for all attempts of an operation.
+    `limits` are what the sku allows by the price list in force, the operator's or the type's own.
 
     Await `step` with a name after each effect outside: it raises `LeaseLost` when the handler must
     not go on, and is where the test kit pulls the plug.
@@ -79,6 +80,7 @@ class ProvisionContext:
     fence: int
     step: Callable[[str], Awaitable[None]]
     graphs: GraphHost | None = None
+    limits: tuple[QuotaLimit, ...] = ()
 
     @property
     def hosts_graphs(self) -> GraphHost:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from twinframe.resourcetypes.prices import Sku
+from twinframe.resourcetypes.quotas import QuotaLimit
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class ResourceName:
@@ -24,7 +27,8 @@ class HostedGraph:
     """A graph as it shall be hosted. `fence` rises with each attempt at the resource.
 
     `database_name` is what the operator calls the data; it need not be unique.
-    `backup_retention_days` 0 is no backups.
+    `backup_retention_days` 0 is no backups. `limits` are those of the sku; what none of them names
+    is not limited.
     """
 
     name: ResourceName
@@ -35,6 +39,8 @@ class HostedGraph:
     backup_retention_days: int
     audit_logging: bool
     analytics: bool
+    sku: Sku = Sku.FREE
+    limits: tuple[QuotaLimit, ...] = ()
 
 
 class GraphHost(Protocol):

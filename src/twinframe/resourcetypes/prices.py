@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Final
 
 
 class Sku(enum.StrEnum):
@@ -25,6 +26,10 @@ class Meter(enum.StrEnum):
     OPERATIONS = "operations"
     QUERY_CHARGE = "query_charge"
     STORAGE_BYTES = "storage_bytes"
+
+
+QUERY_CHARGE_SCALE: Final = 100
+"""A query unit, as the header `query-charge` counts them, is so many units of `QUERY_CHARGE`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,12 +56,18 @@ class Availability(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HostedSettings:
-    """What each hosted graph is told by its owner; see the resource type's settings."""
+    """What each hosted graph is told by its owner, and what its sku allows.
+
+    See the resource type's settings, and its quotas: `limits` has one number for each quota that is
+    limited.
+    """
 
     max_concurrent_connections: int = 100
     backup_retention_days: int = 0
     audit_logging: bool = False
     analytics: bool = False
+    sku: str = ""
+    limits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

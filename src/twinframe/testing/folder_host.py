@@ -128,4 +128,5 @@ def _draft(file: Path) -> Path:
 
 
 def _build_document(graph: HostedGraph) -> dict[str, object]:
-    return asdict(graph)
+    document: dict[str, object] = orjson.loads(orjson.dumps(asdict(graph)))  # as it is read back
+    return document

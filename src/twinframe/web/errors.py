@@ -21,6 +21,7 @@ from twinframe.errors import (
     PatchNotObjects,
     PermissionMissing,
     PreconditionFailed,
+    QuotaExceeded,
     ScopeMissing,
     StorageBusy,
     StorageDamaged,
@@ -116,6 +117,7 @@ _STATUS: dict[type[TwinframeError], int] = {
     Unauthenticated: 401,
     AccessError: 403,
     NotFound: 404,
+    QuotaExceeded: 403,
     Conflict: 409,
     PreconditionFailed: 412,
     StorageBusy: 503,
@@ -125,8 +127,9 @@ _STATUS: dict[type[TwinframeError], int] = {
 }
 
 # SEC: what one caller may not do must not be remembered for another.
-_REFUSED = (("content-type", JSON), ("cache-control", "no-store"))
-_REFUSED_PROBLEM = (("content-type", PROBLEM_JSON), ("cache-control", "no-store"))
+_NO_STORE = ("cache-control", "no-store")
+_REFUSED = (("content-type", JSON), _NO_STORE)
+_REFUSED_PROBLEM = (("content-type", PROBLEM_JSON), _NO_STORE)
 
 _RETRY_AFTER_SECONDS = "1"
 _VALIDATION_MESSAGE = "Invalid twin specified"  # SPEC: the vendor puts every reason in `details`
@@ -140,8 +143,16 @@ def find_status(kind: type[TwinframeError]) -> int:
 
 
 def build_status(error: TwinframeError) -> int:
-    """The HTTP status of an error."""
+    """The HTTP status of an error: a rate that is used up is 429, another quota 403."""
+    if isinstance(error, QuotaExceeded) and error.retry_after is not None:
+        return 429
     return find_status(type(error))
+
+
+def build_retry_after(error: TwinframeError) -> str:
+    """The seconds after which to try again: those the error tells, else one."""
+    known = error.retry_after if isinstance(error, QuotaExceeded) else None
+    return _RETRY_AFTER_SECONDS if known is None else str(known)
 
 
 def build_answer(
@@ -166,8 +177,10 @@ def build_answer(
     headers = [("content-type", JSON)]
     if not isinstance(error, EmptyBody):  # SPEC: the vendor's BadRequest carries no code header
         headers.append(("x-ms-error-code", error.code))
+    if isinstance(error, QuotaExceeded):
+        headers.append(_NO_STORE)
     if status in (429, 503):
-        headers.append(("retry-after", _RETRY_AFTER_SECONDS))
+        headers.append(("retry-after", build_retry_after(error)))
     if isinstance(error, MethodNotAllowed):
         headers.append(("allow", ", ".join(error.allowed)))
     return ErrorAnswer(status, render_envelope(error.code, message, details), tuple(headers))

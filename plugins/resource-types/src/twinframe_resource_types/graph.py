@@ -17,9 +17,12 @@ from twinframe.resourcetypes.base import (
     ResourceType,
 )
 from twinframe.resourcetypes.hosting import GraphHost, HostedGraph, ResourceName
-from twinframe.resourcetypes.prices import Meter, Price, Sku
+from twinframe.resourcetypes.prices import QUERY_CHARGE_SCALE, Meter, Price, Sku
+from twinframe.resourcetypes.quotas import Quota, QuotaLimit
 
+_MIB: Final = 1024**2
 _GIB: Final = 1024**3
+_MILLION_UNITS: Final = 1_000_000 * QUERY_CHARGE_SCALE
 
 
 class GraphSettings(ResourceSettings):
@@ -104,6 +107,10 @@ class GraphType(ResourceType):
         """A base fee, then by what is stored and asked beyond what is included."""
         return _PRICES
 
+    def quotas(self) -> Sequence[QuotaLimit]:
+        """What a graph may hold and do; an enterprise's is not limited."""
+        return _QUOTAS
+
     def _build_graph(self, context: ProvisionContext) -> HostedGraph:
         settings = self.parse_settings(context.settings)
         if not isinstance(settings, GraphSettings):
@@ -117,6 +124,8 @@ class GraphType(ResourceType):
             backup_retention_days=settings.backup_retention_days,
             audit_logging=settings.enable_audit_logging,
             analytics=settings.enable_analytics,
+            sku=context.sku,
+            limits=tuple(limit for limit in context.limits if limit.quota is not Quota.RESOURCES),
         )
 
 
@@ -127,13 +136,27 @@ _PRICES: Final = (
     Price(Sku.PRO, Meter.MONTH, 4_900),
     Price(Sku.PRO, Meter.TWINS, 100, per=1_000, included=10_000),
     Price(Sku.PRO, Meter.OPERATIONS, 50, per=1_000_000, included=1_000_000),
-    Price(Sku.PRO, Meter.QUERY_CHARGE, 50, per=1_000_000, included=1_000_000),
+    Price(Sku.PRO, Meter.QUERY_CHARGE, 50, per=_MILLION_UNITS, included=_MILLION_UNITS),
     Price(Sku.PRO, Meter.STORAGE_BYTES, 50, per=_GIB, included=_GIB),
     Price(Sku.ENTERPRISE, Meter.MONTH, 49_900),
     Price(Sku.ENTERPRISE, Meter.TWINS, 50, per=1_000, included=1_000_000),
     Price(Sku.ENTERPRISE, Meter.OPERATIONS, 20, per=1_000_000, included=100_000_000),
-    Price(Sku.ENTERPRISE, Meter.QUERY_CHARGE, 20, per=1_000_000, included=100_000_000),
+    Price(
+        Sku.ENTERPRISE, Meter.QUERY_CHARGE, 20, per=_MILLION_UNITS, included=100 * _MILLION_UNITS
+    ),
     Price(Sku.ENTERPRISE, Meter.STORAGE_BYTES, 25, per=_GIB, included=100 * _GIB),
+)
+
+_QUOTAS: Final = (
+    QuotaLimit(Sku.FREE, Quota.RESOURCES, 10),
+    QuotaLimit(Sku.FREE, Quota.TWINS, 10_000),
+    QuotaLimit(Sku.FREE, Quota.STORAGE_BYTES, 256 * _MIB),
+    QuotaLimit(Sku.FREE, Quota.OPERATIONS_PER_MINUTE, 1_000),
+    QuotaLimit(Sku.FREE, Quota.OPERATIONS_PER_DAY, 100_000),
+    QuotaLimit(Sku.PRO, Quota.TWINS, 1_000_000),
+    QuotaLimit(Sku.PRO, Quota.STORAGE_BYTES, 50 * _GIB),
+    QuotaLimit(Sku.PRO, Quota.OPERATIONS_PER_MINUTE, 60_000),
+    QuotaLimit(Sku.PRO, Quota.OPERATIONS_PER_DAY, 20_000_000),
 )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from twinframe.control.billing.offers import Offers
 from twinframe.control.billing.prices import LEVELS, UNITS
-from twinframe.resourcetypes.prices import Price, Sku
+from twinframe.resourcetypes.prices import QUERY_CHARGE_SCALE, Meter, Price, Sku
 from twinframe.resourcetypes.quotas import WINDOWS, Quota, QuotaLimit
 
 
@@ -33,10 +33,9 @@ def render_prices_page(offers: Offers, types: Sequence[str]) -> str:
 def _render_prices(prices: Sequence[Price]) -> Iterator[str]:
     yield from ("| sku | meter | minor units | for each | beyond |", "| --- " * 5 + "|")
     for price in prices:
-        included = f"{price.included:,}" if price.included else "–"
-        yield (
-            f"| `{price.sku}` | `{price.meter}` | {price.amount:,} | {price.per:,} | {included} |"
-        )
+        per = _render_quantity(price.meter, price.per)
+        included = _render_quantity(price.meter, price.included) if price.included else "–"
+        yield f"| `{price.sku}` | `{price.meter}` | {price.amount:,} | {per} | {included} |"
     named = {price.sku for price in prices}
     if free := [f"`{sku}`" for sku in Sku if sku not in named]:
         yield ""
@@ -49,7 +48,16 @@ def _render_limits(limits: Sequence[QuotaLimit]) -> Iterator[str]:
         return
     yield from ("| sku | quota | at most |", "| --- | --- | --- |")
     for each in limits:
-        yield f"| `{each.sku}` | `{each.quota}` | {each.limit:,} |"
+        shown = _render_quantity(each.quota, each.limit)
+        yield f"| `{each.sku}` | `{each.quota}` | {shown} |"
+
+
+def _render_quantity(of: Meter | Quota, number: int) -> str:
+    """A number of units, in larger ones where it is a whole number of these."""
+    for name, scale in _SCALES.get(of, ()):
+        if number and number % scale == 0:
+            return f"{number // scale:,} {name}"
+    return f"{number:,}"
 
 
 _QUOTAS: Final = {
@@ -60,11 +68,19 @@ _QUOTAS: Final = {
     Quota.OPERATIONS_PER_DAY: "operations in a day (UTC)",
 }
 
+_BYTES: Final = (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024))
+_SCALES: Final[Mapping[str, Sequence[tuple[str, int]]]] = {
+    Meter.STORAGE_BYTES: _BYTES,
+    Quota.STORAGE_BYTES: _BYTES,
+    Meter.QUERY_CHARGE: (("query units", QUERY_CHARGE_SCALE),),
+}
+
 _INTRODUCTION: Final = """# Prices and quotas
 
 This page is generated from the resource types of this distribution; do not edit it.
 
 These are the prices and quotas unless the operator has others (`Billing__PriceList`). All amounts
-are integers in minor units of `Billing__Currency`, cents for example, without tax.
+are integers in minor units of `Billing__Currency`, cents for example, without tax. Lists and
+statements count in the units of the first table; the tables of the types also use larger ones.
 [How to bill](../how-to/bill.md) says how a statement comes about.
 """

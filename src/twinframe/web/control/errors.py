@@ -11,18 +11,17 @@ import falcon
 import orjson
 from falcon.asgi import Request, Response
 
-from twinframe.errors import QuotaExceeded, ScopeMissing, TwinframeError
+from twinframe.errors import ScopeMissing, TwinframeError
 from twinframe.web.application import log_error, write_answer
 from twinframe.web.errors import (
     JSON,
     ErrorAnswer,
     MethodNotAllowed,
     RouteNotFound,
+    build_retry_after,
     build_status,
     render_text,
 )
-
-_RETRY_AFTER_SECONDS = "1"
 
 
 def build_answer(error: TwinframeError) -> ErrorAnswer:
@@ -30,7 +29,7 @@ def build_answer(error: TwinframeError) -> ErrorAnswer:
 
     SPEC: 400 has `details`, a list of texts with at least one; all others have `error` alone.
     """
-    status = find_status(error)
+    status = build_status(error)
     # SEC: what one caller may not do or see must not be remembered for another.
     headers = [("content-type", JSON), ("cache-control", "no-store")]
     if isinstance(error, MethodNotAllowed):
@@ -38,18 +37,9 @@ def build_answer(error: TwinframeError) -> ErrorAnswer:
     if isinstance(error, ScopeMissing):  # SPEC: RFC 6750 section 3.1
         scopes = " ".join(error.scopes)
         headers.append(("www-authenticate", f'Bearer error="insufficient_scope", scope="{scopes}"'))
-    if isinstance(error, QuotaExceeded) and error.retry_after is not None:
-        headers.append(("retry-after", str(error.retry_after)))
-    if status == 503:
-        headers.append(("retry-after", _RETRY_AFTER_SECONDS))
+    if status in (429, 503):
+        headers.append(("retry-after", build_retry_after(error)))
     return ErrorAnswer(status, render_body(status, error), tuple(headers))
-
-
-def find_status(error: TwinframeError) -> int:
-    """The HTTP status: a rate that is used up is 429, another quota 403, the rest as everywhere."""
-    if isinstance(error, QuotaExceeded):
-        return 403 if error.retry_after is None else 429
-    return build_status(error)
 
 
 def render_body(status: int, error: TwinframeError) -> bytes:

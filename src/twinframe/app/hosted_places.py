@@ -1,0 +1,75 @@
+"""A small file of numbers that all workers have in memory, with a place for each of them.
+
+It knows nothing of what is counted there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import struct
+from pathlib import Path
+from typing import Final, Literal
+
+_PLACES: Final = 1024
+# NOTE: locks of an open file, not of a process: closing another one must not take them away.
+_SET_LOCK: Final = getattr(fcntl, "F_OFD_SETLK", fcntl.F_SETLK)
+
+
+class SharedPlaces:
+    """The places of one file. A place belongs to whoever has it locked; each reads all of them.
+
+    `numbers` are those of all places, one place after the other; `own` is where this one's begin.
+    A new owner finds what the last one left there.
+    """
+
+    def __init__(
+        self, path: Path, number_format: Literal["I", "Q"], width: int, workers: int
+    ) -> None:
+        """`width` numbers of a `struct` format make a place.
+
+        `workers` is how many share the file; while they are exchanged there may be twice as many.
+        Raises `OSError` when all places are taken.
+        """
+        self._bytes = struct.calcsize(number_format) * width
+        self._count = min(2 * workers + 2, _PLACES)
+        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+        try:
+            os.ftruncate(self._handle, _PLACES * self._bytes)
+            self._memory = mmap.mmap(self._handle, _PLACES * self._bytes)
+            self._all = memoryview(self._memory).cast(number_format)
+            self.numbers = self._all[: self._count * width]
+            self.own = self._claim_any() * width
+        except BaseException:
+            os.close(self._handle)
+            raise
+
+    def claim(self, place: int) -> bool:
+        """Have the place, unless somebody lives who has it."""
+        return self._lock(place, fcntl.F_WRLCK)
+
+    def give_back(self, place: int) -> None:
+        """Let another have the place."""
+        self._lock(place, fcntl.F_UNLCK)
+
+    def close(self) -> None:
+        """Give everything back; the numbers stay in the file."""
+        self.numbers.release()
+        self._all.release()
+        self._memory.close()
+        os.close(self._handle)
+
+    def _claim_any(self) -> int:
+        for place in range(self._count):
+            if self.claim(place):
+                return place
+        raise OSError(f"all {self._count} places are taken")
+
+    def _lock(self, place: int, kind: int) -> bool:
+        wanted = struct.pack("hhqqi4x", kind, os.SEEK_SET, place * self._bytes, self._bytes, 0)
+        try:
+            fcntl.fcntl(self._handle, _SET_LOCK, wanted)
+        except (BlockingIOError, PermissionError):
+            return False
+        return True
