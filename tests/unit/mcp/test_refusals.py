@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
+from mcp_types import ResourceTemplateReference
 
 from tests.unit.mcp.conftest import Assistant
 from tests.unit.mcp.test_writing_tools import WRITES, read_all
@@ -31,6 +32,7 @@ READS: dict[str, dict[str, Any]] = {
     "get_model": {"model_id": ROOM},
     "search_models": {"search_text": "room"},
 }
+DATA = ("digitaltwins/read", "digitaltwins/relationships/read", "models/read", "query/read")
 CALLS = {**READS, **WRITES}
 NAMES = [tool.name for tool in TOOLS]
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -191,6 +193,38 @@ def test_a_resource_needs_the_permission_of_what_it_is(guarded: Any) -> None:
         assistant = guarded.as_caller(scopes=("mcp:resources",))
         with pytest.raises(MCPError, match=f"permission: {permission}"):
             assistant.do(lambda client, uri=uri: client.read_resource(uri))
+
+
+@pytest.mark.parametrize(
+    ("uri", "typed", "needed"),
+    [
+        ("twin://{+id}", "room", ("digitaltwins/read", "query/read")),
+        ("model://{+id}", "Room", ("models/read",)),
+    ],
+)
+def test_ids_are_completed_for_those_who_may_find_them(
+    guarded: Any, uri: str, typed: str, needed: tuple[str, ...]
+) -> None:
+    def complete(*permissions: str, scopes: tuple[str, ...] = ("mcp:resources",)) -> list[str]:
+        ref = ResourceTemplateReference(uri=uri)
+        assistant = guarded.as_caller(*permissions, scopes=scopes)
+        found = assistant.do(lambda client: client.complete(ref, {"name": "id", "value": typed}))
+        return list(found.completion.values)
+
+    assert complete(*needed)
+    for missing in needed:
+        assert complete(*(one for one in DATA if one != missing)) == []
+    with pytest.raises(MCPError, match="Required scopes: mcp:resources"):
+        complete(*needed, scopes=("mcp:tools",))
+
+
+@pytest.mark.parametrize("missing", ["models/read", "query/read"])
+def test_a_prompt_that_shows_the_graph_needs_the_permissions_of_what_it_shows(
+    guarded: Any, missing: str
+) -> None:
+    assistant = guarded.as_caller(*(one for one in DATA if one != missing))
+    with pytest.raises(MCPError, match=f"permission: {missing}"):
+        assistant.do(lambda client: client.get_prompt("write_query", {"question": "how many?"}))
 
 
 # --- read-only --------------------------------------------------------------------------------
