@@ -22,7 +22,7 @@ from twinframe.app.installation import Installation
 from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
-from twinframe.storage.base import GraphStore, QueryEngine
+from twinframe.storage.base import GraphStore
 from twinframe.storage.catalog import Availability, Catalog, CatalogEntry
 from twinframe.storage.runner import StoreRunner
 from twinframe.web.edge import Edge
@@ -235,42 +235,35 @@ class HostedGraphs:
             tenant.opening = None
 
     async def _open_graph(self, tenant: HostedTenant) -> OpenGraph:
-        settings = self._settings
-        store, engine, load, quotas = await asyncio.to_thread(self._open_store, tenant)
-        quotas.take(tenant.entry.settings)  # they may have changed meanwhile
-        runner = QuotaRunner(store, settings.storage, quotas)
-        graph = Graph(runner, settings, engine=engine, scratch=store.scratch)
-        return OpenGraph(store, runner, self._build_edge(graph), load, quotas)
+        opened = await asyncio.to_thread(self._open_store, tenant)
+        opened.quotas.take(tenant.entry.settings)  # they may have changed meanwhile
+        return opened
 
-    def _open_store(
-        self, tenant: HostedTenant
-    ) -> tuple[GraphStore, QueryEngine | None, SharedCount, GraphQuotas]:
+    def _open_store(self, tenant: HostedTenant) -> OpenGraph:
+        """PERF: in a thread, with all that the first request would else open on the loop."""
+        settings, place = self._settings, tenant.place
         store = self._installation.build_store(tenant.entry.store)
         with self.catalog.keeping(tenant.entry) as served:
             if not served:
                 raise GraphNotFound
             store.open()
-        try:
+        with ExitStack() as undo:
+            undo.callback(store.close)
             engine = self._installation.build_query_engine(store)
-            load, quotas = self._open_counters(tenant)
-        except BaseException:
-            store.close()
-            raise
-        return store, engine, load, quotas
-
-    def _open_counters(self, tenant: HostedTenant) -> tuple[SharedCount, GraphQuotas]:
-        place, workers = tenant.place, self._settings.server.workers
-        with ExitStack() as opened:
             try:
-                load = SharedCount(place / "load", workers)
-                opened.callback(load.close)
-                counter = SharedCounter(place / "operations", workers)
-                opened.callback(counter.close)
+                load = SharedCount(place / "load", settings.server.workers)
+                undo.callback(load.close)
+                counter = SharedCounter(place / "operations", settings.server.workers)
+                undo.callback(counter.close)
             except OSError as error:
                 raise StorageError(f"The counters in {place} cannot be had: {error}.") from error
             quotas = GraphQuotas(tenant.entry.settings, counter)
-            opened.pop_all()
-        return load, quotas
+            runner = QuotaRunner(store, settings.storage, quotas)
+            graph = Graph(runner, settings, engine=engine, scratch=store.scratch)
+            edge = self._build_edge(graph)
+            runner.prepare()
+            undo.pop_all()
+        return OpenGraph(store, runner, edge, load, quotas)
 
     async def _make_room(self) -> None:
         """Take one of the places, closing the longest unused graph if there is none left."""

@@ -373,7 +373,7 @@ class GraphStore(ABC):
 
     @abstractmethod
     def session(self) -> GraphSession:
-        """A session for the calling thread; close it in the same thread."""
+        """A session for one thread at a time, which need not be the one that opened it."""
 
     @abstractmethod
     def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:

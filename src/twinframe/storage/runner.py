@@ -49,6 +49,14 @@ class StoreRunner:
                 store, name="read", count=_POOL_THREADS, limit=settings.query_queue, niced=False
             )
 
+    def prepare(self) -> None:
+        """Open what the first read on the event loop needs. Call it in any thread before that.
+
+        PERF: 0.2 ms, ten times that on a busy machine, for which the loop would stand still.
+        """
+        if self._pool is None and self._inline is None:
+            self._open_inline()
+
     async def read(self, read: Callable[[GraphSession], T]) -> T:
         """Run reads by id, on the event loop itself if the store's traits say so.
 

@@ -74,6 +74,24 @@ def test_point_reads_of_an_inline_store_run_on_the_event_loop_with_one_session()
     asyncio.run(main())
 
 
+def test_the_session_of_the_event_loop_may_be_opened_by_another_thread_before() -> None:
+    store, pooled = CountingStore(), PooledStore()
+    store.open()
+    pooled.open()
+
+    async def play() -> None:
+        for one in (store, pooled):
+            runner = StoreRunner(one, StorageSettings())
+            await asyncio.to_thread(runner.prepare)
+            assert one.opened == (1 if one is store else 0)  # who reads in threads opens there
+            assert await runner.read(lambda session: session.count_twins()) == 0
+            assert one.opened == 1
+            await runner.close()
+            assert one.closed == 1
+
+    asyncio.run(play())
+
+
 def test_point_reads_of_a_pooled_store_run_in_other_threads() -> None:
     async def main() -> None:
         store = PooledStore()
