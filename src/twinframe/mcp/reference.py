@@ -97,7 +97,7 @@ everybody, whatever a caller may do, so that an assistant can say which permissi
   would be right.
 - Each tool that writes takes `dry_run`: the call is done in the store's own transaction, which is
   then taken back, so that it is refused for what the call itself would be refused for. `changes`
-  says what would be another.
+  says what would be another, to those who may also read what is written.
 - A deletion needs `if_match` with the etag that was read, or `confirm`.
 - Every call is in the audit log with the permission that it needed.
 
