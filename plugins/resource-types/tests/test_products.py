@@ -146,6 +146,9 @@ def test_a_product_that_takes_too_long_is_tried_again() -> None:
         (JSON, b"{"),
         (JSON, b'"' + b"x" * 2000 + b'"'),
         ({**JSON, "Content-Encoding": "br"}, b"{}"),
+        (JSON, b"[1]"),
+        ({"Content-Type": "text/html"}, b"<html>Welcome</html>"),
+        ({}, b"ok"),
     ],
 )
 def test_an_answer_that_cannot_be_used_is_tried_again(
@@ -168,6 +171,22 @@ def test_a_resource_that_the_product_does_not_know_is_taken_down() -> None:
     for _ in range(3):
         asyncio.run(product.build().deprovision(_context()))
     assert [asked[:2] for asked in product.asked] == [("DELETE", f"{URL}/resources/my-flow")] * 3
+
+
+def test_what_a_proxy_answers_is_no_health() -> None:
+    page = _stream(200, {"Content-Type": "text/html"}, b"<html>Sign in</html>")
+    with pytest.raises(ProvisionFailed, match="not JSON"):
+        asyncio.run(Product([page]).build().health(_context()))
+
+
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain", "Content-Length": "0"}])
+def test_an_empty_answer_needs_no_type(headers: dict[str, str]) -> None:
+    assert _provision(Product([_stream(200, headers, b"")])).access_url is None
+
+
+def test_a_deletion_that_is_answered_in_words_is_done() -> None:
+    words = _stream(200, {"Content-Type": "text/plain"}, b"OK")
+    asyncio.run(Product([words]).build().deprovision(_context()))
 
 
 def test_a_product_that_cannot_take_down_now_is_asked_again() -> None:

@@ -7,6 +7,8 @@ What is asked of a product, at its configured address:
 - `DELETE {address}/resources/{resource_id}`: take it down. 404 and 410 are as good.
 - `GET {address}/resources/{resource_id}`: how it is; `error_message` says what is amiss.
 
+A good answer to PUT and GET is empty or a JSON object: anything else did not come from a product.
+
 Each PUT and DELETE bears the `Idempotency-Key` of its operation, the same for all attempts. What
 fails for now (no connection, a time-out, 408, 425, 429, 5xx) is tried again by the provisioner with
 growing pauses; any other status is final.
@@ -104,7 +106,8 @@ class ProductType(ResourceType):
                 client.stream(method, url, content=body, headers=headers) as response,
             ):
                 status = response.status_code
-                content = await self._read_body(response)
+                is_good = HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+                content = await self._read_body(response, strict=is_good and method != "DELETE")
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError) as error:
             raise ProvisionFailed(
                 f"The product cannot be reached: {type(error).__name__}."
@@ -112,15 +115,18 @@ class ProductType(ResourceType):
         if method != "PUT" and status in _GONE:
             return None
         document = _parse_answer(content)
-        if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        if is_good:
             return document
         said = _read_message(document) or f"The product answered {status}."
         later = status in _AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         raise ProvisionFailed(said, final=not later)
 
-    async def _read_body(self, response: httpx2.Response) -> bytes:
-        """The body of a JSON answer; nothing of any other."""
+    async def _read_body(self, response: httpx2.Response, *, strict: bool) -> bytes:
+        """The body of a JSON answer; nothing of any other, which `strict` refuses."""
         if not _JSON.fullmatch(response.headers.get("Content-Type", "")):
+            if strict and await _has_body(response):
+                # A page of a proxy, or of whatever else stands at a mistyped address.
+                raise ProvisionFailed("The product's answer is not JSON.")
             return b""
         if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
             raise ProvisionFailed("The product answered with a content encoding; none was asked.")
@@ -192,7 +198,18 @@ def _parse_answer(content: bytes) -> dict[str, JsonValue]:
         document = parse_json(content, _LIMITS)
     except InputError as error:
         raise ProvisionFailed(f"The product's answer is refused. {error.message}") from error
-    return document if isinstance(document, dict) else {}
+    if isinstance(document, dict):
+        return document
+    raise ProvisionFailed("The product's answer is not a JSON object.")
+
+
+async def _has_body(response: httpx2.Response) -> bool:
+    if response.status_code == HTTPStatus.NO_CONTENT:
+        return False
+    async for part in response.aiter_raw():
+        if part:
+            return True
+    return False
 
 
 def _read_message(answer: dict[str, JsonValue] | None) -> str | None:
