@@ -504,6 +504,10 @@ def test_rounds_are_done_by_one_of_many_each_time(world: World) -> None:
 
 
 def test_orphans_are_removed_when_a_provisioner_starts(world: World) -> None:
+    world.create("gone")
+    world.settle()
+    world.delete("gone")
+    world.settle()
     (world.host.data / "gone~0123").write_text("left over")
     (world.host.published / "gone~0123.draft").write_text("left over")
 
@@ -515,6 +519,27 @@ def test_orphans_are_removed_when_a_provisioner_starts(world: World) -> None:
         await running
 
     asyncio.run(asyncio.wait_for(play(), 20))
+
+
+def test_what_a_control_store_knows_nothing_of_is_not_removed(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As with a control store that is new, or restored to the day before a graph was created."""
+    (world.host.data / "theirs~0123").write_text("the only copy")
+    assert asyncio.run(world.build_rounds().remove_orphans()) == ()
+    assert (world.host.data / "theirs~0123").read_text() == "the only copy"
+    assert "Nothing is known of theirs" in caplog.text
+
+
+def test_orphans_go_before_the_tombstones_that_tell_of_them(world: World) -> None:
+    world.create()
+    world.settle()
+    world.delete()
+    world.settle()
+    (world.host.data / "one~0123").write_text("left over")
+    world.pass_time(30 * 86_400)
+    asyncio.run(world.build_rounds().run_due())
+    assert world.list_files() == set()
 
 
 def test_what_is_coming_up_or_going_down_is_no_orphan(world: World) -> None:
