@@ -130,6 +130,10 @@ class _Incoming(_Stream):
         if isinstance(item, SessionMessage):
             message = item.message
             if isinstance(message, JSONRPCRequest):
+                if message.id in self._session.pending:
+                    # SPEC: MCP, base protocol: an id is used once in a session. SEC: calls that
+                    # share one could not be counted, nor all be cancelled.
+                    self._session.cut()
                 self._session.begin(message.id)
             elif isinstance(message, JSONRPCNotification):
                 self._see_cancellation(message)

@@ -434,3 +434,21 @@ def test_a_call_waits_for_those_under_way() -> None:
             assert (await asyncio.wait_for(late, 5)).status == 202
 
     asyncio.run(run())
+
+
+def test_a_session_whose_calls_under_way_share_an_id_is_ended() -> None:
+    async def run() -> None:
+        async with open_world() as world:
+            client = await Client.open(world.endpoint)
+            await client.post(world.endpoint, build_call("wait", number=7))
+            await world.seen.started.wait()
+            await client.post(world.endpoint, build_call("wait", number=7))
+            while await client.stream.read_event() != ("", ""):
+                pass
+            await asyncio.wait_for(world.seen.cancelled.wait(), 5)
+            again = await Client.open(world.endpoint)
+            for _ in range(2):  # one after the other it may be used again
+                await again.post(world.endpoint, build_call("whoami", number=7))
+                assert "POST" in read_text(await again.stream.read_message())
+
+    asyncio.run(run())
