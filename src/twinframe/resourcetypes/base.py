@@ -91,7 +91,7 @@ class ProvisionContext:
 
 
 IsAlive = Callable[[ResourceName], Awaitable[bool]]
-"""Whether the control plane has the resource and it is not terminated. Once false, always false."""
+"""Whether the resource must be left alone: unless the control plane knows that it has ended."""
 
 
 class ResourceType(ABC):
@@ -127,7 +127,7 @@ class ResourceType(ABC):
         graphs: GraphHost | None,
         is_alive: IsAlive,
     ) -> Sequence[ResourceName]:
-        """Remove what belongs to no living resource; what was removed. Called now and then.
+        """Remove what belongs to resources that have ended; what was removed. Called now and then.
 
         List what is there first and ask `is_alive` after, so that what is coming up stays.
         """
