@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Any, cast
 
 import pytest
 
@@ -11,9 +12,13 @@ from twinframe.hooks.drivers import load_plugin
 from twinframe.hooks.manager import build_manager
 from twinframe.hooks.seams import RESOURCE_TYPE
 from twinframe.hooks.sections import read_section_class
-from twinframe.resourcetypes.base import ResourceType
+from twinframe.resourcetypes.base import ProvisionContext, ResourceType
+from twinframe.resourcetypes.hosting import GraphHost, HostedGraph, ResourceName
+from twinframe.resourcetypes.prices import Sku
+from twinframe.resourcetypes.quotas import Quota, QuotaLimit, find_limit
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.settings import Section
+from twinframe_resource_types.graph import GraphType
 
 
 @pytest.fixture
@@ -92,3 +97,50 @@ def test_all_wrong_settings_are_told_at_once(types: ResourceTypeRegistry) -> Non
 def test_unknown_settings_are_kept(types: ResourceTypeRegistry) -> None:
     parsed = types.find("Platform.Graph").parse_settings({"colour": {"of": ["the", 1]}})
     assert parsed.model_extra == {"colour": {"of": ["the", 1]}}
+
+
+def test_a_dearer_graph_is_allowed_no_less(types: ResourceTypeRegistry) -> None:
+    limits = types.find("Platform.Graph").quotas()
+    for quota in Quota:
+        allowed = [find_limit(limits, sku, quota) for sku in Sku]
+        assert allowed[0] is not None, quota
+        numbers = [float("inf") if each is None else each for each in allowed]
+        assert numbers == sorted(numbers), quota
+    assert not [each for each in limits if each.sku is Sku.ENTERPRISE]
+
+
+def test_a_graph_includes_no_more_than_it_is_allowed(types: ResourceTypeRegistry) -> None:
+    kind = types.find("Platform.Graph")
+    included = {(price.sku, price.meter.value): price.included for price in kind.prices()}
+    for limit in kind.quotas():
+        assert included.get((limit.sku, limit.quota.value), 0) <= limit.limit
+
+
+def test_a_graph_is_hosted_with_the_limits_of_what_it_holds_and_does() -> None:
+    asked: list[HostedGraph] = []
+
+    class Host:
+        async def check(self, graph: HostedGraph) -> str | None:
+            asked.append(graph)
+            return None
+
+    async def step(_name: str) -> None:
+        return
+
+    limits = (QuotaLimit(Sku.PRO, Quota.RESOURCES, 1), QuotaLimit(Sku.PRO, Quota.TWINS, 2))
+    context = ProvisionContext(
+        name=ResourceName("one", "1"),
+        project_id="prj",
+        title="One",
+        sku=Sku.PRO,
+        settings_json="{}",
+        settings={},
+        operation_id="op",
+        attempt=1,
+        fence=1,
+        step=step,
+        graphs=cast("GraphHost", Host()),
+        limits=limits,
+    )
+    assert asyncio.run(GraphType().health(context)) is None
+    assert [(graph.sku, graph.limits) for graph in asked] == [(Sku.PRO, limits[1:])]

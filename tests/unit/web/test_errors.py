@@ -30,6 +30,12 @@ ANSWERS = [
     (errors.ModelAlreadyExists("m"), 409, "ModelIdAlreadyExists"),
     (errors.ModelReferenced("m", ("n",)), 409, "ModelReferencesNotDeleted"),
     (errors.PreconditionFailed("m"), 412, "PreconditionFailed"),
+    (errors.QuotaExceeded("m", quota="twins", limit=1, used=1), 403, "QuotaExceeded"),
+    (
+        errors.QuotaExceeded("m", quota="operations_per_day", limit=1, used=1, retry_after=7),
+        429,
+        "QuotaExceeded",
+    ),
     (errors.StorageBusy("m"), 503, "StorageBusy"),
     (errors.StorageFull("m"), 507, "InsufficientStorage"),
     (errors.StorageDamaged("m"), 500, "StorageDamaged"),
@@ -37,7 +43,9 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("error", "status", "code"), ANSWERS, ids=[a[2] for a in ANSWERS])
+@pytest.mark.parametrize(
+    ("error", "status", "code"), ANSWERS, ids=[f"{a[1]}-{a[2]}" for a in ANSWERS]
+)
 def test_an_error_has_its_status_and_code(
     error: errors.TwinframeError, status: int, code: str
 ) -> None:
@@ -47,6 +55,16 @@ def test_an_error_has_its_status_and_code(
     assert headers["x-ms-error-code"] == code
     assert headers["content-type"] == "application/json; charset=utf-8"
     assert orjson.loads(answer.body) == {"error": {"code": code, "message": error.message}}
+
+
+def test_a_rate_that_is_used_up_tells_when_to_come_again() -> None:
+    def read_headers(retry_after: int | None) -> dict[str, str]:
+        error = errors.QuotaExceeded("m", quota="q", limit=1, used=1, retry_after=retry_after)
+        return dict(build_answer(error).headers)
+
+    assert read_headers(86_000)["retry-after"] == "86000"
+    assert "retry-after" not in read_headers(None)
+    assert dict(build_answer(errors.StorageBusy("m")).headers)["retry-after"] == "1"
 
 
 def test_every_error_of_the_tree_has_a_client_or_a_server_status() -> None:
