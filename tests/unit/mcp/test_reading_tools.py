@@ -314,3 +314,18 @@ def test_a_relationship_that_no_model_has_is_told_and_not_only_not_found(
     ]
     found = assistant.ask("list_relationships", twin_id="room-3", relationship_name="watchedBy")
     assert "warnings" not in found
+
+
+def test_many_relationships_of_one_name_between_two_twins_are_told_by_their_number(
+    world: Any,
+) -> None:
+    for number in range(300):
+        world.relate("room-3", f"watch-{number}", "sensor-1", "watchedBy")
+    assistant = Assistant(world, MaxBytes=2048)
+    near = assistant.call(
+        "explore_neighborhood", twin_id="room-3", relationship_names=["watchedBy"], limit=1
+    )
+    assert len(near.text.encode()) <= 2048
+    assert near.document["relationships"] == [
+        {"source": "room-3", "name": "watchedBy", "target": "sensor-1", "times": 300}
+    ]

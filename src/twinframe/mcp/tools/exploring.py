@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -105,7 +107,7 @@ def _build_neighborhood(found: Neighborhood) -> dict[str, JsonValue]:
     short = Shortening(longest_text=100)
     document: dict[str, JsonValue] = {
         "twins": [_build_near(node, hop, short) for hop, node in found.twins],
-        "relationships": [_build_edge(one) for one in found.relationships],
+        "relationships": _build_edges(found.relationships),
         "truncated": found.token is not None,
         "continuation_token": found.token,
     }
@@ -126,8 +128,15 @@ def _build_near(node: Node, hop: int, short: Shortening) -> JsonValue:
     return near
 
 
-def _build_edge(one: Relationship) -> JsonValue:
-    return {"source": one.source, "name": one.type, "target": one.target}
+def _build_edges(found: Sequence[Relationship]) -> list[JsonValue]:
+    """Each once, with `times` where there are more of one name between the same twins."""
+    edges: list[JsonValue] = []
+    for (source, name, target), times in Counter(
+        (one.source, one.type, one.target) for one in found
+    ).items():
+        edge: dict[str, JsonValue] = {"source": source, "name": name, "target": target}
+        edges.append(edge if times == 1 else edge | {"times": times})
+    return edges
 
 
 _OBJECTS: Final = {"type": "array", "items": {"type": "object"}}
