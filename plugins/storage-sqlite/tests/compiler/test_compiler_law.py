@@ -83,9 +83,18 @@ COMPARISONS = _filtered_and_returned(
 )
 MEMBERSHIPS = _filtered_and_returned(
     "<a> IN <l>",
-    a=("t.x", "t.s", "t.flag", "t.$dtId"),
+    a=("t", "t.x", "t.s", "t.flag", "t.$dtId"),
     l=(
-        *("[1,2]", "['foo','1']", "[]", "[null]", "[1,'foo',true]", "[true]", "[1.0]", "t.list"),
+        *(
+            "[1,2,3,4]",
+            "['foo','1']",
+            "[]",
+            "[null]",
+            "[1,'foo',true]",
+            "[true]",
+            "[1.0]",
+            "t.list",
+        ),
         *("$l", "$texts", "$e", "$n", "$ids", "[t.x, 1]"),
     ),
 )
@@ -582,6 +591,8 @@ LEFT_OUT = _filtered_and_returned(
     "t.nope IS NULL XOR (<f>)",
     "replace(t.s, null, toString(<f>)) = 'a'",
     "[<f>][null..] IS NULL",
+    "sqrt([][<f>]) IS NULL",
+    "any(z IN (<f>) WHERE t.nope)",
     o=("=", "<>", "<", "STARTS WITH", "ENDS WITH", "CONTAINS", "+", "%"),
     f=FAILING,
 )

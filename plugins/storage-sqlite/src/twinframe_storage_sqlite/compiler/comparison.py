@@ -186,7 +186,11 @@ def _compile_in_json(item: Term, members: Term, bindings: Bindings, *, wanted: b
     # NOTE: a list on one side and none on the other are simply different; two need the evaluator.
     nested = bool(item.kinds & _NESTED)
     keys = f"SELECT {render_key(each, traps=nested)} FROM json_each({members.value}) AS e"
-    test = f"{render_key(item, traps=False)} {'IN' if wanted else 'NOT IN'} ({keys})"
+    sought = render_key(item, traps=False)
+    if item.kinds & k.ENTITIES:
+        # NOTE: a row id is no number of the list; nothing in it has this key.
+        sought = f"CASE WHEN {item.value} IS NOT NULL THEN x'04' END"
+    test = f"{sought} {'IN' if wanted else 'NOT IN'} ({keys})"
     if wanted and members.source is not None and item.tag is not None:
         # PERF: equal values are equal as SQLite has them, which is what an index on a property is
         # sought by; booleans are told from numbers behind it.

@@ -32,7 +32,7 @@ from twinframe_storage_sqlite.compiler.elements import (
 from twinframe_storage_sqlite.compiler.guards import render_trap
 from twinframe_storage_sqlite.compiler.lists import LONGEST_RANGE
 from twinframe_storage_sqlite.compiler.select import Select, build_column
-from twinframe_storage_sqlite.compiler.term import Term
+from twinframe_storage_sqlite.compiler.term import Term, render_forced
 
 _ROUNDS = 4
 
@@ -110,7 +110,8 @@ def compile_some(expression: Quantifier, source: Term, outer: Select, compilers:
     text = read_list(source, f"{expression.kind.value}()")
     inner, compiler = _open_elements(expression, source, text, outer, compilers)
     inner.add_condition(compiler.compile_test(expression.predicate, wanted=True))
-    return f"EXISTS ({inner.render(['1'])})"
+    # NOTE: a condition that reads no element may keep SQLite from reading the list.
+    return render_forced(f"EXISTS ({inner.render(['1'])})", Term(k.LIST, text))
 
 
 def _open_elements(

@@ -89,6 +89,13 @@ class ExpressionCompiler:
 
     def compile_term(self, expression: Expression) -> Term:
         """The value of an expression."""
+        term = self._compile_kind(expression)
+        if term.kinds == k.NULL:
+            # NOTE: a null is left out by whatever knows it for one.
+            check_droppable(term)
+        return term
+
+    def _compile_kind(self, expression: Expression) -> Term:
         match expression:
             case Property(subject=subject, key=key):
                 return self._select.refine(compile_member(self.compile_term(subject), key))
