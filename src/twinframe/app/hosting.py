@@ -251,7 +251,7 @@ class LocalGraphHost:
         if served.incarnation != graph.name.incarnation:
             return f"Its address belongs to {served.incarnation}."
         if served.settings != _build_entry(graph).settings:
-            return "It is not served as its settings say."
+            return "It is not served as its settings and its sku say."
         if served.availability is Availability.OFFLINE:
             return None  # an operator is restoring it
         store = self._installation.build_store(served.store)

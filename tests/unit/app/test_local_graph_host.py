@@ -136,7 +136,7 @@ def test_what_is_amiss_is_said(tmp_path: Path) -> None:
 
     none, sound, settings, other, damaged = asyncio.run(run())
     assert (none, sound) == ("It has no address.", None)
-    assert settings == "It is not served as its settings say."
+    assert settings == "It is not served as its settings and its sku say."
     assert other == "Its address belongs to 1."
     assert damaged is not None
     assert "damaged" in damaged
