@@ -1,0 +1,1 @@
+"""Compiles plans of the algebra to SPARQL."""

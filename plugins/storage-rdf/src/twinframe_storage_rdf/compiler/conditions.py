@@ -1,0 +1,97 @@
+"""Adds conditions to a SELECT: as triples where they say which value is there, else as filters."""
+
+from __future__ import annotations
+
+from twinframe.cypher.algebra import (
+    Binary,
+    BinaryOperator,
+    Expression,
+    ListExpression,
+    Literal,
+    Parameter,
+)
+from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.bindings import Source, render_rows, render_scalar
+from twinframe_storage_rdf.compiler.entities import MemberPath, find_member_path
+from twinframe_storage_rdf.compiler.expressions import ExpressionCompiler
+from twinframe_storage_rdf.compiler.select import Select
+from twinframe_storage_rdf.mapping import build_relationship_predicate, build_twin_predicate
+from twinframe_storage_rdf.terms import Iri
+
+
+def add_condition(select: Select, conjunct: Expression, expressions: ExpressionCompiler) -> None:
+    """Keep only the rows for which the condition is true."""
+    if not select.guards and isinstance(conjunct, Binary) and _add_triple(select, conjunct):
+        return
+    before = len(select.guards)
+    text = expressions.compile_condition(conjunct)
+    # NOTE: a condition without guards of its own drops what another one would have to leave to the
+    # evaluator, as AND does; rows that an earlier clause marked are kept.
+    guards = select.guards if before or len(select.guards) > before else []
+    if text != "true":
+        select.add_filter(text, guards)
+
+
+def _add_triple(select: Select, conjunct: Binary) -> bool:
+    """PERF: a member that equals a string is a triple, which an index finds."""
+    if conjunct.operator is BinaryOperator.EQUAL:
+        for one, other in (
+            (conjunct.left, conjunct.right),
+            (conjunct.right, conjunct.left),
+        ):
+            source = _find_string(select, other)
+            found = None if source is None else _find_predicate(select, one)
+            if found is not None and source is not None:
+                value = select.statement.bindings.bind(source, render_scalar)
+                select.root.add_triple(found[0], found[1], value)
+                return True
+    if conjunct.operator is BinaryOperator.IN:
+        source = _find_strings(select, conjunct.right)
+        found = None if source is None else _find_predicate(select, conjunct.left)
+        if found is not None and source is not None:
+            variable = select.statement.build_variable("x")
+            rows = select.statement.bindings.bind(source, render_rows)
+            select.root.triples.append(f"VALUES {variable} {rows}")
+            select.root.add_triple(found[0], found[1], variable)
+            return True
+    return False
+
+
+def _find_string(select: Select, expression: Expression) -> Source | None:
+    match expression:
+        case Literal(value=str(value)):
+            return Source(None, value)
+        case Parameter(name=name) if select.statement.parameter_kinds.get(name) == k.STRING:
+            return Source(name)
+        case _:
+            return None
+
+
+def _find_strings(select: Select, expression: Expression) -> Source | None:
+    match expression:
+        case ListExpression(items=items):
+            values = [each.value for each in items if isinstance(each, Literal)]
+            if len(values) == len(items) and all(isinstance(each, str) for each in values):
+                return Source(None, [*values])
+            return None
+        case Parameter(name=name) if select.statement.list_kinds.get(name) == k.STRING:
+            return Source(name)
+        case _:
+            return None
+
+
+def _find_predicate(select: Select, expression: Expression) -> tuple[str, Iri] | None:
+    """The variable and the predicate of a member that is read of the group being filtered."""
+    path = find_member_path(expression)
+    if path is None or len(path.names) != 1:
+        return None
+    term = select.scope.get(path.name)
+    if term is None or term.kinds & k.NULL or term.owner is not select.root:
+        return None
+    return _build_predicate(term.text, term.kinds, path)
+
+
+def _build_predicate(text: str, kinds: int, path: MemberPath) -> tuple[str, Iri] | None:
+    build = build_twin_predicate if kinds == k.NODE else build_relationship_predicate
+    predicate = build(path.names)
+    return None if predicate is None else (text, predicate)

@@ -1,0 +1,187 @@
+"""The query engine of RDF stores: a plan becomes one SPARQL SELECT, compiled once, run often.
+
+It keeps no cache and no connection; plans are cached above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from twinframe.cypher.algebra import Query
+from twinframe.model.values import Value
+from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.bindings import Template, render_count, render_scalar
+from twinframe_storage_rdf.compiler.group import Statement
+from twinframe_storage_rdf.compiler.needs import find_needed, find_scanned
+from twinframe_storage_rdf.compiler.operators import PlanCompiler
+from twinframe_storage_rdf.compiler.output import build_body, build_columns
+from twinframe_storage_rdf.compiler.select import Select
+from twinframe_storage_rdf.mapping import GraphNames
+from twinframe_storage_rdf.session import RdfSession
+from twinframe_storage_rdf.terms import Row, render_iri
+
+_KINDS: Mapping[type, int] = {
+    type(None): k.NULL,
+    bool: k.BOOLEAN,
+    int: k.INTEGER,
+    float: k.FLOAT,
+    str: k.STRING,
+    list: k.LIST,
+    dict: k.MAP,
+}
+_SCALARS = k.NULL | k.BOOLEAN | k.NUMBER | k.STRING
+_AFTER, _PAGE = "\0after\0", "\0page\0"
+"""Places in a text, which a NUL character keeps apart from all else in it."""
+
+
+class SparqlQuery(CompiledQuery):
+    """A plan as SPARQL: `text` for JSON rows, and the same rows as values. Immutable.
+
+    At run time a value may turn out to be beyond SPARQL's reach: iterating then raises `CannotRun`,
+    and the rows seen so far are to be forgotten.
+    """
+
+    def __init__(self, query: Query, names: GraphNames, parameters: Mapping[str, Value]) -> None:
+        select = _compile(query, names, parameters)
+        self._has_page = select.skip is not None or select.limit is not None
+        key = _find_key(query, select)
+        self.resumable = key is not None
+        if key is not None:
+            select = _build_page(select, query, key)
+        columns, self._render_row = build_body(query, select)
+        self._width = len(columns)
+        self._body = _build_text(select, [*columns, key or "(false AS ?key)"], is_page=key is None)
+        shown = self._body.render_open()
+        self.text = shown.replace(_AFTER, "").replace(_PAGE, "")
+        select = _compile(query, names, parameters)
+        self._columns = build_columns(query, select)
+        cells = [cell for column in self._columns for cell in column.columns]
+        self._rows = _build_text(select, cells)
+
+    def run_json(
+        self,
+        session: GraphSession,
+        parameters: Mapping[str, Value],
+        *,
+        after: int | str | None = None,
+        skip: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[JsonRow]:
+        """Result rows as JSON bytes; those of a resumable query carry their twin's id as key."""
+        text = self._body.render(parameters)
+        start = "" if after is None else f"FILTER(?key > {render_scalar(str(after))})"
+        page = ""
+        if not self._has_page:
+            page = "" if limit is None else f" LIMIT {render_count(limit)}"
+            page += f" OFFSET {render_count(skip)}" if skip else ""
+            skip, limit = 0, None
+        text = text.replace(_AFTER, start).replace(_PAGE, page)
+        rows = self._take(session, text)
+        end = None if limit is None else skip + limit
+        width, render, resumable = self._width, self._render_row, self.resumable
+        for row in islice(rows, skip, end):
+            yield render(row), str(row[width]) if resumable else None
+
+    def run_rows(
+        self, session: GraphSession, parameters: Mapping[str, Value]
+    ) -> Iterator[tuple[Value, ...]]:
+        """Result rows as values."""
+        text = self._rows.render(parameters).replace(_PAGE, "")
+        reads = _read_session(session)
+        for row in self._take(session, text):
+            at, values = 0, []
+            for column in self._columns:
+                width = len(column.columns)
+                values.append(column.decode(row[at : at + width], reads))
+                at += width
+            yield tuple(values)
+
+    def _take(self, session: GraphSession, text: str) -> Iterator[Row]:
+        for row in _read_session(session).select(text):
+            if row[-1] is True:
+                raise CannotRun("A value that SPARQL would treat differently.")
+            yield row
+
+
+def _compile(query: Query, names: GraphNames, parameters: Mapping[str, Value]) -> Select:
+    statement = Statement(
+        names,
+        {name: _find_kind(value) for name, value in parameters.items()},
+        {
+            name: _find_element_kinds(value)
+            for name, value in parameters.items()
+            if isinstance(value, list) and not _find_element_kinds(value) & ~_SCALARS
+        },
+        find_needed(query),
+    )
+    return PlanCompiler(statement).compile(query.root)
+
+
+def _find_kind(value: Value) -> int:
+    kind = _KINDS.get(type(value))
+    if kind is None:
+        raise CannotRun(f"A parameter of the type {type(value).__name__}.")
+    return kind
+
+
+def _find_element_kinds(values: list[Value]) -> int:
+    kinds = 0
+    for value in values:
+        kinds |= _KINDS.get(type(value), k.NODE)
+    return kinds
+
+
+def _find_key(query: Query, select: Select) -> str | None:
+    """`?key` for the ids of the twins that a plain scan comes from; None for other plans."""
+    name = find_scanned(query.root)
+    if name is None or not select.is_open or select.order_by or select.guards:
+        return None
+    subject = select.root.scanned.get(name)
+    if subject is None:
+        return None
+    select.root.add_triple(subject, v.ID, "?key")
+    return "?key"
+
+
+def _build_page(select: Select, query: Query, key: str) -> Select:
+    """The page of a scan in the order of its key; documents are read for its rows alone."""
+    select.root.heads.append(_AFTER)
+    select.order_by = [f"ASC({key})"]
+    page = select.build_wrapped([*query.columns], extra=key, page=_PAGE)
+    page.order_by = [f"ASC({key})"]
+    return page
+
+
+def _build_text(select: Select, columns: list[str], *, is_page: bool = True) -> Template:
+    trap = f"(({select.build_trap() or 'false'}) AS ?trap)"
+    graph = render_iri(select.statement.names.data)
+    # NOTE: a variable that is selected twice is one column to some engines.
+    named = [_rename(column, at) for at, column in enumerate(columns)]
+    text = f"{select.render_head([*named, trap])} FROM {graph} WHERE {select.render_rest()}"
+    return select.statement.bindings.build_template(text + (_PAGE if is_page else ""))
+
+
+def _rename(column: str, at: int) -> str:
+    return f"({column} AS ?o{at})" if column.startswith("?") else column
+
+
+def _read_session(session: GraphSession) -> RdfSession:
+    if not isinstance(session, RdfSession):
+        raise CannotRun("A session of another store.")
+    return session
+
+
+class SparqlQueryEngine(QueryEngine):
+    """Compiles plans to SPARQL over the graph of these names."""
+
+    name = "sparql"
+
+    def __init__(self, names: GraphNames) -> None:
+        self._names = names
+
+    def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
+        """The compiled plan, or `CannotRun` naming what SPARQL cannot say exactly."""
+        return SparqlQuery(query, self._names, parameters)

@@ -1,0 +1,99 @@
+"""Compiles calls of functions. What stands not here is the evaluator's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twinframe.cypher.algebra import Expression, FunctionCall, Literal, Property, Subscript
+from twinframe.storage.base import CannotRun
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.entities import read_system
+from twinframe_storage_rdf.compiler.labels import render_of_model
+from twinframe_storage_rdf.compiler.select import Select
+from twinframe_storage_rdf.compiler.term import NULL_TERM, Term, render_bound, render_is
+
+CompileTerm = Callable[[Expression], Term]
+
+_TYPE_TESTS = {
+    "is_bool": k.BOOLEAN,
+    "is_number": k.NUMBER,
+    "is_object": k.MAP,
+    "is_string": k.STRING,
+}
+
+
+def compile_call(call: FunctionCall, compile_term: CompileTerm, select: Select) -> Term:
+    """The value of a call, or `CannotRun` naming the function."""
+    match call.name:
+        case "coalesce":
+            return _compile_coalesce([compile_term(each) for each in call.arguments])
+        case "exists":
+            return Term(k.BOOLEAN, render_bound(compile_term(call.arguments[0])))
+        case "is_defined" | "is_null" | "is_primitive":
+            # NOTE: a member that is there and null has no triple.
+            raise CannotRun(f"{call.name}(), which tells a null member from a missing one.")
+        case "is_bool" | "is_number" | "is_object" | "is_string":
+            return _compile_type_test(call, compile_term)
+        case "type":
+            return _compile_type(compile_term(call.arguments[0]))
+        case "size":
+            return _compile_size(compile_term(call.arguments[0]), select)
+        case "digitaltwins.is_of_model":
+            return _compile_is_of_model(call, compile_term, select)
+        case name:
+            raise CannotRun(f"The function {name}().")
+
+
+def _compile_coalesce(arguments: list[Term]) -> Term:
+    kinds = 0
+    for term in arguments:
+        kinds |= term.kinds
+    if kinds & k.ENTITIES:
+        raise CannotRun("A choice of nodes or relationships.")
+    if not arguments[-1].kinds & k.NULL:
+        kinds &= ~k.NULL
+    return Term(kinds, f"COALESCE({', '.join(term.text for term in arguments)})")
+
+
+def _compile_type_test(call: FunctionCall, compile_term: CompileTerm) -> Term:
+    if not isinstance(call.arguments[0], Property | Subscript):
+        raise CannotRun(f"{call.name}() of a computed value.")
+    term = compile_term(call.arguments[0])
+    return Term(k.BOOLEAN, f"COALESCE({render_is(term, _TYPE_TESTS[call.name])}, false)")
+
+
+def _compile_type(term: Term) -> Term:
+    if term.kinds & ~k.NULL != k.RELATIONSHIP:
+        raise CannotRun("type() of something that may be no relationship.")
+    return Term(k.STRING | term.kinds & k.NULL, read_system(term, v.NAME))
+
+
+def _compile_size(term: Term, select: Select) -> Term:
+    if not term.kinds & k.STRING:
+        raise CannotRun("size() of something that is no string.")
+    if term.kinds & ~(k.STRING | k.NULL):
+        select.add_guard(f"{render_bound(term)} && !{render_is(term, k.STRING)}")
+    return Term(k.INTEGER | term.kinds & k.NULL, f"STRLEN({term.text})")
+
+
+def _compile_is_of_model(call: FunctionCall, compile_term: CompileTerm, select: Select) -> Term:
+    subject, *rest = call.arguments
+    match rest:
+        case [Literal(value=str(model_id)), Literal(value=True | "exact")]:
+            exact = True
+        case [Literal(value=str(model_id))] | [Literal(value=str(model_id)), Literal(value=False)]:
+            exact = False
+        case _:
+            raise CannotRun("is_of_model() of a computed model.")
+    if not model_id.startswith("dtmi:"):
+        raise CannotRun("is_of_model() of something that is no model id.")
+    term = compile_term(subject)
+    if term.kinds == k.NULL:
+        return NULL_TERM
+    if term.kinds & ~k.NULL != k.NODE:
+        raise CannotRun("is_of_model() of something that may be no node.")
+    text = render_of_model(model_id, read_system(term, v.MODEL), select.statement, exact=exact)
+    if term.kinds & k.NULL:
+        text = f"IF({render_bound(term)}, {text}, ?null)"
+    return Term(k.BOOLEAN | term.kinds & k.NULL, text)

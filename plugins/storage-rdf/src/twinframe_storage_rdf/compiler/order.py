@@ -1,0 +1,49 @@
+"""Sort keys: Cypher's total order across types as terms of ORDER BY."""
+
+from __future__ import annotations
+
+from twinframe.storage.base import CannotRun
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.bindings import EXACT
+from twinframe_storage_rdf.compiler.entities import read_system
+from twinframe_storage_rdf.compiler.select import Select
+from twinframe_storage_rdf.compiler.term import Term, render_bound, render_is, render_is_nested
+
+
+def render_order(term: Term, select: Select, *, descending: bool) -> list[str]:
+    """What to order by. SPEC: openCypher 9, «Orderability»: string, boolean, number, null."""
+    known = term.kinds & ~k.NULL
+    if not known:
+        return []
+    if known == k.NODE:
+        return _render([read_system(term, v.ID)], term, descending)
+    if known == k.RELATIONSHIP:
+        # NOTE: by the id of the source twin, then by the relationship's own.
+        keys = [read_system(term, predicate) for predicate in (v.SOURCE_ID, v.ID)]
+        return _render(keys, term, descending)
+    if known & k.ENTITIES or known in (k.LIST, k.MAP):
+        raise CannotRun("An order of nodes with other values, or of lists or maps.")
+    if known & k.NESTED:
+        select.add_guard(render_is_nested(term))
+    if known & k.NUMBER == k.NUMBER:
+        # NOTE: SPARQL orders integers among doubles as doubles.
+        select.add_guard(f"isNumeric({term.text}) && ABS({term.text}) >= {EXACT}")
+    if known in (k.STRING, k.BOOLEAN) or not known & ~k.NUMBER:
+        return _render([term.text], term, descending)
+    return [_render_key(_render_rank(term), descending), _render_key(term.text, descending)]
+
+
+def _render(keys: list[str], term: Term, descending: bool) -> list[str]:
+    # NOTE: nulls are greatest; SPARQL has them least.
+    absent = [f"(!{render_bound(term)})"] if term.kinds & k.NULL else []
+    return [_render_key(each, descending) for each in (*absent, *keys)]
+
+
+def _render_rank(term: Term) -> str:
+    text, boolean = render_is(term, k.STRING), render_is(term, k.BOOLEAN)
+    return f"COALESCE(IF({text}, 1, IF({boolean}, 2, 3)), 4)"
+
+
+def _render_key(text: str, descending: bool) -> str:
+    return f"{'DESC' if descending else 'ASC'}({text})"

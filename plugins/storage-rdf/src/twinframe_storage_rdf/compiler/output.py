@@ -1,0 +1,151 @@
+"""Result columns: what is selected for each, and how the terms of a row become values or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import orjson
+
+from twinframe.cypher.algebra import Query, ResultShape
+from twinframe.model.rendering import build_json
+from twinframe.model.values import Node, Relationship, Value
+from twinframe.storage.base import CannotRun
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.entities import read_system
+from twinframe_storage_rdf.compiler.select import Select
+from twinframe_storage_rdf.compiler.term import Term
+from twinframe_storage_rdf.session import RdfSession
+from twinframe_storage_rdf.terms import Iri, OtherLiteral, Row
+from twinframe_storage_rdf.terms import Term as RdfTerm
+
+Cells: TypeAlias = Sequence[RdfTerm]
+Decode: TypeAlias = Callable[[Cells, RdfSession], Value]
+RenderRow: TypeAlias = Callable[[Row], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A result column for the evaluator: what is selected, and how that becomes a value."""
+
+    columns: tuple[str, ...]
+    decode: Decode
+
+
+def find_column(select: Select, name: str) -> Term:
+    """The term of a result column."""
+    term = select.scope.get(name)
+    if term is None:
+        raise CannotRun(f"The column {name}.")
+    return term
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def build_body(query: Query, select: Select) -> tuple[list[str], RenderRow]:
+    """What is selected for rows as JSON, one column each, and what makes the JSON of a row."""
+    terms = [find_column(select, name) for name in query.columns]
+    columns = [_render_cell(term, select) for term in terms]
+    if query.shape is ResultShape.DOCUMENT:
+        if len(terms) != 1 or terms[0].kinds not in (k.NODE, k.RELATIONSHIP):
+            raise CannotRun("A document of something that is no node or relationship.")
+        return columns, _read_document
+    names = query.columns
+    if query.omit_null:
+
+        def render_sparse(row: Row) -> bytes:
+            cells = zip(names, row, strict=False)
+            return orjson.dumps({name: _build(cell) for name, cell in cells if cell is not None})
+
+        return columns, render_sparse
+
+    def render(row: Row) -> bytes:
+        cells = zip(names, row, strict=False)
+        return orjson.dumps({name: _build(cell) for name, cell in cells})
+
+    return columns, render
+
+
+def _read_document(row: Row) -> bytes:
+    document = row[0]
+    if not isinstance(document, bytes):
+        raise CannotRun("A document that is no JSON text.")
+    return document
+
+
+def _render_cell(term: Term, select: Select) -> str:
+    if term.kinds & k.ENTITIES:
+        return read_system(term, v.DOCUMENT)
+    return render_column(term, select)
+
+
+def render_column(term: Term, select: Select) -> str:
+    """An expression as a column of a SELECT."""
+    if term.is_variable:
+        return term.text
+    return f"({term.text} AS {select.statement.build_variable('c')})"
+
+
+def _build(cell: RdfTerm) -> Any:
+    if isinstance(cell, bytes):
+        # PERF: a stored text goes to the wire as it is.
+        return orjson.Fragment(cell)
+    return build_json(_check(cell))
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def build_columns(query: Query, select: Select) -> tuple[Column, ...]:
+    """The columns of `query`, in order."""
+    return tuple(_build_column(find_column(select, name), select) for name in query.columns)
+
+
+def _build_column(term: Term, select: Select) -> Column:
+    known = term.kinds & ~k.NULL
+    if known == k.NODE:
+        model = read_system(term, v.MODEL)
+        dtmi = read_system(Term(term.kinds, model, term.owner), v.ID)
+        cells = (read_system(term, v.ID), dtmi, read_system(term, v.DOCUMENT))
+        return Column(cells, _decode_node)
+    if known == k.RELATIONSHIP:
+        predicates = (v.SOURCE_ID, v.ID, v.TARGET_ID, v.NAME, v.DOCUMENT)
+        return Column(tuple(read_system(term, each) for each in predicates), _decode_relationship)
+    return Column((render_column(term, select),), _decode_value)
+
+
+def _decode_node(cells: Cells, reads: RdfSession) -> Value:
+    twin_id, model_id, document = cells
+    if twin_id is None:
+        return None
+    return Node(str(twin_id), _load(document), reads.read_labels(str(model_id)))
+
+
+def _decode_relationship(cells: Cells, reads: RdfSession) -> Value:
+    source, relationship_id, target, name, document = cells
+    if source is None:
+        return None
+    return Relationship(str(source), str(relationship_id), str(target), str(name), _load(document))
+
+
+def _load(document: RdfTerm) -> Any:
+    if not isinstance(document, bytes):
+        raise CannotRun("A document that is no JSON text.")
+    return orjson.loads(document)
+
+
+def _decode_value(cells: Cells, reads: RdfSession) -> Value:
+    cell = cells[0]
+    if isinstance(cell, bytes):
+        value: Value = orjson.loads(cell)
+        return value
+    return _check(cell)
+
+
+def _check(cell: RdfTerm) -> bool | int | float | str | None:
+    if isinstance(cell, OtherLiteral | bytes | Iri):
+        raise CannotRun("A value of a datatype that Cypher does not have.")
+    return cell

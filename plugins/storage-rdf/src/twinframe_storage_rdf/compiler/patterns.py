@@ -1,0 +1,227 @@
+"""Compiles graph patterns to triples of a group. Conditions are given to `conditions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+from twinframe.cypher.algebra import (
+    Binary,
+    BinaryOperator,
+    Direction,
+    Expression,
+    GraphPattern,
+    Length,
+    NodePattern,
+    PathKind,
+    Property,
+    RelationshipPattern,
+    Variable,
+)
+from twinframe.storage.base import CannotRun
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.bindings import Source, render_name, render_resource
+from twinframe_storage_rdf.compiler.group import Group
+from twinframe_storage_rdf.compiler.labels import add_labels
+from twinframe_storage_rdf.compiler.select import Select
+from twinframe_storage_rdf.compiler.term import Term
+from twinframe_storage_rdf.terms import render_iri
+
+AddCondition = Callable[[Select, Expression], None]
+
+LONGEST_CHAIN = 6
+"""Relationships of a chain; longer walks are the evaluator's."""
+
+_SOURCE, _TARGET = render_iri(v.SOURCE), render_iri(v.TARGET)
+
+
+class PatternCompiler:
+    """Extends a SELECT by one graph pattern. `group` takes the triples."""
+
+    def __init__(self, select: Select, pattern: GraphPattern, add_condition: AddCondition) -> None:
+        self._select = select
+        self._group: Group = select.root
+        self._statement = select.statement
+        self._pattern = pattern
+        self._add_condition = add_condition
+        self._nodes = {node.variable: node for node in pattern.nodes}
+        self._crossed: list[tuple[str, frozenset[str]]] = []
+
+    def compile(self) -> None:
+        """Add everything but the predicate of the match."""
+        for path in self._pattern.paths:
+            if path.kind is not PathKind.ALL:
+                raise CannotRun("A shortest path.")
+            if path.variable in self._statement.needed:
+                raise CannotRun("A named path.")
+        walks = [each for each in self._pattern.relationships if each.length is not None]
+        if len(walks) > 1:
+            raise CannotRun("Several variable-length relationships in one pattern.")
+        reached = {name for each in self._pattern.relationships for name in _list_ends(each)}
+        bound = frozenset(self._select.scope)
+        for node in self._pattern.nodes:
+            self._settle(node, is_reached=node.variable in reached, is_bound=node.variable in bound)
+        for relationship in self._pattern.relationships:
+            if relationship.length is None:
+                self._cross(relationship)
+        for walk in walks:
+            self._walk(walk)
+        self._keep_apart()
+
+    # --- nodes ----------------------------------------------------------------------------------
+
+    def _settle(self, node: NodePattern, *, is_reached: bool, is_bound: bool) -> None:
+        term = self._select.scope.get(node.variable)
+        if term is None:
+            term = Term(k.NODE, self._statement.build_variable("n"), self._group)
+            self._select.scope[node.variable] = term
+            self._group.scanned[node.variable] = term.text
+            if not is_reached and node.labels is None:
+                self._group.add_triple(term.text, v.RDF_TYPE, render_iri(v.TWIN))
+        elif term.kinds & ~k.NULL != k.NODE:
+            raise CannotRun(f"A pattern on the variable {node.variable}, which may be no node.")
+        if node.labels is not None:
+            group = self._group
+            if is_bound and not term.kinds & k.NULL and term.owner is None:
+                raise CannotRun("Labels of a node that came out of an expression.")
+            add_labels(node.labels, self._read_name(node.variable), group)
+        elif is_bound and term.kinds & k.NULL and not is_reached:
+            self._group.add_triple(self._read_name(node.variable), v.RDF_TYPE, render_iri(v.TWIN))
+        self._add_equalities(node.variable, node.properties)
+
+    def _read_name(self, name: str) -> str:
+        """The SPARQL variable of a node, never unbound where the node is absent."""
+        term = self._select.scope[name]
+        if not term.kinds & k.NULL:
+            return term.text
+        outer = self._select.outer
+        if outer is None or outer.is_inner:
+            raise CannotRun("A pattern on a node that may be absent.")
+        return outer.root.read_strict(term.text)
+
+    def _add_equalities(self, name: str, properties: Sequence[tuple[str, Expression]]) -> None:
+        for key, value in properties:
+            member = Property(Variable(name), key)
+            self._add_condition(self._select, Binary(BinaryOperator.EQUAL, member, value))
+
+    # --- relationships --------------------------------------------------------------------------
+
+    def _cross(self, pattern: RelationshipPattern) -> None:
+        term = self._select.scope.get(pattern.variable)
+        if term is None:
+            term = Term(k.RELATIONSHIP, self._statement.build_variable("r"), self._group)
+            self._select.scope[pattern.variable] = term
+        elif term.kinds != k.RELATIONSHIP:
+            raise CannotRun(f"A pattern on {pattern.variable}, which may be no relationship.")
+        left, right = self._read_name(pattern.left), self._read_name(pattern.right)
+        self._group.triples.append(
+            self._render_crossing(term.text, left, right, pattern.direction, pattern.types)
+        )
+        self._crossed.append((term.text, frozenset(pattern.types)))
+        self._add_equalities(pattern.variable, pattern.properties)
+
+    def _render_crossing(
+        self, row: str, left: str, right: str, direction: Direction, types: Sequence[str]
+    ) -> str:
+        """The triples of one relationship between two nodes."""
+        if direction is Direction.INCOMING:
+            left, right = right, left
+        there = f"{row} {_SOURCE} {left} . {row} {_TARGET} {right} ."
+        if direction is Direction.BOTH:
+            back = f"{row} {_SOURCE} {right} . {row} {_TARGET} {left} ."
+            # NOTE: a loop is found once.
+            there = f"{{ {there} }} UNION {{ {back} FILTER({left} != {right}) }}"
+        return f"{there}{self._render_types(row, types)}"
+
+    def _render_types(self, row: str, types: Sequence[str]) -> str:
+        if not types:
+            return ""
+        names = [
+            self._statement.bindings.bind(Source(None, name), render_name)
+            for name in dict.fromkeys(types)
+        ]
+        if len(names) == 1:
+            return f" {row} {render_iri(v.NAME)} {names[0]} ."
+        variable = self._statement.build_variable("t")
+        return f" VALUES {variable} {{ {' '.join(names)} }} {row} {render_iri(v.NAME)} {variable} ."
+
+    def _keep_apart(self) -> None:
+        """SPEC: openCypher 9: no relationship is used twice within one match."""
+        for (one, types), (other, others) in combinations(self._crossed, 2):
+            if one != other and (not types or not others or types & others):
+                self._group.filters.append(f"{one} != {other}")
+            elif one == other:
+                self._group.filters.append("false")
+
+    # --- variable length ------------------------------------------------------------------------
+
+    def _walk(self, pattern: RelationshipPattern) -> None:
+        """A walk of bounded length as the union of its chains, else as a property path."""
+        length = pattern.length or Length(1, 1)
+        if pattern.variable in self._statement.needed or pattern.properties:
+            raise CannotRun("The relationships of a variable-length pattern.")
+        if pattern.variable in self._select.scope:
+            raise CannotRun("A bound variable as a variable-length pattern.")
+        left, right = self._read_name(pattern.left), self._read_name(pattern.right)
+        if length.maximum is None:
+            self._group.triples.append(self._render_path(pattern, left, right))
+        elif length.maximum > LONGEST_CHAIN:
+            raise CannotRun(f"A walk of more than {LONGEST_CHAIN} relationships.")
+        elif length.minimum > length.maximum:
+            self._group.filters.append("false")
+        else:
+            arms = [
+                self._render_chain(pattern, left, right, hops)
+                for hops in range(length.minimum, length.maximum + 1)
+            ]
+            self._group.triples.append(" UNION ".join(f"{{ {arm} }}" for arm in arms))
+
+    def _render_path(self, pattern: RelationshipPattern, left: str, right: str) -> str:
+        """A property path, which finds each pair of ends once.
+
+        NOTE: that says whether there is a walk. A walk holds one without a relationship used twice
+        between the same ends, as long as no least length and no other relationship asks for more.
+        """
+        length = pattern.length
+        if not self._select.is_inner or length is None or length.minimum > 1 or self._crossed:
+            raise CannotRun("A walk of any length whose ways count.")
+        if pattern.direction is Direction.BOTH and length.minimum:
+            # NOTE: there and back again is a walk, but by a relationship used twice.
+            raise CannotRun("A walk of any length in both directions.")
+        if not pattern.types:
+            raise CannotRun("A walk of any length over relationships of any name.")
+        bind = self._statement.bindings.bind
+        steps = []
+        for name in pattern.types:
+            edge = bind(Source(None, v.build_edge_iri(name)), render_resource)
+            if pattern.direction is not Direction.INCOMING:
+                steps.append(edge)
+            if pattern.direction is not Direction.OUTGOING:
+                steps.append(f"^{edge}")
+        return f"{left} ({'|'.join(steps)}){'+' if length.minimum else '*'} {right} ."
+
+    def _render_chain(self, pattern: RelationshipPattern, left: str, right: str, hops: int) -> str:
+        if not hops:
+            same = self._statement.build_variable("z")
+            both = f"{left} {render_iri(v.ID)} {same} ."
+            return both if left == right else f"{both} {right} {render_iri(v.ID)} {same} ."
+        nodes = [left, *(self._statement.build_variable("n") for _ in range(hops - 1)), right]
+        rows = [self._statement.build_variable("r") for _ in range(hops)]
+        parts = [
+            self._render_crossing(row, nodes[at], nodes[at + 1], pattern.direction, pattern.types)
+            for at, row in enumerate(rows)
+        ]
+        apart = [f"{one} != {other}" for one, other in combinations(rows, 2)]
+        types = frozenset(pattern.types)
+        for other, others in self._crossed:
+            if not types or not others or types & others:
+                # NOTE: the row of another chain is unbound in this one.
+                self._group.filters += [f"COALESCE({row} != {other}, true)" for row in rows]
+        if apart:
+            parts.append(f"FILTER({' && '.join(apart)})")
+        return " ".join(parts)
+
+
+def _list_ends(pattern: RelationshipPattern) -> tuple[str, str]:
+    return pattern.left, pattern.right

@@ -1,0 +1,134 @@
+"""One SELECT in the making: its group, grouping, order, page, and the variables in scope.
+
+It knows no Cypher operator; `operators` drives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from twinframe.storage.base import CannotRun
+from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.group import Group, Statement
+from twinframe_storage_rdf.compiler.term import Term
+
+LARGEST_QUERY = 100_000
+"""Characters of SPARQL above which a plan is left to the evaluator."""
+
+
+class Select:
+    """A SELECT in the making.
+
+    `guards` are conditions, never an error, under which a row shows that SPARQL would answer
+    differently from Cypher: such rows pass all filters, so that whoever takes rows can stop.
+    """
+
+    def __init__(self, statement: Statement, outer: Select | None = None) -> None:
+        self.statement = statement
+        self.root = Group(statement)
+        self.scope: dict[str, Term] = {}
+        self.guards: list[str] = []
+        self.group_by: list[str] | None = None
+        self.order_by: list[str] = []
+        self.skip: str | None = None
+        self.limit: str | None = None
+        self.is_distinct = False
+        self.outer = outer
+
+    @property
+    def is_inner(self) -> bool:
+        """Whether it is no SELECT of its own but a group that sees a row of another."""
+        return self.outer is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether patterns and conditions can still be added with the same meaning."""
+        return (
+            self.group_by is None
+            and not self.is_distinct
+            and self.skip is None
+            and self.limit is None
+        )
+
+    # --- conditions -----------------------------------------------------------------------------
+
+    def add_guard(self, condition: str) -> None:
+        """The evaluator is to answer when a row meets the condition (an error counts as no)."""
+        if self.is_inner:
+            raise CannotRun("A condition inside a subquery that only its values can check.")
+        guard = f"COALESCE({condition}, false)"
+        if guard not in self.guards:
+            self.guards.append(guard)
+
+    def add_filter(self, text: str, guards: Sequence[str]) -> None:
+        """Keep only the rows for which the expression is true, and those under `guards`."""
+        if guards:
+            text = f"{' || '.join(guards)} || {text}"
+        self.root.filters.append(text)
+
+    def build_trap(self) -> str | None:
+        """The expression that is true when the evaluator must answer; None: nothing is guarded."""
+        return " || ".join(self.guards) if self.guards else None
+
+    # --- shape ----------------------------------------------------------------------------------
+
+    def render(self, columns: Iterable[str]) -> str:
+        """The SELECT without its dataset."""
+        text = f"{self.render_head(columns)} WHERE {self.render_rest()}"
+        if len(text) > LARGEST_QUERY:
+            raise CannotRun("The SPARQL of this query would be too large.")
+        return text
+
+    def render_head(self, columns: Iterable[str]) -> str:
+        """SELECT and its columns."""
+        return f"SELECT {'DISTINCT ' if self.is_distinct else ''}{' '.join(columns)}"
+
+    def render_rest(self) -> str:
+        """The group and what follows it."""
+        parts = [f"{{ {self.root.render()} }}"]
+        if self.group_by:
+            parts.append(f"GROUP BY {' '.join(self.group_by)}")
+        order, trap = self.order_by, self.build_trap()
+        if order:
+            parts.append(f"ORDER BY {' '.join([f'DESC({trap})', *order] if trap else order)}")
+        if self.limit is not None:
+            parts.append(f"LIMIT {self.limit}")
+        if self.skip is not None:
+            parts.append(f"OFFSET {self.skip}")
+        return " ".join(parts)
+
+    def build_wrapped(
+        self, names: Iterable[str] | None = None, *, extra: str | None = None, page: str = ""
+    ) -> Select:
+        """A new open SELECT over the rows of this one, with the variables `names` (None: all).
+
+        `extra` is one more SPARQL variable that it has; `page` is put behind this one.
+        """
+        if self.is_inner:
+            # SPEC: SPARQL 1.1 section 12: a subquery is evaluated first, and sees no outer row.
+            raise CannotRun("A subquery inside a correlated subquery.")
+        outer = Select(self.statement)
+        outer.root.is_loose = True
+        columns = [] if extra is None else [extra]
+        for name in list(self.scope if names is None else names):
+            column, term = self.build_column(self.scope[name], outer.root)
+            if column not in columns:
+                columns.append(column)
+            outer.scope[name] = term
+        trap = self.build_trap()
+        if trap is not None:
+            mark = self.statement.build_variable("g")
+            columns.append(f"({trap} AS {mark})")
+            outer.guards.append(f"COALESCE({mark}, false)")
+        if not columns:
+            columns.append(f"(1 AS {self.statement.build_variable('u')})")
+        outer.root.heads.append(f"{{ {self.render(columns)}{page} }}")
+        return outer
+
+    def build_column(self, term: Term, owner: Group) -> tuple[str, Term]:
+        """A term as a projected column, and what it is to whoever joins this SELECT in `owner`."""
+        entity = owner if term.kinds & k.ENTITIES else None
+        if term.is_variable:
+            return term.text, Term(term.kinds, term.text, entity)
+        variable = self.statement.build_variable("v")
+        return f"({term.text} AS {variable})", Term(term.kinds | k.NULL, variable, entity)
