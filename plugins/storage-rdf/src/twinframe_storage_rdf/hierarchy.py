@@ -1,42 +1,67 @@
-"""The hierarchy of interfaces, walked over triples. It knows no twin.
-
-An interface is known when it was ever stored or named by a twin; it stays known, with what it
-extended, when its model is deleted.
-"""
+"""The hierarchy of interfaces as one value, and keeping the newest. It reads nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
+from functools import cached_property
 
-from rdflib import RDF, URIRef
+from twinframe.model.ids import build_labels
 
-from twinframe_storage_rdf.triples import Triples
-from twinframe_storage_rdf.vocabulary import TF
-
-
-def read_known_models(triples: Triples) -> list[URIRef]:
-    """Every known interface."""
-    return triples.read_subjects(RDF.type, TF.Interface)
+Interfaces = Mapping[str, tuple[str, ...]]
+"""The direct parents of each known interface, all by DTMI."""
 
 
-def read_ancestors(triples: Triples, model: URIRef) -> frozenset[str]:
-    """The DTMIs of the interface and all that it extends."""
-    return _walk(model, lambda at: triples.read_objects(at, TF.extends))
+class Hierarchy:
+    """Ancestors, descendants and labels of the known interfaces. It never changes."""
+
+    def __init__(self, interfaces: Interfaces) -> None:
+        self.interfaces = interfaces
+        self._labels: dict[str, frozenset[str]] = {}
+
+    def read_labels(self, model_id: str) -> frozenset[str]:
+        """The labels of the twins of an interface."""
+        labels = self._labels.get(model_id)
+        if labels is None:
+            labels = self._labels[model_id] = build_labels(_walk(model_id, self.interfaces))
+        return labels
+
+    def read_descendants(self, model_id: str) -> frozenset[str]:
+        """The interface and all that extend it; empty when it is not known."""
+        if model_id not in self.interfaces:
+            return frozenset()
+        return _walk(model_id, self._children)
+
+    @cached_property
+    def _children(self) -> Interfaces:
+        children: dict[str, list[str]] = {}
+        for child, parents in self.interfaces.items():
+            for parent in parents:
+                children.setdefault(parent, []).append(child)
+        return {parent: tuple(found) for parent, found in children.items()}
 
 
-def read_lineage(triples: Triples, model: URIRef) -> frozenset[str]:
-    """The DTMIs of the interface and all that extend it; empty when it is not known."""
-    if not triples.has(model, RDF.type, TF.Interface):
-        return frozenset()
-    return _walk(model, lambda at: triples.read_subjects(TF.extends, at))
+class HierarchyCache:
+    """The hierarchy of one version, for all sessions of a store."""
+
+    def __init__(self) -> None:
+        self._held: tuple[int, Hierarchy] | None = None
+
+    def get(self, version: int) -> Hierarchy | None:
+        """The hierarchy of this version, if it is the one that is held."""
+        held = self._held
+        return held[1] if held is not None and held[0] == version else None
+
+    def put(self, version: int, hierarchy: Hierarchy) -> None:
+        """Hold this one."""
+        self._held = version, hierarchy
 
 
-def _walk(start: URIRef, step: Callable[[URIRef], Iterable[URIRef]]) -> frozenset[str]:
+def _walk(start: str, steps: Interfaces) -> frozenset[str]:
     seen = {start}
     open_ = [start]
     while open_:
-        for reached in step(open_.pop()):
+        for reached in steps.get(open_.pop(), ()):
             if reached not in seen:
                 seen.add(reached)
                 open_.append(reached)
-    return frozenset(map(str, seen))
+    return frozenset(seen)

@@ -60,7 +60,7 @@ class GraphNames:
 
     def parse_model_iri(self, iri: str) -> str:
         """The DTMI of a class of `build_model_iri`."""
-        return self._models.get(iri) or unquote(iri)
+        return self._models.get(iri) or unquote(str(iri))
 
 
 def build_twin_predicate(path: Sequence[str]) -> Iri | None:

@@ -1,13 +1,21 @@
-"""The plugin: what the service asks of RDF storage through its hook. It holds no logic."""
+"""The plugin: what the service asks of RDF storage through its hooks. It holds no logic."""
 
 from __future__ import annotations
 
 from twinframe import hookimpl
+from twinframe.settings import Section
 from twinframe.storage.base import GraphStore
-from twinframe_storage_rdf.store import RdfGraph, RdfStore
+from twinframe_storage_rdf.building import build_store
+from twinframe_storage_rdf.settings import RdfSettings
 
 
 @hookimpl
-def twinframe_graph_store(graph: str) -> GraphStore:
-    """A new empty graph; there are no settings yet. The evaluator runs all queries."""
-    return RdfStore(RdfGraph(graph))
+def twinframe_settings() -> type[Section]:
+    """The section `Storage__Rdf`."""
+    return RdfSettings
+
+
+@hookimpl
+def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
+    """The graph's store on the chosen engine, not yet opened."""
+    return build_store(settings, graph) if isinstance(settings, RdfSettings) else None

@@ -1,146 +1,308 @@
-"""Records of the storage seam as triples, and back. It checks no rule of the graph."""
+"""Reading records of one state of a graph, whatever the engine holds by now. It changes nothing."""
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, Final, Protocol, TypeVar, cast
 
-import orjson
-from rdflib import RDF, Literal, URIRef
-
-from twinframe.storage.base import ModelRecord, RelationshipRecord, StoredDocument, TwinRecord
-from twinframe_storage_rdf.triples import Triple, Triples
-from twinframe_storage_rdf.vocabulary import (
-    JSON_TEXT,
-    TF,
-    build_model_iri,
-    build_relationship_iri,
-    build_twin_iri,
+from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.differences import Differences, RelationshipKey, State
+from twinframe_storage_rdf.hierarchy import Hierarchy, HierarchyCache
+from twinframe_storage_rdf.queries import (
+    Queries,
+    read_model_row,
+    read_relationship_row,
+    read_twin_row,
 )
+from twinframe_storage_rdf.terms import Iri, Row
 
-MODEL_PROPERTIES = (
-    TF.document,
-    TF.displayName,
-    TF.description,
-    TF.references,
-    TF.uploadTime,
-    TF.decommissioned,
-    TF.position,
-)
-"""What goes when a model is deleted; its place in the hierarchy stays."""
+K = TypeVar("K")
+T = TypeVar("T")
+
+BATCH: Final = 500
+"""Most keys in one query."""
 
 
-def build_twin_triples(record: TwinRecord) -> list[Triple]:
-    """A twin; its interface is its `rdf:type`."""
-    iri, model = build_twin_iri(record.twin_id), build_model_iri(record.model_id)
-    return [
-        (iri, RDF.type, TF.Twin),
-        (iri, RDF.type, model),
-        (iri, TF.model, model),
-        (iri, TF.id, Literal(record.twin_id)),
-        (iri, TF.etag, Literal(record.etag)),
-        (iri, TF.document, _build_json(record.body)),
-        (model, RDF.type, TF.Interface),
-    ]
+class Source(Protocol):
+    """Where rows come from, and what differs between them and the state that is meant.
+
+    `holds_own`: the differences are changes of the state that is read, not undo of later ones.
+    """
+
+    holds_own: bool
+
+    def read(self, text: str) -> tuple[Iterator[Row], Differences]:
+        """The rows of a SELECT, and the differences to lay over them."""
+        ...
+
+    def differences(self) -> Differences:
+        """The differences to lay over rows read by now."""
+        ...
+
+    def read_state(self) -> State:
+        """The state of the graph that is meant, without own differences."""
+        ...
+
+    def is_newest_hierarchy(self, version: int) -> bool:
+        """Whether the engine holds the hierarchy of this version right now."""
+        ...
 
 
-def read_twin(triples: Triples, iri: URIRef) -> TwinRecord:
-    """The twin of this IRI."""
-    return TwinRecord(
-        twin_id=_read(triples, iri, TF.id),
-        model_id=_read(triples, iri, TF.model),
-        etag=_read(triples, iri, TF.etag),
-        body=_read(triples, iri, TF.document).encode(),
-    )
+class Records:
+    """Records of the graph as `source` means it."""
+
+    def __init__(self, queries: Queries, source: Source, cache: HierarchyCache) -> None:
+        self.queries = queries
+        self._source = source
+        self._cache = cache
+
+    # --- twins ----------------------------------------------------------------------------------
+
+    def read_twins(self, ids: Iterable[str]) -> Iterator[TwinRecord]:
+        """The twins of these ids, each once, in no particular order."""
+        for batch in batched(dict.fromkeys(ids)):
+            rows, differ = self._source.read(self.queries.twins_by_id(batch))
+            found = (read_twin_row(self.queries.names, row) for row in rows)
+            yield from _merge_keyed(found, differ.twins, _read_twin_id, batch)
+
+    def read_twin_model(self, twin_id: str) -> str | None:
+        """The DTMI of a twin's interface; None when there is no twin."""
+        rows, differ = self._source.read(self.queries.model_of_twin(twin_id))
+        if twin_id in differ.twins:
+            twin = differ.twins[twin_id]
+            return None if twin is None else twin.model_id
+        row = next(rows, None)
+        return None if row is None else self.queries.names.parse_model_iri(cast("Iri", row[0]))
+
+    def scan_twins(self, models: frozenset[str] | None) -> Iterator[TwinRecord]:
+        """The twins of these models; of all, if None."""
+        wanted = None if models is None else sorted(models)
+        rows, differ = self._source.read(self.queries.twins_by_model(wanted))
+        found = (read_twin_row(self.queries.names, row) for row in rows)
+        return _merge(
+            found,
+            differ.twins,
+            _read_twin_id,
+            lambda twin: models is None or twin.model_id in models,
+        )
+
+    # --- relationships --------------------------------------------------------------------------
+
+    def read_relationships(self, keys: Iterable[RelationshipKey]) -> Iterator[RelationshipRecord]:
+        """The relationships of these sources and ids."""
+        for batch in batched(dict.fromkeys(keys)):
+            rows, differ = self._source.read(self.queries.relationships_by_key(batch))
+            found = map(read_relationship_row, rows)
+            yield from _merge_keyed(found, differ.relationships, read_key, batch)
+
+    def scan_relationships(self, types: Sequence[str]) -> Iterator[RelationshipRecord]:
+        """The relationships of these types, of all if there are none."""
+        text = self.queries.relationships_by_type(types)
+        return self._relationships(text, lambda r: not types or r.name in types)
+
+    def read_relationships_at(
+        self, end: Iri, twins: Sequence[str], types: Sequence[str]
+    ) -> Iterator[RelationshipRecord]:
+        """The relationships whose `end` (`SOURCE` or `TARGET`) is one of these twins."""
+        for batch in batched(twins):
+            holds = _build_end_test(end, frozenset(batch), types)
+            yield from self._relationships(self.queries.relationships_at(end, batch, types), holds)
+
+    def list_outgoing(
+        self, source_id: str, name: str | None, after: str | None, limit: int
+    ) -> list[RelationshipRecord]:
+        """A page by id."""
+
+        def holds(record: RelationshipRecord) -> bool:
+            return (
+                record.source_id == source_id
+                and (name is None or record.name == name)
+                and (after is None or record.relationship_id > after)
+            )
+
+        rows, differ = self._read_page(
+            lambda more: self.queries.outgoing(source_id, name, after, limit + more)
+        )
+        return sorted(_merge_relationships(rows, differ, holds), key=read_key)[:limit]
+
+    def list_incoming(
+        self, target_id: str, after: Sequence[str], limit: int
+    ) -> list[RelationshipRecord]:
+        """A page by source and id."""
+
+        def holds(record: RelationshipRecord) -> bool:
+            return record.target_id == target_id and [*read_key(record)] > [*after]
+
+        rows, differ = self._read_page(
+            lambda more: self.queries.incoming(target_id, after, limit + more)
+        )
+        return sorted(_merge_relationships(rows, differ, holds), key=read_key)[:limit]
+
+    def has_relationships(self, twin_id: str) -> bool:
+        """Whether any relationship is at the twin."""
+        rows, differ = self._read_page(lambda more: self.queries.keys_at(twin_id, more + 1))
+        if any(row not in differ.relationships for row in cast("Iterator[Any]", rows)):
+            return True
+        return next(differ.relationships_at(twin_id), None) is not None
+
+    def _relationships(
+        self, text: str, holds: Callable[[RelationshipRecord], bool]
+    ) -> Iterator[RelationshipRecord]:
+        rows, differ = self._source.read(text)
+        return _merge_relationships(rows, differ, holds)
+
+    def _read_page(self, build: Callable[[int], str]) -> tuple[Iterator[Row], Differences]:
+        """The rows of `build(more)`, where `more` rows at most fall to the differences."""
+        more = len(self._source.differences().relationships)
+        while True:
+            rows, differ = self._source.read(build(more))
+            if len(differ.relationships) <= more:
+                return rows, differ
+            more = len(differ.relationships)
+
+    # --- models ---------------------------------------------------------------------------------
+
+    def read_models(self, ids: Iterable[str]) -> Iterator[ModelRecord]:
+        """The stored models of these ids."""
+        for batch in batched(dict.fromkeys(ids)):
+            rows, differ = self._source.read(self.queries.models_by_id(batch))
+            found = map(read_model_row, rows)
+            yield from _merge_keyed(found, differ.models, _read_model_id, batch)
+
+    def list_models(self, after: int, limit: int | None) -> list[ModelRecord]:
+        """Stored models by position."""
+        more = len(self._source.differences().models)
+        while True:
+            most = None if limit is None else limit + more
+            rows, differ = self._source.read(self.queries.models_after(after, most))
+            if len(differ.models) <= more:
+                break
+            more = len(differ.models)
+        found = _merge(
+            map(read_model_row, rows),
+            differ.models,
+            _read_model_id,
+            lambda model: model.position > after,
+        )
+        return sorted(found, key=lambda model: model.position)[:limit]
+
+    def read_referrers(self, model_id: str) -> tuple[str, ...]:
+        """Ids of the other stored models that extend it or have it as a component, in order."""
+        rows, differ = self._source.read(self.queries.referrers(model_id))
+        found = {cast("str", row[0]): cast("int", row[1]) for row in rows}
+        for key, model in differ.models.items():
+            found.pop(key, None)
+            if model is not None and model_id in (*model.extends, *model.components):
+                found[key] = model.position
+        found.pop(model_id, None)
+        return tuple(sorted(found, key=lambda key: found[key]))
+
+    def read_model_ids(self) -> frozenset[str]:
+        """Stored models and those that twins name."""
+        rows, differ = self._source.read(self.queries.stored_models())
+        stored = {cast("str", row[0]) for row in rows} - differ.models.keys()
+        stored |= {key for key, model in differ.models.items() if model is not None}
+        return frozenset(stored | self._read_named_models())
+
+    def _read_named_models(self) -> set[str]:
+        rows, differ = self._source.read(self.queries.twins_of_models())
+        parse = self.queries.names.parse_model_iri
+        counts = {parse(cast("Iri", row[0])): cast("int", row[1]) for row in rows if row[0]}
+        for batch in batched(differ.twins):
+            rows, _ = self._source.read(self.queries.twins_by_id(batch))
+            for row in rows:
+                counts[parse(cast("Iri", row[1]))] -= 1
+        for twin in differ.twins.values():
+            if twin is not None:
+                counts[twin.model_id] = counts.get(twin.model_id, 0) + 1
+        return {model for model, count in counts.items() if count > 0}
+
+    # --- the hierarchy --------------------------------------------------------------------------
+
+    def read_hierarchy(self) -> Hierarchy:
+        """The hierarchy of interfaces."""
+        version = self._source.read_state().hierarchy_version
+        held = self._cache.get(version)
+        differ = self._source.differences()
+        if held is None:
+            rows, differ = self._source.read(self.queries.interfaces())
+            held = Hierarchy(self._read_interfaces(rows))
+            exact = self._source.holds_own or not differ.interfaces
+            if exact and self._source.is_newest_hierarchy(version):
+                self._cache.put(version, held)
+        return _lay_over(held, differ.interfaces) if differ.interfaces else held
+
+    def _read_interfaces(self, rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
+        parse = self.queries.names.parse_model_iri
+        found: dict[str, tuple[str, ...]] = {}
+        for key, parent in cast("Iterable[tuple[str, Iri | None]]", rows):
+            known = found.get(key, ())
+            found[key] = known if parent is None else (*known, parse(parent))
+        return found
 
 
-def build_relationship_triples(record: RelationshipRecord) -> list[Triple]:
-    """A relationship as a resource: it has properties, and others may run parallel to it."""
-    iri = build_relationship_iri(record.source_id, record.relationship_id)
-    return [
-        (iri, RDF.type, TF.Relationship),
-        (iri, TF.id, Literal(record.relationship_id)),
-        (iri, TF.name, Literal(record.name)),
-        (iri, TF.source, build_twin_iri(record.source_id)),
-        (iri, TF.target, build_twin_iri(record.target_id)),
-        (iri, TF.etag, Literal(record.etag)),
-        (iri, TF.document, _build_json(record.body)),
-    ]
+def read_key(record: RelationshipRecord) -> RelationshipKey:
+    """Source and id."""
+    return record.source_id, record.relationship_id
 
 
-def read_relationship(triples: Triples, iri: URIRef) -> RelationshipRecord:
-    """The relationship of this IRI."""
-    return RelationshipRecord(
-        source_id=_read(triples, _read_end(triples, iri, TF.source), TF.id),
-        relationship_id=_read(triples, iri, TF.id),
-        name=_read(triples, iri, TF.name),
-        target_id=_read(triples, _read_end(triples, iri, TF.target), TF.id),
-        etag=_read(triples, iri, TF.etag),
-        body=_read(triples, iri, TF.document).encode(),
-    )
+def batched(items: Iterable[K]) -> Iterator[list[K]]:
+    """The items in lists of at most `BATCH`."""
+    rest = iter(items)
+    while batch := list(islice(rest, BATCH)):
+        yield batch
 
 
-def read_document(triples: Triples, iri: URIRef) -> StoredDocument | None:
-    """The document of a twin or relationship; None when there is none."""
-    body = triples.read_text(iri, TF.document)
-    return None if body is None else StoredDocument(_read(triples, iri, TF.etag), body.encode())
+def _lay_over(base: Hierarchy, differ: Mapping[str, tuple[str, ...] | None]) -> Hierarchy:
+    merged = {**base.interfaces, **differ}
+    return Hierarchy({key: parents for key, parents in merged.items() if parents is not None})
 
 
-def build_model_triples(record: ModelRecord, position: int) -> list[Triple]:
-    """A model; `TF.references` keeps the order of its references, the other two are for walking."""
-    iri = build_model_iri(record.model_id)
-    references = orjson.dumps({"extends": record.extends, "components": record.components})
-    return [
-        (iri, RDF.type, TF.Interface),
-        (iri, TF.document, _build_json(record.document)),
-        (iri, TF.displayName, _build_json(record.display_name)),
-        (iri, TF.description, _build_json(record.description)),
-        (iri, TF.references, _build_json(references)),
-        (iri, TF.uploadTime, Literal(record.upload_time)),
-        (iri, TF.decommissioned, _build_flag(record.decommissioned)),
-        (iri, TF.position, Literal(str(position))),
-        *((iri, TF.extends, build_model_iri(parent)) for parent in record.extends),
-        *((iri, TF.component, build_model_iri(part)) for part in record.components),
-    ]
+def _read_twin_id(twin: TwinRecord) -> str:
+    return twin.twin_id
 
 
-def build_decommissioned_triple(model_id: str, decommissioned: bool) -> Triple:
-    """The flag of a model."""
-    return build_model_iri(model_id), TF.decommissioned, _build_flag(decommissioned)
+def _read_model_id(model: ModelRecord) -> str:
+    return model.model_id
 
 
-def read_model(triples: Triples, iri: URIRef) -> ModelRecord | None:
-    """The stored model of this IRI; None when there is none."""
-    document = triples.read_text(iri, TF.document)
-    if document is None:
-        return None
-    references = cast("dict[str, list[str]]", orjson.loads(_read(triples, iri, TF.references)))
-    return ModelRecord(
-        model_id=str(iri),
-        document=document.encode(),
-        display_name=_read(triples, iri, TF.displayName).encode(),
-        description=_read(triples, iri, TF.description).encode(),
-        extends=tuple(references["extends"]),
-        components=tuple(references["components"]),
-        upload_time=_read(triples, iri, TF.uploadTime),
-        decommissioned=_read(triples, iri, TF.decommissioned) == "true",
-        position=int(_read(triples, iri, TF.position)),
-    )
+def _build_end_test(
+    end: Iri, twins: frozenset[str], types: Sequence[str]
+) -> Callable[[RelationshipRecord], bool]:
+    outgoing = end == v.SOURCE
+
+    def holds(record: RelationshipRecord) -> bool:
+        at = record.source_id if outgoing else record.target_id
+        return at in twins and (not types or record.name in types)
+
+    return holds
 
 
-def _read(triples: Triples, iri: URIRef, predicate: URIRef) -> str:
-    text = triples.read_text(iri, predicate)
-    if text is None:
-        raise KeyError(f"{iri} has no {predicate}")
-    return text
+def _merge_keyed(
+    found: Iterator[T], differ: Mapping[K, T | None], key: Callable[[T], K], keys: Iterable[K]
+) -> Iterator[T]:
+    """Found records of these keys with the differences of the same keys."""
+    if not differ:
+        return found
+    other = [record for at in keys if (record := differ.get(at)) is not None]
+    return chain((record for record in found if key(record) not in differ), other)
 
 
-def _read_end(triples: Triples, iri: URIRef, predicate: URIRef) -> URIRef:
-    return URIRef(_read(triples, iri, predicate))
+def _merge_relationships(
+    rows: Iterator[Row], differ: Differences, holds: Callable[[RelationshipRecord], bool]
+) -> Iterator[RelationshipRecord]:
+    return _merge(map(read_relationship_row, rows), differ.relationships, read_key, holds)
 
 
-def _build_json(text: bytes) -> Literal:
-    return Literal(text.decode(), datatype=JSON_TEXT)
-
-
-def _build_flag(flag: bool) -> Literal:
-    return Literal("true" if flag else "false")
+def _merge(
+    found: Iterator[T],
+    differ: Mapping[K, T | None],
+    key: Callable[[T], K],
+    holds: Callable[[T], bool],
+) -> Iterator[T]:
+    if not differ:
+        return found
+    other = [record for record in differ.values() if record is not None and holds(record)]
+    return chain((record for record in found if key(record) not in differ), other)

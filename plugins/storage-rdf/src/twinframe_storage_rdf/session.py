@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import time
+import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TypeVar, cast
+from contextlib import AbstractContextManager
+from typing import cast
 
 import orjson
-from rdflib import RDF, URIRef
 
 from twinframe.cypher.algebra import Direction, LabelExpression
-from twinframe.errors import QueryTimeout
 from twinframe.evaluator.labels import compile_labels, find_label_names
 from twinframe.evaluator.reader import Hop
-from twinframe.model.ids import MODEL_LABEL, build_labels
+from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.values import Node, Relationship
 from twinframe.storage.base import (
     GraphSession,
@@ -22,246 +20,201 @@ from twinframe.storage.base import (
     Instance,
     Listed,
     ModelRecord,
-    RelationshipRecord,
     StoredDocument,
 )
 from twinframe.storage.entities import build_model_node, build_relationship, build_twin_node
-from twinframe_storage_rdf.hierarchy import read_ancestors, read_known_models, read_lineage
-from twinframe_storage_rdf.records import (
-    read_document,
-    read_model,
-    read_relationship,
-    read_twin,
-)
-from twinframe_storage_rdf.triples import SharedTriples, Triples
-from twinframe_storage_rdf.vocabulary import (
-    TF,
-    build_graph_iri,
-    build_model_iri,
-    build_relationship_iri,
-    build_twin_iri,
-)
-
-T = TypeVar("T")
-
-STATE = build_graph_iri("state")
-"""The resource that holds what belongs to the graph as a whole."""
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.hierarchy import HierarchyCache
+from twinframe_storage_rdf.mapping import GraphNames
+from twinframe_storage_rdf.queries import Queries
+from twinframe_storage_rdf.records import Records, batched
+from twinframe_storage_rdf.terms import Iri, Row
+from twinframe_storage_rdf.view import View
 
 
 class RdfSession(GraphSession):
-    """Reads the current triples, or inside `snapshot` those that were current at its begin.
+    """Reads the newest state, or inside `snapshot` the one of its first read.
 
-    NOTE: scans are read whole before the first item is given: a graph in memory is small, and no
-    read may hold up writers between two items.
+    `names` are the IRIs of the graph, for who compiles queries and runs them with `select`.
     """
 
-    def __init__(self, shared: SharedTriples, instance: Instance) -> None:
-        self._shared = shared
-        self._instance = instance
-        self._pinned: Triples | None = None
-        self._deadline: float | None = None
+    def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache) -> None:
+        self.names: GraphNames = queries.names
+        self._view = View(engine, queries)
+        self._records = Records(queries, self._view, cache)
 
-    @contextmanager
-    def snapshot(self, deadline: float | None = None) -> Iterator[None]:
-        """Pin the current triples; a snapshot inside another shows what the outer one does."""
-        before = self._pinned, self._deadline
-        held: AbstractContextManager[Triples] = (
-            nullcontext(self._pinned) if self._pinned is not None else self._shared.pinned()
-        )
-        with held as triples:
-            self._pinned, self._deadline = triples, deadline
-            try:
-                yield
-            finally:
-                self._pinned, self._deadline = before
+    def select(self, text: str) -> Iterator[Row]:
+        """The rows of a compiled SELECT over the data graph, in one state, the snapshot's if any.
 
-    def _view(self) -> AbstractContextManager[Triples]:
-        return nullcontext(self._pinned) if self._pinned is not None else self._shared.reading()
+        `CannotRun` when the engine cannot show that state any more: the evaluator can.
+        """
+        return self._view.select(text)
+
+    def snapshot(self, deadline: float | None = None) -> AbstractContextManager[None]:
+        """Show one state; a snapshot inside another shows what the outer one does."""
+        return self._view.snapshot(deadline)
+
+    def interrupt(self) -> None:
+        """Stop what runs in the present snapshot, at its next row."""
+        self._view.stop()
+
+    def check_deadline(self) -> None:
+        """`QueryTimeout` once the snapshot was stopped."""
+        self._view.check_deadline()
+
+    def _one_state(self) -> AbstractContextManager[None]:
+        """A snapshot for reads of several queries, with the deadline of the present one."""
+        return self._view.snapshot(self._view.deadline)
 
     # --- the graph itself -------------------------------------------------------------------
 
     def read_instance(self) -> Instance:
         """Identity and secret, made with the graph."""
-        return self._instance
+        facts = self._view.read_facts()
+        secret = base64.b64decode(str(facts[v.SECRET]))
+        return Instance(id=str(facts[v.INSTANCE]), secret=secret)
 
     def read_schema_version(self) -> int:
-        """Counts the changes of models."""
-        with self._view() as triples:
-            return int(triples.read_text(STATE, TF.schemaVersion) or 0)
+        """The number of the last change of a model."""
+        return self._view.read_state().schema_version
 
     # --- twins and relationships --------------------------------------------------------------
 
     def read_twin(self, twin_id: str) -> StoredDocument | None:
         """The twin's document."""
-        with self._view() as triples:
-            return read_document(triples, build_twin_iri(twin_id))
+        twin = next(self._records.read_twins([twin_id]), None)
+        return None if twin is None else StoredDocument(twin.etag, twin.body)
 
     def has_twin(self, twin_id: str) -> bool:
         """Whether the twin exists."""
-        with self._view() as triples:
-            return triples.has(build_twin_iri(twin_id), TF.id)
+        return self.read_twin_model(twin_id) is not None
 
     def read_twin_model(self, twin_id: str) -> str | None:
         """The twin's model id."""
-        with self._view() as triples:
-            return triples.read_text(build_twin_iri(twin_id), TF.model)
+        return self._records.read_twin_model(twin_id)
 
     def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
         """The relationship's document."""
-        with self._view() as triples:
-            return read_document(triples, build_relationship_iri(source_id, relationship_id))
+        found = next(self._records.read_relationships([(source_id, relationship_id)]), None)
+        return None if found is None else StoredDocument(found.etag, found.body)
 
     def read_relationships(
         self, source_id: str, *, name: str | None, after: str | None, limit: int
     ) -> Sequence[Listed[StoredDocument]]:
         """Outgoing relationships by id; the key is the id."""
-        with self._view() as triples:
-            found = self._read_ends(triples, TF.source, source_id)
-        wanted = sorted(
-            (r for r in found if name is None or r.name == name),
-            key=lambda record: record.relationship_id,
-        )
         return [
             Listed(record.relationship_id, StoredDocument(record.etag, record.body))
-            for record in wanted
-            if after is None or record.relationship_id > after
-        ][:limit]
+            for record in self._records.list_outgoing(source_id, name, after, limit)
+        ]
 
     def read_incoming(
         self, target_id: str, *, after: str | None, limit: int
     ) -> Sequence[Listed[IncomingRelationship]]:
         """Incoming relationships by source and id; the key is both as a JSON array."""
         start = cast("list[str]", orjson.loads(after)) if after else []
-        with self._view() as triples:
-            found = self._read_ends(triples, TF.target, target_id)
-        found.sort(key=lambda record: (record.source_id, record.relationship_id))
         return [
             Listed(
                 orjson.dumps([record.source_id, record.relationship_id]).decode(),
                 IncomingRelationship(record.source_id, record.relationship_id, record.name),
             )
-            for record in found
-            if [record.source_id, record.relationship_id] > start
-        ][:limit]
+            for record in self._records.list_incoming(target_id, start, limit)
+        ]
 
     # --- models ---------------------------------------------------------------------------------
 
     def read_model(self, model_id: str) -> ModelRecord | None:
         """The model."""
-        with self._view() as triples:
-            return read_model(triples, build_model_iri(model_id))
+        return next(self._records.read_models([model_id]), None)
 
     def read_models(self, *, after: int, limit: int) -> Sequence[ModelRecord]:
         """Models by position."""
-        with self._view() as triples:
-            found = [model for model in self._read_models(triples) if model.position > after]
-        return sorted(found, key=lambda model: model.position)[:limit]
+        return self._records.list_models(after, limit)
 
     def read_model_referrers(self, model_id: str) -> Sequence[str]:
         """Ids of the stored models that name it, in upload order."""
-        with self._view() as triples:
-            return read_referrers(triples, model_id)
+        return self._records.read_referrers(model_id)
 
     # --- the evaluator's port -------------------------------------------------------------------
 
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
-        """Twins model by model, so that labels are decided once a model; models when asked for."""
-        holds = compile_labels(labels)
-        found: list[Node] = []
-        with self._view() as triples:
-            for model in read_known_models(triples):
-                own = build_labels(read_ancestors(triples, model))
-                if holds(own):
-                    twins = triples.read_subjects(TF.model, model)
-                    found += self._in_time(
-                        build_twin_node(read_twin(triples, t), own) for t in twins
-                    )
-            if MODEL_LABEL in find_label_names(labels):
-                own = frozenset({MODEL_LABEL})
-                models = self._read_models(triples) if holds(own) else []
-                found += self._in_time(build_model_node(model, own) for model in models)
-        return iter(found)
+        """Twins whose model satisfies the labels; models when asked for."""
+        with self._one_state():
+            hierarchy = self._records.read_hierarchy()
+            holds = compile_labels(labels)
+            known = hierarchy.interfaces
+            wanted = frozenset(model for model in known if holds(hierarchy.read_labels(model)))
+            everything = len(wanted) == len(known)
+            twins = self._records.scan_twins(None if everything else wanted) if wanted else ()
+            models: list[ModelRecord] = []
+            if MODEL_LABEL in find_label_names(labels) and holds(frozenset({MODEL_LABEL})):
+                models = self._records.list_models(0, None)
+        for twin in twins:
+            yield build_twin_node(twin, hierarchy.read_labels(twin.model_id))
+        for model in models:
+            yield build_model_node(model, frozenset({MODEL_LABEL}))
 
     def read_nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
         """The twins of these ids."""
-        found: dict[str, Node] = {}
-        with self._view() as triples:
-            for twin_id in self._in_time(ids):
-                iri = build_twin_iri(twin_id)
-                if triples.has(iri, TF.id):
-                    twin = read_twin(triples, iri)
-                    ancestors = read_ancestors(triples, build_model_iri(twin.model_id))
-                    found[twin_id] = build_twin_node(twin, build_labels(ancestors))
-        return found
+        with self._one_state():
+            twins = list(self._records.read_twins(ids))
+            if not twins:
+                return {}
+            hierarchy = self._records.read_hierarchy()
+        return {
+            twin.twin_id: build_twin_node(twin, hierarchy.read_labels(twin.model_id))
+            for twin in twins
+        }
 
     def scan_relationships(self, types: Sequence[str]) -> Iterator[Relationship]:
         """Every relationship of these types."""
-        with self._view() as triples:
-            all_ = triples.read_subjects(RDF.type, TF.Relationship)
-            records = [read_relationship(triples, iri) for iri in self._in_time(all_)]
-        return iter(build_relationship(r) for r in records if not types or r.name in types)
+        return map(build_relationship, self._records.scan_relationships(types))
 
     def read_hops(
         self, origins: Iterable[str], direction: Direction, types: Sequence[str]
     ) -> Iterator[Hop]:
         """The relationships at each origin; with BOTH a loop counts as outgoing only."""
-        found: list[Hop] = []
-        with self._view() as triples:
-            for origin in self._in_time(origins):
-                for record, reached in self._read_crossings(triples, origin, direction):
-                    if not types or record.name in types:
-                        found.append(Hop(origin, build_relationship(record), reached))
+        with self._one_state():
+            found: list[Hop] = []
+            for batch in batched(origins):
+                if direction is not Direction.INCOMING:
+                    found += self._read_crossings(v.SOURCE, batch, types)
+                if direction is not Direction.OUTGOING:
+                    both = direction is Direction.BOTH
+                    found += (
+                        hop
+                        for hop in self._read_crossings(v.TARGET, batch, types)
+                        if not both or hop.reached != hop.origin
+                    )
         return iter(found)
+
+    def _read_crossings(self, end: Iri, origins: list[str], types: Sequence[str]) -> Iterator[Hop]:
+        outgoing = end == v.SOURCE
+        times = {origin: origins.count(origin) for origin in origins} if _repeats(origins) else {}
+        for record in self._records.read_relationships_at(end, list(dict.fromkeys(origins)), types):
+            origin, reached = (
+                (record.source_id, record.target_id)
+                if outgoing
+                else (record.target_id, record.source_id)
+            )
+            for _ in range(times.get(origin, 1)):
+                yield Hop(origin, build_relationship(record), reached)
 
     def read_descendants(self, model_id: str) -> frozenset[str]:
         """Every interface ever seen that has it among its ancestors."""
-        with self._view() as triples:
-            return read_lineage(triples, build_model_iri(model_id))
+        with self._one_state():
+            return self._records.read_hierarchy().read_descendants(model_id)
+
+    def read_labels(self, model_id: str) -> frozenset[str]:
+        """The labels of the twins of this model."""
+        with self._one_state():
+            return self._records.read_hierarchy().read_labels(model_id)
 
     def read_model_ids(self) -> frozenset[str]:
         """Stored models and those that twins name."""
-        with self._view() as triples:
-            return frozenset(
-                str(model)
-                for model in read_known_models(triples)
-                if triples.has(model, TF.document) or triples.read_subjects(TF.model, model)
-            )
-
-    # --- parts ------------------------------------------------------------------------------------
-
-    def _read_models(self, triples: Triples) -> list[ModelRecord]:
-        found = (read_model(triples, iri) for iri in read_known_models(triples))
-        return [model for model in self._in_time(found) if model is not None]
-
-    def _read_ends(self, triples: Triples, end: URIRef, twin_id: str) -> list[RelationshipRecord]:
-        found = triples.read_subjects(end, build_twin_iri(twin_id))
-        return [read_relationship(triples, iri) for iri in self._in_time(found)]
-
-    def _read_crossings(
-        self, triples: Triples, origin: str, direction: Direction
-    ) -> Iterator[tuple[RelationshipRecord, str]]:
-        if direction is not Direction.INCOMING:
-            for record in self._read_ends(triples, TF.source, origin):
-                yield record, record.target_id
-        if direction is not Direction.OUTGOING:
-            for record in self._read_ends(triples, TF.target, origin):
-                if direction is Direction.INCOMING or record.source_id != origin:
-                    yield record, record.source_id
-
-    def _in_time(self, items: Iterable[T]) -> Iterator[T]:
-        for item in items:
-            if self._deadline is not None and time.monotonic() >= self._deadline:
-                raise QueryTimeout("The query passed its deadline and was stopped.")
-            yield item
+        with self._one_state():
+            return self._records.read_model_ids()
 
 
-def read_referrers(triples: Triples, model_id: str) -> tuple[str, ...]:
-    """Ids of the other stored models that extend the model or have it as a component."""
-    iri = build_model_iri(model_id)
-    found = {
-        *triples.read_subjects(TF.extends, iri),
-        *triples.read_subjects(TF.component, iri),
-    } - {iri}
-    records = [model for other in found if (model := read_model(triples, other)) is not None]
-    records.sort(key=lambda model: model.position)
-    return tuple(model.model_id for model in records)
+def _repeats(origins: list[str]) -> bool:
+    return len(set(origins)) != len(origins)

@@ -1,101 +1,156 @@
-"""The graph store over triples in memory. It keeps nothing on disk and runs no query itself."""
+"""The graph store over an engine of triples: opening, writing, removal. No SPARQL here."""
 
 from __future__ import annotations
 
-import itertools
+import base64
+import hashlib
+import random
 import secrets
+import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 import orjson
-from rdflib import RDF
 
+from twinframe.errors import ConfigurationError, StorageBusy, TwinframeError
 from twinframe.storage.base import (
-    GraphSession,
     GraphStore,
-    Instance,
     Outcome,
     Placement,
     StoreTraits,
     Work,
 )
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.changes import build_change, build_guard, build_write_iri
+from twinframe_storage_rdf.engines.base import Change, Engine
+from twinframe_storage_rdf.hierarchy import HierarchyCache
+from twinframe_storage_rdf.mapping import GraphNames, Triple
+from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.session import RdfSession
+from twinframe_storage_rdf.terms import Iri, Term
 from twinframe_storage_rdf.transaction import RdfTransaction
-from twinframe_storage_rdf.triples import SharedTriples, Triples
-from twinframe_storage_rdf.vocabulary import TF, build_graph_iri
+from twinframe_storage_rdf.turns import Turn
+from twinframe_storage_rdf.verify import find_faults
+from twinframe_storage_rdf.view import View
 
+FORMAT: Final = 1
+"""Number of the mapping. A graph of another one is not opened."""
 
-class RdfGraph:
-    """The data of one graph; stores made for the same object share it, as on one dataset."""
-
-    def __init__(self, name: str) -> None:
-        self.instance = Instance(id=str(uuid.uuid4()), secret=secrets.token_bytes(32))
-        self.shared = SharedTriples(build_graph_iri(name))
-        self.changes = itertools.count(1)
+_WRITE_SECONDS: Final = 5.0
 
 
 class RdfStore(GraphStore):
-    """A store over an `RdfGraph`; the data lives as long as that object, and no longer.
+    """The graph of these `names` in an engine that other stores may share.
 
-    NOTE: rdflib is Python all through, a read by id takes some 100 µs and waits for writers: the
-    event loop must not.
+    `shared` says whether the engine's data is that of all processes.
     """
 
-    traits = StoreTraits(point_reads=Placement.POOL, shared=False)
-
-    def __init__(self, graph: RdfGraph) -> None:
-        self._graph = graph
+    def __init__(
+        self, engine: Engine, names: GraphNames, *, shared: bool, place: Path | None = None
+    ) -> None:
+        self.traits = StoreTraits(point_reads=Placement.POOL, shared=shared)
+        self.scratch = None if place is None else place / "scratch"
+        self._engine = engine
+        self._queries = Queries(names)
+        self._cache = HierarchyCache()
+        self._turn = Turn(None if place is None else place / "turn")
 
     def open(self) -> None:
-        """Nothing is to be opened."""
+        """Open the engine, make the graph if it is new, and check that it is of this format."""
+        self._engine.open()
+        names = self._queries.names
+        expected = f"{FORMAT} {_hash_ontology(names)}"
+        facts = View(self._engine, self._queries).read_facts()
+        while v.VERSION not in facts:
+            self._engine.commit(_build_beginning(names, expected))
+            facts = View(self._engine, self._queries).read_facts()
+        if facts.get(v.FORMAT) != expected:
+            self._engine.close()
+            raise ConfigurationError(
+                f"The graph {names.name!r} was written with another mapping "
+                f"({facts.get(v.FORMAT)!r}, now {expected}): another release, or another "
+                "Storage__Rdf__Ontology. Export it with what it was written with and import it."
+            )
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Close the engine."""
+        self._engine.close()
 
-    def session(self) -> GraphSession:
+    def session(self) -> RdfSession:
         """A session that sees the newest state at each call."""
-        return RdfSession(self._graph.shared, self._graph.instance)
+        return RdfSession(self._engine, self._queries, self._cache)
 
     def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
-        """Run the works one after the other; what a failing one changed is taken back."""
-        graph = self._graph
-        with graph.shared.writing() as triples:
-            return [self._run(triples, work) for work in works]
+        """Run the works on one draft and commit it, again from the start if others were faster."""
+        if not works:
+            return []
+        deadline = time.monotonic() + _WRITE_SECONDS
+        try:
+            with self._turn.taken(deadline):
+                attempt = 0
+                while (outcomes := self._try(works)) is None:
+                    if time.monotonic() >= deadline:
+                        raise StorageBusy(
+                            "Other processes write the graph so often that this write found no "
+                            "turn; nothing was changed."
+                        )
+                    attempt += 1
+                    time.sleep(random.random() * 0.002 * min(attempt, 50))  # noqa: S311
+                return outcomes
+        except TwinframeError as error:
+            return [Outcome(error=error) for _ in works]
 
     def verify(self) -> Sequence[str]:
-        """Compare relationships with twins, and documents with what is stored beside them."""
-        with self._graph.shared.reading() as triples:
-            return list(_find_faults(triples))
+        """Compare all triples with what the stored documents say they must be."""
+        return list(find_faults(self._engine, self._queries))
 
     def remove(self, timeout: float) -> None:
-        """Make the graph a new, empty one of another identity."""
-        graph = self._graph
-        graph.shared.clear()
-        graph.instance = Instance(id=str(uuid.uuid4()), secret=secrets.token_bytes(32))
-
-    def _run(self, triples: Triples, work: Work[object]) -> Outcome[object]:
-        graph = self._graph
-        mark = triples.begin()
-        transaction = RdfTransaction(
-            graph.shared, graph.instance, triples, lambda: next(graph.changes)
-        )
+        """Take the graph out of its engine; in a directory of its own, with that."""
+        del timeout
+        self._engine.open()
         try:
-            return Outcome(result=work(transaction))
-        except Exception as error:  # noqa: BLE001  (the seam: each work gets its own error)
-            triples.undo(mark)
-            return Outcome(error=error)
+            self._engine.clear([self._queries.names.state, self._queries.names.data])
+        finally:
+            self._engine.close()
+
+    def _try(self, works: Sequence[Work[object]]) -> list[Outcome[object]] | None:
+        """The outcomes when they are committed; None when another process was faster."""
+        transaction = RdfTransaction(self._engine, self._queries, self._cache)
+        outcomes = [_run(transaction, work) for work in works]
+        draft, base = transaction.view.draft, transaction.view.base
+        if draft.is_empty():
+            newest = View(self._engine, self._queries).read_state().version
+            return outcomes if newest == base.version else None
+        change = build_change(self._engine, self._queries, base, draft)
+        return outcomes if self._engine.commit(change) else None
 
 
-def _find_faults(triples: Triples) -> Iterator[str]:
-    for iri in triples.read_subjects(RDF.type, TF.Relationship):
-        for end in (TF.source, TF.target):
-            twins = triples.read_objects(iri, end)
-            if len(twins) != 1 or not triples.has(twins[0], RDF.type, TF.Twin):
-                yield f"{iri} must have one twin as {end}"
-    for iri in triples.read_subjects(RDF.type, TF.Twin):
-        document = orjson.loads(triples.read_text(iri, TF.document) or "{}")
-        if document.get("$dtId") != triples.read_text(iri, TF.id):
-            yield f"the document of {iri} has another id"
-        models = triples.read_objects(iri, TF.model)
-        if len(models) != 1 or not triples.has(models[0], RDF.type, TF.Interface):
-            yield f"{iri} must have one known interface"
+def _run(transaction: RdfTransaction, work: Work[object]) -> Outcome[object]:
+    mark = transaction.mark()
+    try:
+        return Outcome(result=work(transaction))
+    except Exception as error:  # noqa: BLE001  (the seam: each work gets its own error)
+        transaction.undo(mark)
+        return Outcome(error=error)
+
+
+def _build_beginning(names: GraphNames, format_: str) -> Change:
+    values: list[tuple[Iri, Term]] = [
+        (v.VERSION, 0),
+        (v.SCHEMA_VERSION, 0),
+        (v.LAST_POSITION, 0),
+        (v.HIERARCHY_VERSION, 0),
+        (v.FORMAT, format_),
+        (v.INSTANCE, str(uuid.uuid4())),
+        (v.SECRET, base64.b64encode(secrets.token_bytes(32)).decode()),
+    ]
+    marker: Triple = (build_write_iri(names, 0), v.WRITE_ID, uuid.uuid4().hex)
+    added = [marker, *((names.state, predicate, value) for predicate, value in values)]
+    return Change(build_guard(names, None), marker, [], [(names.state, added)])
+
+
+def _hash_ontology(names: GraphNames) -> str:
+    text = orjson.dumps(dict(names.ontology), option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(text).hexdigest()[:16]

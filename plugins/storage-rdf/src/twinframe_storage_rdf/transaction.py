@@ -1,11 +1,14 @@
-"""Changing a twin graph in triples through the storage seam. It takes no turn, undoes nothing."""
+"""Changing a twin graph through the storage seam: what a work changes is kept as differences.
+
+It writes nothing; the store makes the differences of a batch one change of the engine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-
-from rdflib import Literal, URIRef
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
 from twinframe.errors import (
     ModelAlreadyExists,
@@ -17,61 +20,89 @@ from twinframe.errors import (
     TwinNotFound,
 )
 from twinframe.storage.base import (
+    CannotRun,
     GraphTransaction,
-    Instance,
     ModelRecord,
     RelationshipRecord,
     TwinRecord,
 )
-from twinframe_storage_rdf.records import (
-    MODEL_PROPERTIES,
-    build_decommissioned_triple,
-    build_model_triples,
-    build_relationship_triples,
-    build_twin_triples,
-)
-from twinframe_storage_rdf.session import STATE, RdfSession, read_referrers
-from twinframe_storage_rdf.triples import SharedTriples, Triples
-from twinframe_storage_rdf.vocabulary import (
-    TF,
-    build_model_iri,
-    build_relationship_iri,
-    build_twin_iri,
-)
+from twinframe_storage_rdf.differences import Differences, State
+from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.hierarchy import HierarchyCache, Interfaces
+from twinframe_storage_rdf.queries import Queries
+from twinframe_storage_rdf.records import Records, read_key
+from twinframe_storage_rdf.session import RdfSession
+from twinframe_storage_rdf.terms import Row
+from twinframe_storage_rdf.view import View
 
 
-class RdfTransaction(RdfSession, GraphTransaction):
-    """Reads and changes the triples that the writer holds.
+class DraftView(View):
+    """The newest state with the differences of a batch laid over it.
 
-    `count_change` gives the number of a change of models, never the same twice.
+    NOTE: reads are not checked against writes of other processes: the change is made only if the
+    version is still `base`, and else the whole batch runs again.
     """
 
-    def __init__(
-        self,
-        shared: SharedTriples,
-        instance: Instance,
-        triples: Triples,
-        count_change: Callable[[], int],
-    ) -> None:
-        super().__init__(shared, instance)
-        self._triples = triples
-        self._count_change = count_change
+    holds_own = True
+
+    def __init__(self, engine: Engine, queries: Queries) -> None:
+        super().__init__(engine, queries)
+        self.base = self._read_newest()
+        self.draft = Differences()
 
     @contextmanager
-    def snapshot(self, deadline: float | None = None) -> Iterator[None]:
-        """The writer's triples are its snapshot: reads inside still see its own writes."""
+    def snapshot(self, deadline: float | None) -> Iterator[None]:
+        """The draft is its own snapshot: reads inside still see its writes."""
         del deadline
         yield
 
-    def _view(self) -> AbstractContextManager[Triples]:
-        return nullcontext(self._triples)
+    def read_state(self) -> State:
+        """The state that the batch began with."""
+        return self.base
+
+    def differences(self) -> Differences:
+        """The differences of the batch."""
+        return self.draft
+
+    def read(self, text: str) -> tuple[Iterator[Row], Differences]:
+        """Rows, and the differences as they are now, however long the rows are taken."""
+        return self._engine.select(text), self.draft.copy()
+
+    def select(self, text: str) -> Iterator[Row]:
+        """No compiled query sees a draft."""
+        raise CannotRun("A compiled query does not see what a work has not committed.")
+
+
+class RdfTransaction(RdfSession, GraphTransaction):
+    """Reads the draft of a batch and changes it; `undo` takes back what a work changed."""
+
+    def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache) -> None:
+        super().__init__(engine, queries, cache)
+        self.view = DraftView(engine, queries)
+        self._view = self.view
+        self._records = Records(queries, self.view, cache)
+
+    def mark(self) -> Differences:
+        """The draft as it is, for `undo`."""
+        return self.view.draft.copy()
+
+    def undo(self, mark: Differences) -> None:
+        """Make the draft what it was."""
+        self.view.draft = mark
+
+    def read_schema_version(self) -> int:
+        """The number of the last change of a model, this draft's if it has one."""
+        changed = self.view.draft.schema_version
+        return self.view.base.schema_version if changed is None else changed
 
     # --- twins and relationships --------------------------------------------------------------
 
     def put_twin(self, record: TwinRecord) -> None:
         """Create or replace a twin; the name of its interface becomes known."""
-        self._triples.remove(build_twin_iri(record.twin_id))
-        self._triples.add(build_twin_triples(record))
+        self.view.draft.twins[record.twin_id] = record
+        known = self.view.draft.interfaces
+        if record.model_id not in known and record.model_id not in self._read_interfaces():
+            known[record.model_id] = ()
 
     def delete_twin(self, twin_id: str) -> None:
         """Delete a twin without relationships."""
@@ -81,70 +112,76 @@ class RdfTransaction(RdfSession, GraphTransaction):
             raise RelationshipsNotDeleted(
                 f"Twin {twin_id} has active relationships. Delete them before the twin."
             )
-        self._triples.remove(build_twin_iri(twin_id))
+        self.view.draft.twins[twin_id] = None
+
+    def has_twin(self, twin_id: str) -> bool:
+        """Whether the twin exists; the draft knows of its own without asking."""
+        draft = self.view.draft.twins
+        return draft[twin_id] is not None if twin_id in draft else super().has_twin(twin_id)
 
     def has_relationships(self, twin_id: str) -> bool:
         """Whether any relationship starts or ends at the twin."""
-        twin = build_twin_iri(twin_id)
-        return any(self._triples.read_subjects(end, twin) for end in (TF.source, TF.target))
+        return self._records.has_relationships(twin_id)
 
     def put_relationship(self, record: RelationshipRecord) -> None:
-        """Create or replace a relationship between two twins that exist."""
+        """Create or replace a relationship between twins that exist."""
         if not self.has_twin(record.source_id):
             raise TwinNotFound(record.source_id)
         if not self.has_twin(record.target_id):
             raise TargetTwinNotFound(record.target_id)
-        self._triples.remove(build_relationship_iri(record.source_id, record.relationship_id))
-        self._triples.add(build_relationship_triples(record))
+        self.view.draft.relationships[read_key(record)] = record
 
     def delete_relationship(self, source_id: str, relationship_id: str) -> None:
         """Delete a relationship."""
-        iri = build_relationship_iri(source_id, relationship_id)
-        if not self._triples.has(iri, TF.id):
+        if self.read_relationship(source_id, relationship_id) is None:
             raise RelationshipNotFound(source_id, relationship_id)
-        self._triples.remove(iri)
+        self.view.draft.relationships[source_id, relationship_id] = None
 
     # --- models ---------------------------------------------------------------------------------
 
     def put_models(self, records: Sequence[ModelRecord]) -> None:
         """Store new models behind the present ones."""
         ids = [record.model_id for record in records]
-        taken = [x for at, x in enumerate(ids) if self._is_stored(x) or x in ids[:at]]
+        stored = {model.model_id for model in self._records.read_models(ids)}
+        taken = [x for at, x in enumerate(ids) if x in stored or x in ids[:at]]
         if taken:
             raise ModelAlreadyExists(*taken)
-        position = int(self._triples.read_text(STATE, TF.lastPosition) or 0)
+        draft = self.view.draft
+        position = draft.last_position
+        position = self.view.base.last_position if position is None else position
         for record in records:
             position += 1
-            self._triples.remove(build_model_iri(record.model_id))
-            self._triples.add(build_model_triples(record, position))
-        self._set_state(TF.lastPosition, position)
-        self._set_state(TF.schemaVersion, self._count_change())
+            draft.models[record.model_id] = replace(record, position=position)
+            draft.interfaces[record.model_id] = record.extends
+        draft.last_position = position
+        self._count_change()
 
     def set_decommissioned(self, model_id: str, decommissioned: bool) -> None:
         """Set the model's flag."""
-        if not self._is_stored(model_id):
+        stored = self.read_model(model_id)
+        if stored is None:
             raise ModelNotFound(model_id)
-        self._triples.remove(build_model_iri(model_id), TF.decommissioned)
-        self._triples.add([build_decommissioned_triple(model_id, decommissioned)])
-        self._set_state(TF.schemaVersion, self._count_change())
+        self.view.draft.models[model_id] = replace(stored, decommissioned=decommissioned)
+        self._count_change()
 
     def delete_models(self, model_ids: Sequence[str]) -> None:
         """Delete models that no other model refers to any more; they stay known."""
-        absent = [model_id for model_id in model_ids if not self._is_stored(model_id)]
+        stored = {model.model_id for model in self._records.read_models(model_ids)}
+        absent = [model_id for model_id in model_ids if model_id not in stored]
         if absent:
             raise ModelNotFound(*absent)
         going = frozenset(model_ids)
         for model_id in model_ids:
-            staying = tuple(x for x in read_referrers(self._triples, model_id) if x not in going)
+            staying = tuple(x for x in self._records.read_referrers(model_id) if x not in going)
             if staying:
                 raise ModelReferenced(model_id, staying)
         for model_id in going:
-            self._triples.remove(build_model_iri(model_id), *MODEL_PROPERTIES, TF.component)
-        self._set_state(TF.schemaVersion, self._count_change())
+            self.view.draft.models[model_id] = None
+        self._count_change()
 
-    def _is_stored(self, model_id: str) -> bool:
-        return self._triples.has(build_model_iri(model_id), TF.document)
+    def _read_interfaces(self) -> Interfaces:
+        return self._records.read_hierarchy().interfaces
 
-    def _set_state(self, predicate: URIRef, value: int) -> None:
-        self._triples.remove(STATE, predicate)
-        self._triples.add([(STATE, predicate, Literal(str(value)))])
+    def _count_change(self) -> None:
+        """A schema version that no process gave before, kept or not: the time in nanoseconds."""
+        self.view.draft.schema_version = max(self.read_schema_version() + 1, time.time_ns())

@@ -1,0 +1,154 @@
+"""An Oxigraph store inside this process, in memory or on disk. It shares nothing with others."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from twinframe.errors import ConfigurationError, QueryTimeout, StorageError, StorageFull
+from twinframe_storage_rdf.engines.base import Change, Engine
+from twinframe_storage_rdf.engines.updates import render_ask, render_data
+from twinframe_storage_rdf.terms import Iri, Row, Term, parse_literal, render_iri
+
+try:
+    import pyoxigraph
+except ImportError:  # the extra is optional; `open` says so
+    pyoxigraph = None  # type: ignore[assignment]
+
+_TURN_ROWS = 256
+
+
+class OxigraphEngine(Engine):
+    """`directory` None keeps all in memory.
+
+    NOTE: a running query cannot be stopped in one process: the deadline is looked at between rows.
+    The store process (`engines.process`) has the means to stop it.
+    """
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = directory
+        self._store: Any = None
+        self._turn = threading.Lock()
+
+    def open(self) -> None:
+        """Open the store; `ConfigurationError` when it cannot be had."""
+        if pyoxigraph is None:
+            raise ConfigurationError(
+                "Storage__Rdf__Engine=oxigraph needs the package pyoxigraph: "
+                "pip install 'twinframe-storage-rdf[oxigraph]'."
+            )
+        if self._store is not None:
+            return  # in memory, opened again
+        if self._directory is None:
+            self._store = pyoxigraph.Store()
+            return
+        try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._store = pyoxigraph.Store(str(self._directory))
+        except OSError as error:
+            raise ConfigurationError(
+                f"The RDF store {self._directory} cannot be opened: {error}"
+            ) from error
+
+    def close(self) -> None:
+        """Close a store on disk; what is in memory lives as long as this object."""
+        if self._directory is not None:
+            self._store = None
+
+    def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
+        """The rows, decoded as they are taken."""
+        return _read_rows(self._run(text), deadline)
+
+    def select_json(self, text: str) -> bytes:
+        """The rows in the SPARQL JSON results format."""
+        try:
+            return bytes(
+                self._run(text).serialize(format=pyoxigraph.QueryResultsFormat.JSON) or b""
+            )
+        except OSError as error:
+            raise StorageError(f"The RDF store could not be read: {error}") from error
+
+    def ask(self, text: str, deadline: float | None = None) -> bool:
+        """The answer."""
+        del deadline
+        return bool(self._run(text))
+
+    def commit(self, change: Change) -> bool:
+        """Check the guard and apply the change, one writer at a time."""
+        texts = [
+            render_data("DELETE", change.removed),
+            render_data("INSERT", change.added),
+        ]
+        return self.apply(render_ask(change.guard), " ;\n".join(text for text in texts if text))
+
+    def apply(self, condition: str, update: str) -> bool:
+        """Run the update if the ASK `condition` holds; then have it on the disk."""
+        with self._turn:
+            if not self.ask(condition):
+                return False
+            try:
+                self._store.update(update)
+                self._sync()
+            except OSError as error:
+                raise _build_error(error) from error
+            return True
+
+    def clear(self, graphs: Sequence[Iri]) -> None:
+        """Clear the graphs in one update."""
+        with self._turn:
+            self._store.update(" ;\n".join(f"CLEAR SILENT GRAPH {render_iri(g)}" for g in graphs))
+            self._sync()
+
+    def _run(self, text: str) -> Any:
+        try:
+            return self._store.query(text)
+        except OSError as error:
+            raise StorageError(f"The RDF store could not be read: {error}") from error
+
+    def _sync(self) -> None:
+        # NOTE: the library never syncs its log; what it wrote with write(2) is synced from here.
+        if self._directory is not None:
+            for log in self._directory.glob("*.log"):
+                _sync_file(log)
+
+
+def _read_rows(solutions: Any, deadline: float | None) -> Iterator[Row]:
+    width = range(len(solutions.variables))
+    try:
+        for at, solution in enumerate(solutions):
+            if deadline is not None and at % _TURN_ROWS == 0 and time.monotonic() >= deadline:
+                raise QueryTimeout("The query passed its deadline and was stopped.")
+            yield tuple([_build_term(solution[column]) for column in width])
+    except OSError as error:
+        raise StorageError(f"The RDF store could not be read: {error}") from error
+
+
+def _build_term(found: Any) -> Term:
+    if found is None:
+        return None
+    if isinstance(found, pyoxigraph.Literal):
+        return parse_literal(found.value, found.datatype.value)
+    if isinstance(found, pyoxigraph.NamedNode):
+        return Iri(found.value)
+    raise StorageError(f"A query gave a term that no twin graph has: {found}")
+
+
+def _sync_file(path: Path) -> None:
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:  # rotated away: its content is in a synced file by then
+        return
+    try:
+        os.fdatasync(handle)
+    finally:
+        os.close(handle)
+
+
+def _build_error(error: OSError) -> StorageError:
+    if "No space left" in str(error):
+        return StorageFull("No space is left for the RDF store; nothing was changed.")
+    return StorageError(f"The RDF store could not be written: {error}")

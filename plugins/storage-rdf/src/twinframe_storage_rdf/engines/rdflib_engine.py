@@ -1,0 +1,143 @@
+"""An rdflib dataset inside this process: pure Python, for small graphs. It is slow by design.
+
+Triples go through rdflib's store plugin API; queries are run by rdflib's own SPARQL engine.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from rdflib import Dataset, Graph, Literal, URIRef
+from rdflib.plugins.sparql import prepareQuery
+from rdflib.term import Node
+
+from twinframe.errors import QueryTimeout, StorageError
+from twinframe_storage_rdf.engines.base import Change, Engine, Guard
+from twinframe_storage_rdf.mapping import Triple
+from twinframe_storage_rdf.terms import (
+    JSON_TEXT,
+    XSD_BOOLEAN,
+    XSD_DOUBLE,
+    XSD_INTEGER,
+    Iri,
+    OtherLiteral,
+    Row,
+    Term,
+    parse_literal,
+    render_double,
+)
+
+_JSON = URIRef(JSON_TEXT)
+_INTEGER = URIRef(XSD_INTEGER)
+_DOUBLE = URIRef(XSD_DOUBLE)
+_BOOLEAN = URIRef(XSD_BOOLEAN)
+
+
+class _QuietDataset(Dataset):
+    """A dataset whose query engine may use names that rdflib itself calls deprecated."""
+
+    @property
+    def default_context(self) -> Graph:
+        return cast("Graph", self.default_graph)
+
+    @default_context.setter
+    def default_context(self, value: Graph) -> None:
+        self.default_graph = value
+
+    @property
+    def identifier(self) -> URIRef:
+        return cast("URIRef", self.default_graph.identifier)
+
+
+class RdflibEngine(Engine):
+    """Reads and writes take turns; the rows of a read are all there when it returns."""
+
+    def __init__(self) -> None:
+        self._dataset = _QuietDataset(default_union=False)
+        self._turn = threading.RLock()
+
+    def open(self) -> None:
+        """Nothing is to be opened: the data lives as long as this object."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
+        """The rows, read whole."""
+        rows: list[Row] = []
+        with self._turn:
+            result = self._dataset.query(prepareQuery(text))
+            for binding in result:
+                if deadline is not None and time.monotonic() >= deadline:
+                    raise QueryTimeout("The query passed its deadline and was stopped.")
+                rows.append(tuple(map(_read_term, binding)))  # type: ignore[arg-type]
+        return iter(rows)
+
+    def ask(self, text: str, deadline: float | None = None) -> bool:
+        """The answer."""
+        del deadline
+        with self._turn:
+            return bool(self._dataset.query(text).askAnswer)
+
+    def commit(self, change: Change) -> bool:
+        """Check the guard and apply the change while nobody reads."""
+        with self._turn:
+            if not self._holds(change.guard):
+                return False
+            for graph, triples in change.removed:
+                at = self._dataset.graph(URIRef(graph))
+                for triple in triples:
+                    at.remove(_build_triple(triple))
+            for graph, triples in change.added:
+                at = self._dataset.graph(URIRef(graph))
+                at.addN((*_build_triple(triple), at) for triple in triples)
+            return True
+
+    def clear(self, graphs: Sequence[Iri]) -> None:
+        """Remove the graphs."""
+        with self._turn:
+            for graph in graphs:
+                self._dataset.remove_graph(self._dataset.graph(URIRef(graph)))
+
+    def _holds(self, guard: Guard) -> bool:
+        at = self._dataset.graph(URIRef(guard.graph))
+        subject, predicate = URIRef(guard.subject), URIRef(guard.predicate)
+        if guard.value is None:
+            return (subject, predicate, None) not in at
+        return (subject, predicate, _build_term(guard.value)) in at
+
+
+def _build_triple(triple: Triple) -> tuple[URIRef, URIRef, Node]:
+    subject, predicate, value = triple
+    return URIRef(subject), URIRef(predicate), _build_term(value)
+
+
+def _build_term(value: Term) -> Node:
+    if isinstance(value, Iri):
+        return URIRef(value)
+    if isinstance(value, str):
+        return Literal(str(value))
+    if isinstance(value, bool):
+        return Literal("true" if value else "false", datatype=_BOOLEAN)
+    if isinstance(value, int):
+        return Literal(str(value), datatype=_INTEGER)
+    if isinstance(value, float):
+        return Literal(render_double(value), datatype=_DOUBLE, normalize=False)
+    if isinstance(value, bytes):
+        return Literal(value.decode(), datatype=_JSON)
+    if isinstance(value, OtherLiteral):
+        return Literal(value.text, datatype=URIRef(value.datatype), normalize=False)
+    raise TypeError("an unbound value is no term of a triple")
+
+
+def _read_term(found: Node | None) -> Term:
+    if found is None:
+        return None
+    if isinstance(found, URIRef):
+        return Iri(found)
+    if isinstance(found, Literal):
+        return parse_literal(str(found), None if found.datatype is None else str(found.datatype))
+    raise StorageError(f"A query gave a term that no twin graph has: {found!r}")

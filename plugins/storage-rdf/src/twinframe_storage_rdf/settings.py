@@ -1,0 +1,72 @@
+"""The settings section `Storage__Rdf`. It reads no file and opens nothing."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, SecretStr, model_validator
+
+from twinframe.settings import Count, Seconds, Section
+
+
+class RdfSettings(Section):
+    """Which engine keeps the triples, and where."""
+
+    engine: Literal["oxigraph", "rdflib", "sparql"] = Field(
+        default="oxigraph",
+        description="`oxigraph`: embedded, on disk or in memory. `rdflib`: in memory, pure Python, "
+        "for small graphs. `sparql`: a SPARQL 1.1 server.",
+    )
+    directory: str = Field(
+        default="var/rdf",
+        description="`oxigraph`: directory of the stores, one a graph, made when it is missing; "
+        "empty keeps graphs in memory, for one process and until it ends.",
+    )
+    in_process: bool = Field(
+        default=False,
+        description="`oxigraph` on disk: open the store in the service itself, not in a store "
+        "process. For development: one worker only, and no query can be stopped.",
+    )
+    idle_seconds: Seconds = Field(
+        default=10.0,
+        description="`oxigraph` on disk: seconds without any client after which the store "
+        "process ends.",
+    )
+    ontology: dict[str, str] = Field(
+        default_factory=dict,
+        description="IRIs of public ontologies for models, by DTMI, as a JSON object. Fixed when "
+        "a graph is made.",
+    )
+    query_url: str = Field(default="", description="`sparql`: address of the query service.")
+    update_url: str = Field(
+        default="", description="`sparql`: address of the update service; empty: the query's."
+    )
+    authentication: Literal["none", "basic", "digest", "bearer"] = Field(
+        default="none", description="`sparql`: how to log in."
+    )
+    user: str = Field(default="", description="`sparql`: name for `basic` and `digest`.")
+    password: SecretStr = Field(
+        default=SecretStr(""),
+        description="`sparql`: password for `basic` and `digest`, token for `bearer`.",
+    )
+    ca_file: str = Field(
+        default="", description="`sparql`: PEM file of the authorities to trust; empty: the usual."
+    )
+    connections: Count = Field(default=16, description="`sparql`: most connections of a worker.")
+    connect_timeout: Seconds = Field(
+        default=5.0, description="`sparql`: seconds a connection may take."
+    )
+    timeout: Seconds = Field(
+        default=30.0, description="`sparql`: seconds an answer may take, reads and writes."
+    )
+    retries: int = Field(
+        default=2, ge=0, le=10, description="`sparql`: times a failed read is tried again."
+    )
+
+    @model_validator(mode="after")
+    def _check_address(self) -> Self:
+        if self.engine == "sparql" and not self.query_url:
+            raise ValueError("QueryUrl is needed with Engine=sparql")
+        if len(set(self.ontology.values())) != len(self.ontology):
+            raise ValueError("Ontology gives two models the same IRI")
+        return self

@@ -1,0 +1,96 @@
+"""Checking a stored graph: its triples against what its documents say. It repairs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+import orjson
+
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.hierarchy import HierarchyCache
+from twinframe_storage_rdf.mapping import (
+    Triple,
+    build_edge_triple,
+    build_relationship_triples,
+    build_twin_triples,
+)
+from twinframe_storage_rdf.queries import Queries
+from twinframe_storage_rdf.records import Records, batched
+from twinframe_storage_rdf.terms import Iri, render_iri, render_term
+from twinframe_storage_rdf.view import View
+
+_MOST_FAULTS: Final = 100
+
+
+def find_faults(engine: Engine, queries: Queries) -> Iterator[str]:
+    """What is wrong, in one state of the graph as far as nobody writes meanwhile."""
+    records = Records(queries, View(engine, queries), HierarchyCache())
+    known = records.read_hierarchy().interfaces
+    faults = _find_all(engine, queries, records, frozenset(known))
+    yield from islice(faults, _MOST_FAULTS)
+    if next(faults, None) is not None:
+        yield "and more"
+
+
+def _find_all(
+    engine: Engine, queries: Queries, records: Records, known: frozenset[str]
+) -> Iterator[str]:
+    names = queries.names
+    twins: set[str] = set()
+    expected_edges: dict[str, list[Triple]] = {}
+    relationships = list(records.scan_relationships(()))
+    for record in relationships:
+        expected_edges.setdefault(record.source_id, []).append(build_edge_triple(record))
+    for batch in batched(records.scan_twins(None)):
+        expected: list[Triple] = []
+        for twin in batch:
+            twins.add(twin.twin_id)
+            expected += build_twin_triples(names, twin)
+            expected += expected_edges.get(twin.twin_id, ())
+            if orjson.loads(twin.body).get("$dtId") != twin.twin_id:
+                yield f"the document of the twin {twin.twin_id!r} has another id"
+            if twin.model_id not in known:
+                yield f"the interface {twin.model_id} of the twin {twin.twin_id!r} is not known"
+        yield from _compare(engine, queries, expected)
+    for some in batched(relationships):
+        for record in some:
+            for end in (record.source_id, record.target_id):
+                if end not in twins:
+                    yield (
+                        f"the relationship {record.relationship_id!r} of {record.source_id!r} "
+                        f"ends at {end!r}, which is no twin"
+                    )
+        yield from _compare(
+            engine, queries, [t for record in some for t in build_relationship_triples(record)]
+        )
+    yield from _find_strays(engine, queries, len(twins), len(relationships))
+
+
+def _compare(engine: Engine, queries: Queries, expected: Iterable[Triple]) -> Iterator[str]:
+    """Where the triples of the subjects are not exactly those that are expected."""
+    wanted = {tuple(map(render_term, triple)) for triple in expected}
+    subjects = " ".join(dict.fromkeys(triple[0] for triple in wanted))
+    data = render_iri(queries.names.data)
+    rows = engine.select(
+        f"SELECT ?s ?p ?o WHERE {{ GRAPH {data} {{ VALUES ?s {{ {subjects} }} ?s ?p ?o }} }}"
+    )
+    found = {tuple(map(render_term, row)) for row in rows}
+    for triple in sorted(wanted - found):
+        yield f"the triple {' '.join(triple)} is missing"
+    for triple in sorted(found - wanted):
+        yield f"the triple {' '.join(triple)} should not be there"
+
+
+def _find_strays(engine: Engine, queries: Queries, twins: int, relationships: int) -> Iterator[str]:
+    data = render_iri(queries.names.data)
+    for kind, count in ((v.TWIN, twins), (v.RELATIONSHIP, relationships)):
+        rows = engine.select(
+            f"SELECT (COUNT(?x) AS ?n) WHERE {{ GRAPH {data} "
+            f"{{ ?x {render_iri(v.RDF_TYPE)} {render_iri(Iri(kind))} }} }}"
+        )
+        ((found,),) = rows
+        if found != count:
+            yield f"{found!r} resources are {kind}, but {count} can be read"

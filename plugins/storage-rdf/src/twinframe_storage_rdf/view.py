@@ -1,0 +1,151 @@
+"""One thread's view of an engine: snapshots, deadlines and stops. It knows no record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from twinframe.errors import QueryTimeout, StorageBusy, StorageDamaged
+from twinframe.storage.base import CannotRun
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.differences import Differences, State, parse_differences
+from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.queries import Queries
+from twinframe_storage_rdf.terms import Row, Term
+
+_NOTHING: Final = Differences()
+_ATTEMPTS: Final = 50
+_TURN_ROWS: Final = 64
+
+
+class View:
+    """Reads the newest state, or inside `snapshot` the one of its first read.
+
+    An engine shows its newest state only. What was written since the snapshot began is put back by
+    the `UNDO` of those writes, which the state graph keeps for a while.
+    """
+
+    holds_own = False
+
+    def __init__(self, engine: Engine, queries: Queries) -> None:
+        self._engine = engine
+        self._queries = queries
+        self._depth = 0
+        self._pinned: State | None = None
+        self._seen = 0
+        self._undo = _NOTHING
+        self._deadline: float | None = None
+        self._stopped = False
+
+    @contextmanager
+    def snapshot(self, deadline: float | None) -> Iterator[None]:
+        """All reads inside show one state; a snapshot inside another that of the outer one."""
+        before = self._deadline
+        if self._depth == 0:
+            self._pinned, self._undo, self._stopped = None, _NOTHING, False
+        self._depth += 1
+        self._deadline = deadline
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            self._deadline = before
+
+    @property
+    def deadline(self) -> float | None:
+        """The deadline of the present snapshot."""
+        return self._deadline
+
+    def stop(self) -> None:
+        """End what runs inside the present snapshot, from any thread."""
+        self._stopped = True
+
+    def check_deadline(self) -> None:
+        """`QueryTimeout` when the snapshot was stopped or has passed its deadline."""
+        if self._depth and (
+            self._stopped or (self._deadline is not None and time.monotonic() >= self._deadline)
+        ):
+            raise QueryTimeout("The query passed its deadline and was stopped.")
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def read_state(self) -> State:
+        """The newest state, or that of the snapshot."""
+        if not self._depth:
+            return self._read_newest()
+        if self._pinned is None:
+            self._pinned = self._read_newest()
+            self._seen = self._pinned.version
+        return self._pinned
+
+    def is_newest_hierarchy(self, version: int) -> bool:
+        """Whether the hierarchy in the engine is of this version."""
+        return self._read_newest().hierarchy_version == version
+
+    def differences(self) -> Differences:
+        """What to put back, as far as is known by now."""
+        return self._undo if self._depth else _NOTHING
+
+    def read(self, text: str) -> tuple[Iterator[Row], Differences]:
+        """Rows and what to put back."""
+        if not self._depth:
+            return self._engine.select(text), _NOTHING
+        self.read_state()
+        for _ in range(_ATTEMPTS):
+            self.check_deadline()
+            rows = self._engine.select(text, self._deadline)
+            newest = self._read_newest().version
+            if newest == self._seen:
+                return self._in_time(rows), self._undo
+            self._undo = self._read_undo(newest)
+            self._seen = newest
+        raise StorageBusy("The graph is written so often that no read found it at rest.")
+
+    def select(self, text: str) -> Iterator[Row]:
+        """The rows of a SELECT whose state must be exactly the one that is meant.
+
+        `CannotRun` in a snapshot when the graph was written since it began.
+        """
+        if not self._depth:
+            return self._engine.select(text)
+        pinned = self.read_state()
+        self.check_deadline()
+        rows = self._engine.select(text, self._deadline)
+        if self._read_newest().version != pinned.version:
+            raise CannotRun("The graph was written since the snapshot began.")
+        return self._in_time(rows)
+
+    def read_facts(self) -> dict[str, Term]:
+        """The values of the state graph by predicate, newest."""
+        rows = self._engine.select(self._queries.state(), self._deadline)
+        return {str(predicate): value for predicate, value in rows}
+
+    def _read_newest(self) -> State:
+        facts = self.read_facts()
+        numbers = [facts.get(p, 0) for p in _NUMBERS]
+        return State(*(number if isinstance(number, int) else 0 for number in numbers))
+
+    def _read_undo(self, newest: int) -> Differences:
+        pinned = self.read_state().version
+        rows = self._engine.select(self._queries.undo(pinned, newest), self._deadline)
+        found = {number: text for number, text in rows if isinstance(number, int)}
+        if len(found) != newest - pinned:
+            raise QueryTimeout("The snapshot is so old that what it shows is not kept any more.")
+        undo = Differences()
+        for number in sorted(found, reverse=True):
+            text = found[number]
+            if not isinstance(text, bytes):
+                raise StorageDamaged(f"The write {number} of the graph has no readable undo.")
+            undo.lay_under(parse_differences(text))
+        return undo
+
+    def _in_time(self, rows: Iterator[Row]) -> Iterator[Row]:
+        for at, row in enumerate(rows):
+            if at % _TURN_ROWS == 0:
+                self.check_deadline()
+            yield row
+
+
+_NUMBERS: Final = (v.VERSION, v.SCHEMA_VERSION, v.LAST_POSITION, v.HIERARCHY_VERSION)
