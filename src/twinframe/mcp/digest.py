@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
-from twinframe.graph.outlines import InterfaceOutline, Outlines
+from twinframe.graph.outlines import InterfaceOutline, Outlines, PropertyOutline
 from twinframe.graph.overview import Counts
 from twinframe.model.ids import build_model_name
 
@@ -19,6 +20,7 @@ BYTES_A_TOKEN: Final = 4
 """A rule of thumb for English and identifiers; tokenizers differ."""
 
 _MOST_PROPERTIES: Final = 16
+_FEW_PROPERTIES: Final = 3
 _MOST_ENDS: Final = 6
 _EXAMPLES: Final = 6
 _LONGEST_DESCRIPTION: Final = 120
@@ -314,14 +316,20 @@ class DigestBuilder:
         parts = [str(one) for one in outline.properties[:_MOST_PROPERTIES]]
         if len(outline.properties) > _MOST_PROPERTIES:
             parts.append(f"… {len(outline.properties) - _MOST_PROPERTIES} more")
-        for component in outline.components:
-            inner = [
-                str(one)
+        inside = {
+            component.name: [
+                one
                 for base, _ in self._outlines.list_contents(component.interface)
                 for one in base.properties[:_MOST_PROPERTIES]
             ]
-            parts.append(f"{component.name}.{{{', '.join(inner[:_MOST_PROPERTIES])}}}")
-        text = ", ".join(parts)
+            for component in outline.components
+        }
+        full = [_render_part(name, map(str, inner)) for name, inner in inside.items()]
+        text = ", ".join([*parts, *full])
+        if len(text) > _LONGEST_CONTENTS:
+            # NOTE: a component that is not named at all is missed more than types of members.
+            brief = [_render_part(name, _list_few(inner)) for name, inner in inside.items()]
+            text = ", ".join([*parts, *brief])
         return text if len(text) <= _LONGEST_CONTENTS else f"{text[:_LONGEST_CONTENTS]}…"
 
     def _list_names(self) -> Iterator[str]:
@@ -350,6 +358,15 @@ def names(model_id: str, focus: frozenset[str]) -> bool:
 def quote_name(name: str) -> str:
     """A name of a model as a query writes it."""
     return name if name.isidentifier() and name.isascii() else f"`{name.replace('`', '``')}`"
+
+
+def _render_part(name: str, members: Iterable[str]) -> str:
+    return f"{name}.{{{', '.join(islice(members, _MOST_PROPERTIES))}}}"
+
+
+def _list_few(properties: Sequence[PropertyOutline]) -> list[str]:
+    more = ["…"] if len(properties) > _FEW_PROPERTIES else []
+    return [*(one.name for one in properties[:_FEW_PROPERTIES]), *more]
 
 
 def _split_id(model_id: str) -> tuple[str, str]:

@@ -153,7 +153,9 @@ def test_a_graph_of_models_alone_shows_what_most_extend_and_what_may_be_related(
     lines = text.partition("Interfaces (twins with subtypes):\n")[2].split("\n")
     first = [line.split(" ")[0] for line in lines[:10]]
     assert {"Capability", "Asset", "Space", "Sensor"} <= set(first)
-    assert "grossArea double" in text  # not the names of interfaces alone
+    assert "area.{grossArea, usableArea, rentableArea}" in text  # not names of interfaces alone
+    assert "temperature.{temperatureSensor, temperatureSetpoint, temperatureDelta}" in text
+    assert "dwellTime" not in text  # of a component with many members the first ones
     assert "Relationships that models define (none occurs yet):" in text
     assert "Space -hasPart-> Space" in text
     narrow = Assistant(ontology).ask("describe_graph", model_filter=["Room"])["digest"]
