@@ -25,7 +25,7 @@ from twinframe.storage.base import (
 from twinframe.storage.entities import build_model_node, build_relationship, build_twin_node
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.engines.base import Engine
-from twinframe_storage_rdf.hierarchy import HierarchyCache
+from twinframe_storage_rdf.hierarchy import Hierarchy, HierarchyCache
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, batched
@@ -205,10 +205,10 @@ class RdfSession(GraphSession):
         with self._one_state():
             return self._records.read_hierarchy().read_descendants(model_id)
 
-    def read_labels(self, model_id: str) -> frozenset[str]:
-        """The labels of the twins of this model."""
+    def read_hierarchy(self) -> Hierarchy:
+        """The interfaces with their ancestors and labels, in the state of the snapshot."""
         with self._one_state():
-            return self._records.read_hierarchy().read_labels(model_id)
+            return self._records.read_hierarchy()
 
     def read_model_ids(self) -> frozenset[str]:
         """Stored models and those that twins name."""
