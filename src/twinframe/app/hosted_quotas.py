@@ -102,7 +102,7 @@ class GraphQuotas:
 
         SEC: judged in the transaction by what it changed: writers come one after the other, so no
         two of them pass by each other, and it makes no difference how a twin is written.
-        PERF: 3 us each for twins and for storage.
+        PERF: 8 us for both limits, 1.5 us without any.
         """
 
         def bound(transaction: GraphTransaction) -> T:
