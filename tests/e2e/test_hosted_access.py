@@ -233,5 +233,15 @@ def test_odd_ids_reach_no_graph_and_no_header(
     assert known.status in (400, 404)
 
 
+@pytest.mark.parametrize("odd", ["mi_ne", "www.mine", "-mine", "mine-", "a" * 64, ""])
+def test_no_host_below_the_domain_is_the_services_own_graph(
+    server: Server, tokens: TokenProcess, owner: Registered, odd: str
+) -> None:
+    call = Caller(server.port, "", f"{odd}.{DOMAIN}")
+    assert call("GET", "/models").status == 401
+    reply = call("GET", "/models", **bearer(tokens, owner))
+    assert (reply.status, reply.json["error"]["code"]) == (404, "GraphNotFound")
+
+
 def test_nothing_of_it_is_in_the_log_as_an_error(server: Server) -> None:
     assert '"level":"error"' not in Path(server.log).read_text(encoding="utf-8")

@@ -255,7 +255,8 @@ class HostedService:
 
     def _find_address(self, exchange: Exchange) -> _Address | None:
         target = exchange.target
-        if self._suffix and (found := self._find_host(exchange.host)):
+        found = self._find_host(exchange.host)
+        if found is not None:
             return _Address(found, target, by_host=True)
         segments = target.segments
         if len(segments) < 2:
@@ -276,12 +277,15 @@ class HostedService:
         return None
 
     def _find_host(self, host: bytes) -> str | None:
-        """The id in a Host header: a label before the domain, in any case, the port left out."""
+        """What stands before the domain in a Host header, in any case, the port left out.
+
+        SEC: no name below the domain leads to the service's own graph: whoever mistypes an id
+        would write there.
+        """
         name = host.partition(b":")[0].rstrip(b".").lower()
-        if not name.endswith(self._suffix):
+        if not self._suffix or not name.endswith(self._suffix):
             return None
-        label = name[: -len(self._suffix)].decode("latin-1")
-        return label if is_resource_id(label) else None
+        return name[: -len(self._suffix)].decode("latin-1")
 
 
 def bind_responder(asks: bool, route: Route, _bound: BoundResponder) -> BoundResponder:
