@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from twinframe.app.hosting import GraphUsage
@@ -100,11 +100,19 @@ class BillingRounds:
 
     async def run(self) -> None:
         """Go round for ever. Errors of the control store are logged and tried again."""
+        # NOTE: apart, as what is not measured in its period is lost, and providers may take long.
+        async with asyncio.TaskGroup() as rounds:
+            rounds.create_task(self._repeat(self._measure))
+            rounds.create_task(self._repeat(self._delivery.deliver_due))
+
+    async def _measure(self) -> None:
+        await self.sampler.sample_due()
+        await self._settlement.settle_due()
+
+    async def _repeat(self, work: Callable[[], Awaitable[object]]) -> None:
         while True:
             try:
-                await self.sampler.sample_due()
-                await self._settlement.settle_due()
-                await self._delivery.deliver_due()
+                await work()
             except TwinframeError as error:
                 _LOG.warning("Billing goes on after: %s", error.message)
             await asyncio.sleep(_PAUSE)

@@ -12,7 +12,7 @@ from tests.unit.control.billing.billing_world import HOUR, BillingWorld
 from twinframe.app.hosting import GraphUsage
 from twinframe.app.metering import BillingRounds, HostMeter, MeteredHost
 from twinframe.control.billing.months import Month
-from twinframe.control.billing.rounds import UsageSampler
+from twinframe.control.billing.rounds import StatementDelivery, UsageSampler
 from twinframe.control.billing.usage import Usage
 from twinframe.errors import StorageBusy
 from twinframe.resourcetypes.hosting import GraphHost, HostedGraph, ResourceName
@@ -146,3 +146,29 @@ def test_the_rounds_go_on_when_the_store_fails(
 
     asyncio.run(asyncio.wait_for(go(), 20))
     assert failures == []
+
+
+def test_what_a_provider_takes_its_time_for_is_measured_meanwhile(
+    world: BillingWorld, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("twinframe.app.metering._PAUSE", 0.0)
+    rounds = BillingRounds(world.runner_, Settings(), HostMeter(host))
+    begun = asyncio.Event()
+    host.broken = True
+
+    async def hang(_delivery: StatementDelivery) -> int:
+        begun.set()
+        await asyncio.sleep(60)
+        return 0
+
+    monkeypatch.setattr(StatementDelivery, "deliver_due", hang)
+
+    async def go() -> None:
+        task = asyncio.ensure_future(rounds.run())
+        await begun.wait()
+        host.measured.clear()
+        await host.measured.wait()  # the meter that cannot be read is tried again
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(asyncio.wait_for(go(), 20))

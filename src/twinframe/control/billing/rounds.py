@@ -50,6 +50,7 @@ from twinframe.storage.control_runner import ControlRunner
 LOG: Final = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 100
+_LONGEST_DELIVERY: Final = 60.0
 
 
 class MeterUnreadable(TwinframeError):
@@ -204,11 +205,20 @@ class Settlement:
 
 
 class StatementDelivery:
-    """Hands final statements to the provider of their account, again until it took them."""
+    """Hands final statements to the provider of their account, again until it took them.
 
-    def __init__(self, runner: ControlRunner, providers: ProviderRegistry) -> None:
+    `longest` is how long a provider may take for one, in seconds.
+    """
+
+    def __init__(
+        self,
+        runner: ControlRunner,
+        providers: ProviderRegistry,
+        longest: float = _LONGEST_DELIVERY,
+    ) -> None:
         self._runner = runner
         self._providers = providers
+        self._longest = longest
 
     async def deliver_due(self) -> int:
         """Hand over what no provider has yet; how many were taken."""
@@ -232,10 +242,19 @@ class StatementDelivery:
 
     async def _deliver(self, delivery: Delivery) -> bool:
         """NOTE: keys are the ids: what is cut off between call and record is called again so."""
+        reason = ""
         try:
-            reference = await self._send(delivery)
+            async with asyncio.timeout(self._longest):
+                reference = await self._send(delivery)
+        except TimeoutError:
+            reason = f"The billing provider took more than {self._longest:g} s."
         except (TwinframeError, OSError) as error:
-            reason = str(error)
+            reason = str(error) or type(error).__name__
+        except Exception:
+            # The job runner survives whatever a plugin does; its words are for the log alone.
+            LOG.exception("The billing provider failed at the statement %s", delivery.id)
+            reason = "The billing provider failed unexpectedly; see the log."
+        if reason:
             LOG.warning("The statement %s was not delivered: %s", delivery.id, reason)
             await self._note(delivery.id, lambda each: replace(each, error=reason))
             return False

@@ -111,7 +111,7 @@ class BillingWorld(World):
 
     def deliver(self) -> int:
         """A round of deliveries."""
-        return run(StatementDelivery(self.runner_, self.providers).deliver_due())
+        return asyncio.run(StatementDelivery(self.runner_, self.providers).deliver_due())
 
     def open(self, scope: Scope) -> BillingAccount:
         """An account of ann's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -19,6 +20,7 @@ from twinframe.control.billing.providers import (
     ProviderRegistry,
     load_providers,
 )
+from twinframe.control.billing.rounds import StatementDelivery
 from twinframe.errors import ConfigurationError, ControlNotFound, PluginError
 
 FEBRUARY = Month(2024, 2)
@@ -119,6 +121,37 @@ def test_one_statement_that_fails_does_not_hold_up_the_others(
     world.settle()
     bank.failures = [BillingProviderFailed("closed")]
     assert world.deliver() == 1
+
+
+def test_a_provider_with_a_mistake_in_it_ends_nothing(
+    world: BillingWorld, bank: Bank, caplog: pytest.LogCaptureFixture
+) -> None:
+    account = world.open(ACME)
+    world.now = moment(2024, 4, 2)
+    world.settle()
+    bank.failures = [KeyError("token=secret")]
+    assert world.deliver() == 1  # the other month
+    found = run(world.billing.read_delivery(ANN, account.id, FEBRUARY))
+    assert (found.state, found.attempts) == ("pending", 1)
+    assert found.error == "The billing provider failed unexpectedly; see the log."
+    assert "token=secret" in caplog.text
+    assert world.deliver() == 1
+
+
+def test_a_provider_that_hangs_is_asked_again_later(world: BillingWorld, bank: Bank) -> None:
+    account = world.open(ACME)
+    world.now = moment(2024, 3, 2)
+    world.settle()
+
+    class Hanging(Bank):
+        async def send(self, account: BillingAccount, statement: bytes, key: str) -> str:
+            await asyncio.sleep(60)
+            return await super().send(account, statement, key)
+
+    hanging = StatementDelivery(world.runner_, ProviderRegistry([Hanging()]), longest=0.01)
+    assert asyncio.run(hanging.deliver_due()) == 0
+    found = run(world.billing.read_delivery(ANN, account.id, FEBRUARY))
+    assert (found.state, "took more than" in found.error) == ("pending", True)
 
 
 def test_a_draft_is_not_delivered(world: BillingWorld, bank: Bank) -> None:
