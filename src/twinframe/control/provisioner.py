@@ -165,14 +165,16 @@ class Provisioner:
     async def run(self) -> None:
         """Work until `stop`. Errors of the control store are logged and tried again."""
         beats = asyncio.ensure_future(self._beat_for_ever())
-        rounds = asyncio.ensure_future(self._go_round_for_ever())
+        # NOTE: apart, as checks of products that hang take ten seconds each.
+        checks = asyncio.ensure_future(self._go_round_for_ever(self._rounds.check_due))
+        cleaning = asyncio.ensure_future(self._clean_for_ever())
         try:
             while not self._stopping:
                 await self._survive(self._look())
                 await self._wait()
             await self._finish()
         finally:
-            tasks = [beats, rounds, *(each.task for each in self._running.values())]
+            tasks = [beats, checks, cleaning, *(each.task for each in self._running.values())]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -250,10 +252,13 @@ class Provisioner:
     async def _renew(self, held: Mapping[str, str]) -> None:
         await self._runner.write(lambda work: renew(work, held))
 
-    async def _go_round_for_ever(self) -> None:
+    async def _clean_for_ever(self) -> None:
         await self._survive(self._clean())  # whatever the last one left when it died
+        await self._go_round_for_ever(self._rounds.clean_due)
+
+    async def _go_round_for_ever(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
         while True:
-            await self._survive(self._rounds.run_due())
+            await self._survive(work())
             await asyncio.sleep(self._options.poll_interval)
 
     async def _clean(self) -> None:

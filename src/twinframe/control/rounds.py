@@ -63,10 +63,13 @@ class Rounds:
         self._find_limits = find_limits
         self._resources = Resources(types, clock)
 
-    async def run_due(self) -> None:
-        """Do what has come round and nobody else has done."""
+    async def check_due(self) -> None:
+        """Check the health if that has come round and nobody else has done it."""
         if await self._claim("health", self._intervals.health):
             await self.check_health()
+
+    async def clean_due(self) -> None:
+        """Clean up if that has come round and nobody else has done it."""
         if await self._claim("cleaning", self._intervals.cleaning):
             await self.remove_orphans()  # first: a tombstone says that its data may go
             await self.purge_tombstones()

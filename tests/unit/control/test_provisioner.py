@@ -24,7 +24,7 @@ from tests.unit.control.resource_world import (
 from twinframe.control.provisioner import build_options
 from twinframe.control.resource_documents import Goal
 from twinframe.errors import StorageBusy
-from twinframe.resourcetypes.base import LeaseLost
+from twinframe.resourcetypes.base import LeaseLost, ProvisionContext
 from twinframe.resourcetypes.blocking import run_blocking
 from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
@@ -498,9 +498,36 @@ def test_rounds_are_done_by_one_of_many_each_time(world: World) -> None:
             return 0
 
         rounds.check_health = note  # type: ignore[method-assign]  # only counted
-        asyncio.run(rounds.run_due())
+        asyncio.run(rounds.check_due())
         counts.append(len(calls))
     assert counts == [1, 0, 0]
+
+
+def test_a_product_that_hangs_holds_up_no_cleaning(world: World) -> None:
+    world.create(type="Test.Moody")
+    world.create("two")
+    world.settle()
+    world.delete("two")
+    world.settle()
+    world.pass_time(30 * 86_400)
+    asked = asyncio.Event()
+
+    async def hang(_context: ProvisionContext) -> str | None:
+        asked.set()
+        await asyncio.sleep(60)
+        return None
+
+    world.moody.health = hang  # type: ignore[method-assign]  # as a product that does not answer
+
+    async def play() -> None:
+        provisioner = world.build_provisioner()
+        running = asyncio.ensure_future(provisioner.run())
+        await asked.wait()
+        await until(lambda: world.list(status="terminated")[1] == 0)
+        provisioner.stop()
+        await running
+
+    asyncio.run(asyncio.wait_for(play(), 20))
 
 
 def test_orphans_are_removed_when_a_provisioner_starts(world: World) -> None:
@@ -538,7 +565,7 @@ def test_orphans_go_before_the_tombstones_that_tell_of_them(world: World) -> Non
     world.settle()
     (world.host.data / "one~0123").write_text("left over")
     world.pass_time(30 * 86_400)
-    asyncio.run(world.build_rounds().run_due())
+    asyncio.run(world.build_rounds().clean_due())
     assert world.list_files() == set()
 
 
