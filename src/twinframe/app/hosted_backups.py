@@ -52,11 +52,11 @@ def is_due(place: Path, retention_days: int, interval: float) -> bool:
     """Whether it is time for another backup."""
     if not retention_days:
         return False
-    newest = [_read_moment(path) for path in list_backups(place)][-1:]
-    return not any(
-        moment is not None and datetime.now(UTC) - moment < timedelta(seconds=interval)
-        for moment in newest
-    )
+    # NOTE: one from the future is of a clock that was set back since, and stands for no day.
+    ages = [
+        datetime.now(UTC) - moment for path in list_backups(place) if (moment := _read_moment(path))
+    ]
+    return not any(timedelta(0) <= age < timedelta(seconds=interval) for age in ages)
 
 
 def prune_backups(place: Path, retention_days: int) -> list[Path]:

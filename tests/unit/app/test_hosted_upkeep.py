@@ -122,6 +122,13 @@ def test_a_backup_is_due_when_the_newest_is_old(tmp_path: Path) -> None:
     assert not is_due(tmp_path, 1, DAY)
 
 
+def test_a_backup_from_the_future_holds_up_no_others(tmp_path: Path) -> None:
+    put_backups(tmp_path, timedelta(days=-400), timedelta(hours=25))
+    assert is_due(tmp_path, 1, DAY)
+    put_backups(tmp_path, timedelta(hours=1))
+    assert not is_due(tmp_path, 1, DAY)
+
+
 def test_a_backup_of_a_graph_that_is_served_no_more_is_refused(tmp_path: Path) -> None:
     installation = build_hosting(tmp_path)
     host = LocalGraphHost(installation)
