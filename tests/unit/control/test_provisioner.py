@@ -504,7 +504,8 @@ def test_rounds_are_done_by_one_of_many_each_time(world: World) -> None:
 
 
 def test_a_product_that_hangs_holds_up_no_cleaning(world: World) -> None:
-    world.create(type="Test.Moody")
+    for name in ("slow", "slower", "slowest"):  # checked for ten seconds each
+        world.create(name, type="Test.Moody")
     world.create("two")
     world.settle()
     world.delete("two")
