@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from twinframe.errors import ConfigurationError
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
+from twinframe_storage_rdf.engines.process import ProcessEngine
 from twinframe_storage_rdf.engines.rdflib_engine import RdflibEngine
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
@@ -20,10 +21,10 @@ def build_store(settings: RdfSettings, graph: str) -> RdfStore:
         return RdfStore(RdflibEngine(), names, shared=False)
     if settings.engine == "oxigraph" and not settings.directory:
         return RdfStore(OxigraphEngine(), names, shared=False)
-    if settings.engine == "oxigraph" and settings.in_process:
+    if settings.engine == "oxigraph":
         place = Path(settings.directory) / quote(graph, safe="")
-        return RdfStore(OxigraphEngine(place), names, shared=False)
-    raise ConfigurationError(
-        f"Storage__Rdf__Engine={settings.engine} is not built yet in this release with these "
-        "settings: use oxigraph with an empty Directory or InProcess=true, or rdflib."
-    )
+        if settings.in_process:
+            return RdfStore(OxigraphEngine(place / "store"), names, shared=False, place=place)
+        engine = ProcessEngine(place, settings.idle_seconds)
+        return RdfStore(engine, names, shared=True, place=place)
+    raise ConfigurationError("Storage__Rdf__Engine=sparql is not in this release yet.")

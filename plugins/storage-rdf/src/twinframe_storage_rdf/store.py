@@ -57,6 +57,11 @@ class RdfStore(GraphStore):
         self._cache = HierarchyCache()
         self._turn = Turn(None if place is None else place / "turn")
 
+    @property
+    def compiled_names(self) -> GraphNames | None:
+        """The names in the graph's SPARQL, for who compiles queries; None: the engine has quirks."""
+        return self._queries.names if self._engine.is_exact else None
+
     def open(self) -> None:
         """Open the engine, make the graph if it is new, and check that it is of this format."""
         self._engine.open()
@@ -108,12 +113,8 @@ class RdfStore(GraphStore):
 
     def remove(self, timeout: float) -> None:
         """Take the graph out of its engine; in a directory of its own, with that."""
-        del timeout
-        self._engine.open()
-        try:
-            self._engine.clear([self._queries.names.state, self._queries.names.data])
-        finally:
-            self._engine.close()
+        names = self._queries.names
+        self._engine.destroy([names.state, names.data], timeout)
 
     def _try(self, works: Sequence[Work[object]]) -> list[Outcome[object]] | None:
         """The outcomes when they are committed; None when another process was faster."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import Iri, Row, Term
@@ -43,7 +44,12 @@ class Engine(ABC):
 
     Each `select` and `ask` reads one state of the dataset, the newest one that any `commit` of any
     process returned before, and is not disturbed by what comes later.
+
+    `is_exact` says that it answers SPARQL to the letter, errors and types included, as the tests of
+    the compiler hold it to: queries are compiled for such an engine only, else evaluated.
     """
+
+    is_exact: ClassVar[bool] = False
 
     @abstractmethod
     def open(self) -> None:
@@ -76,3 +82,15 @@ class Engine(ABC):
     @abstractmethod
     def clear(self, graphs: Sequence[Iri]) -> None:
         """Take all triples out of these graphs, atomically."""
+
+    def destroy(self, names: Sequence[Iri], timeout: float) -> None:
+        """Take these graphs away, with all files of their own; the engine is not open here.
+
+        `StorageBusy` when others have it open for `timeout` seconds more.
+        """
+        del timeout
+        self.open()
+        try:
+            self.clear(names)
+        finally:
+            self.close()

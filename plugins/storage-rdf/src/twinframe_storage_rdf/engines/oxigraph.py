@@ -29,6 +29,8 @@ class OxigraphEngine(Engine):
     The store process (`engines.process`) has the means to stop it.
     """
 
+    is_exact = True
+
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
         self._store: Any = None
@@ -96,6 +98,11 @@ class OxigraphEngine(Engine):
             except OSError as error:
                 raise _build_error(error) from error
             return True
+
+    def flush(self) -> None:
+        """Write what is only in the log to the store's own files, synced."""
+        with self._turn:
+            self._store.flush()
 
     def clear(self, graphs: Sequence[Iri]) -> None:
         """Clear the graphs in one update."""

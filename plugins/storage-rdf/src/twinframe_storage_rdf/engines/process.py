@@ -1,0 +1,272 @@
+"""The client of a store process: an embedded Oxigraph store shared by all workers of a machine.
+
+Whoever finds no process starts one. It never opens the store itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from twinframe.errors import (
+    ConfigurationError,
+    QueryTimeout,
+    StorageBusy,
+    StorageError,
+    StorageFull,
+)
+from twinframe_storage_rdf.engines.base import Change, Engine
+from twinframe_storage_rdf.engines.results import parse_rows
+from twinframe_storage_rdf.engines.updates import render_ask, render_data, render_marker_ask
+from twinframe_storage_rdf.storeprocess.frames import (
+    Disconnected,
+    Files,
+    Kind,
+    Status,
+    build_address,
+    pack_pair,
+    receive_answer,
+    send_request,
+)
+from twinframe_storage_rdf.terms import Iri, Row, render_iri
+
+_WAIT: Final = 10.0  # for a process to come up or back
+_WRITE_WAIT: Final = 30.0
+_PAUSE: Final = 0.01
+_CHILDREN: Final[list[subprocess.Popen[bytes]]] = []
+"""Processes this one started; kept so that they are waited for when they end."""
+
+
+class ProcessEngine(Engine):
+    """The store in the directory `place`, through its process."""
+
+    is_exact = True
+
+    def __init__(self, place: Path, idle_seconds: float) -> None:
+        self._files = Files(place)
+        self._idle = idle_seconds
+        self._free: list[socket.socket] = []
+        self._lock = threading.Lock()
+        self._directory = -1
+        self._use = -1
+
+    def open(self) -> None:
+        """Make the directory, say that it is in use, and have a process."""
+        place = self._files.place
+        try:
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place.chmod(0o700)  # SEC: the socket in it is the only door to the store
+            self._directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._use = _open_lock(self._files.using)
+        except OSError as error:
+            raise ConfigurationError(
+                f"Storage__Rdf__Directory: {place} cannot be used: {error.strerror}."
+            ) from error
+        fcntl.flock(self._use, fcntl.LOCK_SH)
+        self._give(self._connect(time.monotonic() + _WAIT))
+
+    def close(self) -> None:
+        """Close all connections; the process ends by itself when the last client did."""
+        with self._lock:
+            free, self._free = self._free, []
+        for connection in free:
+            connection.close()
+        for handle in (self._use, self._directory):
+            if handle >= 0:
+                os.close(handle)
+        self._use = self._directory = -1
+
+    def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
+        """The rows, read whole."""
+        return parse_rows(self._read(Kind.SELECT, text, deadline))
+
+    def ask(self, text: str, deadline: float | None = None) -> bool:
+        """The answer."""
+        return self._read(Kind.ASK, text, deadline) == b"1"
+
+    def commit(self, change: Change) -> bool:
+        """Have the process check the guard and apply the change.
+
+        When it died meanwhile, the next one is asked whether the change is there.
+        """
+        texts = [render_data("DELETE", change.removed), render_data("INSERT", change.added)]
+        body = pack_pair(render_ask(change.guard), " ;\n".join(text for text in texts if text))
+        end = time.monotonic() + _WRITE_WAIT
+        while True:
+            try:
+                return self._request(Kind.APPLY, body, end, 0) == b"1"
+            except (Disconnected, OSError):
+                if self.ask(render_marker_ask(change), end):
+                    return True
+
+    def clear(self, graphs: Sequence[Iri]) -> None:
+        """Clear the graphs in one update."""
+        update = " ;\n".join(f"CLEAR SILENT GRAPH {render_iri(graph)}" for graph in graphs)
+        self._request(Kind.APPLY, pack_pair("ASK {}", update), time.monotonic() + _WRITE_WAIT, 0)
+
+    def destroy(self, names: Sequence[Iri], timeout: float) -> None:
+        """Remove the directory, when nobody uses it; `StorageBusy` if somebody still does."""
+        del names
+        if not self._files.place.is_dir():
+            return
+        end = time.monotonic() + timeout
+        use = _open_lock(self._files.using)
+        try:
+            _lock(use, end)
+            self._directory = os.open(
+                self._files.place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+            )
+            self._stop_process()
+            alive = _open_lock(self._files.alive)
+            _lock(alive, time.monotonic() + max(timeout, _WAIT))
+            shutil.rmtree(self._files.place)
+            os.close(alive)
+        finally:
+            os.close(use)
+            self.close()
+
+    # --- requests -------------------------------------------------------------------------------
+
+    def _read(self, kind: Kind, text: str, deadline: float | None) -> bytes:
+        end = time.monotonic() + _WAIT
+        while True:
+            milliseconds = 0
+            if deadline is not None:
+                milliseconds = max(1, round((deadline - time.monotonic()) * 1000))
+                if time.monotonic() >= deadline:
+                    raise QueryTimeout("The query passed its deadline and was stopped.")
+            try:
+                return self._request(kind, text.encode(), deadline, milliseconds)
+            except (Disconnected, OSError) as error:
+                if time.monotonic() >= end:
+                    raise StorageBusy("The store process ends whenever this is read.") from error
+
+    def _request(self, kind: Kind, body: bytes, end: float | None, milliseconds: int) -> bytes:
+        """The answer. `Disconnected` or `OSError` when the process went away on the way."""
+        connection = self._take(end)
+        try:
+            connection.settimeout(None if end is None else max(0.001, end - time.monotonic()))
+            send_request(connection, kind, milliseconds, body)
+            status, answer = receive_answer(connection)
+        except TimeoutError as error:
+            connection.close()
+            if kind is Kind.APPLY:
+                raise StorageError("It is not known whether the write was made.") from error
+            raise QueryTimeout("The query passed its deadline and was stopped.") from error
+        except BaseException:
+            connection.close()
+            raise
+        self._give(connection)
+        if status is Status.FULL:
+            raise StorageFull(answer.decode())
+        if status is Status.ERROR:
+            raise StorageError(answer.decode())
+        return answer
+
+    def _take(self, end: float | None) -> socket.socket:
+        with self._lock:
+            if self._free:
+                return self._free.pop()
+        limit = time.monotonic() + _WAIT
+        return self._connect(limit if end is None else min(limit, end))
+
+    def _give(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._free.append(connection)
+
+    # --- the process ----------------------------------------------------------------------------
+
+    def _connect(self, end: float) -> socket.socket:
+        """A connection, to a new process if there is none."""
+        while True:
+            connection = self._try_connect()
+            if connection is not None:
+                return connection
+            with _starting(self._files, end):
+                connection = self._try_connect() or self._start(end)
+            if connection is not None:
+                return connection
+            if time.monotonic() >= end:
+                raise StorageBusy(
+                    f"The store process of {self._files.place} does not come up; "
+                    f"see {self._files.log}."
+                )
+            time.sleep(_PAUSE)
+
+    def _try_connect(self) -> socket.socket | None:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(build_address(self._directory, self._files.socket))
+        except OSError:
+            connection.close()
+            return None
+        return connection
+
+    def _start(self, end: float) -> socket.socket | None:
+        _CHILDREN[:] = [child for child in _CHILDREN if child.poll() is None]
+        with self._files.log.open("ab") as log:
+            child = subprocess.Popen(  # noqa: S603  (our own module)
+                [
+                    sys.executable,
+                    "-m",
+                    "twinframe_storage_rdf.storeprocess",
+                    str(self._files.place.resolve()),
+                    str(self._idle),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        _CHILDREN.append(child)
+        while time.monotonic() < end and child.poll() is None:
+            connection = self._try_connect()
+            if connection is not None:
+                return connection
+            time.sleep(_PAUSE)
+        return None
+
+    def _stop_process(self) -> None:
+        connection = self._try_connect()
+        if connection is not None:
+            with connection, suppress(Disconnected, OSError):
+                connection.settimeout(_WAIT)
+                send_request(connection, Kind.STOP, 0, b"")
+                receive_answer(connection)
+
+
+@contextmanager
+def _starting(files: Files, end: float) -> Iterator[None]:
+    """The turn to start a process; `StorageBusy` when it does not come in time."""
+    handle = _open_lock(files.starting)
+    try:
+        _lock(handle, end)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _open_lock(file: Path) -> int:
+    return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _lock(handle: int, end: float) -> None:
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                raise StorageBusy("The graph is in use.") from None
+            time.sleep(_PAUSE)
+        else:
+            return

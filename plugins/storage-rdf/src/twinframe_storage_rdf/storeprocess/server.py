@@ -1,0 +1,156 @@
+"""Serving one embedded store to the workers of a service. It knows no twin and decides nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from twinframe.errors import StorageFull, TwinframeError
+from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
+from twinframe_storage_rdf.storeprocess.frames import (
+    Disconnected,
+    Files,
+    Kind,
+    Status,
+    build_address,
+    receive_request,
+    send_answer,
+    unpack_pair,
+)
+
+_STACK: Final = 128 * 1024 * 1024  # a deeply nested query needs stack, and overflow is the end
+_GRACE: Final = 2.0
+_TICK: Final = 0.1
+_EXIT_STUCK: Final = 3
+_EXIT_FULL: Final = 4
+
+
+class StoreServer:
+    """Serves until nobody was connected for `idle` seconds.
+
+    A read that runs `_GRACE` seconds past its deadline ends the process: there is no other way to
+    stop it. Clients start the next process and ask again; nothing acknowledged is lost.
+    """
+
+    def __init__(self, files: Files, idle: float) -> None:
+        self._files = files
+        self._idle = idle
+        self._engine = OxigraphEngine(files.store)
+        self._guard = threading.Lock()
+        self._connections = 0
+        self._left_at = time.monotonic()
+        self._running: dict[int, float] = {}
+        self._next = 0
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        """Wait for the process before this one to end, open the store and serve."""
+        alive = os.open(self._files.alive, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(alive, fcntl.LOCK_EX)
+        self._engine.open()
+        self._engine.flush()  # what a killed process wrote and did not sync is synced by this
+        listener = self._listen()
+        threading.stack_size(_STACK)
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+        self._watch()
+        with suppress(FileNotFoundError):
+            self._files.socket.unlink()
+        listener.close()
+        self._engine.close()
+
+    def _listen(self) -> socket.socket:
+        directory = os.open(self._files.place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with suppress(FileNotFoundError):
+            self._files.socket.unlink()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)  # SEC: the socket is of this user alone from its first moment
+        try:
+            listener.bind(build_address(directory, self._files.socket))
+        finally:
+            os.umask(before)
+        listener.listen(512)
+        return listener
+
+    def _watch(self) -> None:
+        while not self._ended.wait(_TICK):
+            now = time.monotonic()
+            with self._guard:
+                stuck = any(end + _GRACE < now for end in self._running.values())
+                idle = not self._connections and now - self._left_at > self._idle
+            if stuck:
+                print("a query passed its deadline and does not end", file=sys.stderr, flush=True)
+                os._exit(_EXIT_STUCK)
+            if idle:
+                return
+
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):  # the listener is closed at the end
+            while True:
+                connection, _ = listener.accept()
+                with self._guard:
+                    self._connections += 1
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with connection, suppress(Disconnected, OSError):
+                while True:
+                    kind, milliseconds, body = receive_request(connection)
+                    status, answer = self._answer(kind, milliseconds, body)
+                    send_answer(connection, status, answer)
+                    if status is Status.FULL:
+                        os._exit(_EXIT_FULL)  # the store takes no write again until it is reopened
+                    if kind is Kind.STOP:
+                        self._ended.set()
+        finally:
+            with self._guard:
+                self._connections -= 1
+                self._left_at = time.monotonic()
+
+    def _answer(self, kind: Kind, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
+        try:
+            with self._timed(milliseconds):
+                return self._run(kind, body)
+        except StorageFull as error:
+            return Status.FULL, error.message.encode()
+        except TwinframeError as error:
+            return Status.ERROR, error.message.encode()
+        except (SyntaxError, ValueError) as error:
+            return Status.ERROR, f"The store refused a text: {error}".encode()
+
+    def _run(self, kind: Kind, body: bytes) -> tuple[Status, bytes]:
+        match kind:
+            case Kind.SELECT:
+                return Status.ROWS, self._engine.select_json(body.decode())
+            case Kind.ASK:
+                return Status.TRUTH, _build_truth(self._engine.ask(body.decode()))
+            case Kind.APPLY:
+                return Status.TRUTH, _build_truth(self._engine.apply(*unpack_pair(body)))
+            case Kind.STOP:
+                return Status.TRUTH, _build_truth(True)
+
+    @contextmanager
+    def _timed(self, milliseconds: int) -> Iterator[None]:
+        if not milliseconds:
+            yield
+            return
+        with self._guard:
+            self._next += 1
+            key = self._next
+            self._running[key] = time.monotonic() + milliseconds / 1000
+        try:
+            yield
+        finally:
+            with self._guard:
+                del self._running[key]
+
+
+def _build_truth(truth: bool) -> bytes:
+    return b"1" if truth else b"0"

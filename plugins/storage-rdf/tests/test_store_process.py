@@ -1,0 +1,161 @@
+"""Workers share an embedded store on disk through one process, which may die at any time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from twinframe.errors import QueryTimeout, StorageBusy
+from twinframe.storage.base import GraphStore, GraphTransaction
+from twinframe.testing.contracts.base import put, reading, run
+from twinframe.testing.factories import build_twin_record
+from twinframe.testing.storage_contract import GraphStoreContract
+from twinframe_storage_rdf.building import build_store
+from twinframe_storage_rdf.engines.process import ProcessEngine
+from twinframe_storage_rdf.settings import RdfSettings
+from twinframe_storage_rdf.storeprocess.frames import Files
+
+
+class TestOxigraphOnDisk(GraphStoreContract):
+    def make_store(self, place: Path) -> GraphStore:
+        return build_store(RdfSettings(directory=str(place), idle_seconds=0.2), "default")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "default"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[GraphStore]:
+    store = build_store(RdfSettings(directory=str(tmp_path), idle_seconds=0.2), "default")
+    store.open()
+    yield store
+    store.close()
+
+
+def find_process(place: Path) -> int:
+    """The store process of the directory: the one that holds its lock."""
+    inode = Files(place).alive.stat().st_ino
+    for line in Path("/proc/locks").read_text().splitlines():
+        parts = line.split()
+        if parts[1] == "FLOCK" and parts[5].endswith(f":{inode}"):
+            return int(parts[4])
+    raise AssertionError("no store process is running")
+
+
+def test_only_its_user_reaches_the_store_process(store: GraphStore, place: Path) -> None:
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    assert stat.S_IMODE(Files(place).socket.stat().st_mode) == 0o600
+
+
+def test_two_stores_of_a_directory_share_one_process(
+    store: GraphStore, tmp_path: Path, place: Path
+) -> None:
+    first = find_process(place)
+    other = build_store(RdfSettings(directory=str(tmp_path), idle_seconds=0.2), "default")
+    other.open()
+    put(other, build_twin_record("a"))
+    with reading(store) as session:
+        assert session.has_twin("a")
+    other.close()
+    assert find_process(place) == first
+
+
+def test_a_graph_in_use_is_not_removed(store: GraphStore, tmp_path: Path) -> None:
+    other = build_store(RdfSettings(directory=str(tmp_path), idle_seconds=0.2), "default")
+    with pytest.raises(StorageBusy):
+        other.remove(0.05)
+    put(store, build_twin_record("a"))
+
+
+def test_a_read_after_the_process_was_killed_is_answered(store: GraphStore, place: Path) -> None:
+    put(store, build_twin_record("a"))
+    first = find_process(place)
+    os.kill(first, signal.SIGKILL)
+    with reading(store) as session:
+        assert session.has_twin("a")
+    assert find_process(place) != first
+
+
+def test_nothing_acknowledged_is_lost_or_made_twice_when_the_process_is_killed(
+    store: GraphStore, place: Path
+) -> None:
+    """Each work counts one twin up; what was acknowledged must be the count in the end."""
+    rounds = int(os.environ.get("TWINFRAME_ROUNDS", "5"))
+    acknowledged = 0
+    done = threading.Event()
+
+    def count_up(transaction: GraphTransaction) -> None:
+        stored = transaction.read_twin("counter")
+        before = 0 if stored is None else int(stored.body.split(b'"n":')[1].split(b",")[0])
+        transaction.put_twin(build_twin_record("counter", n=before + 1))
+
+    def kill() -> None:
+        for _ in range(rounds):
+            time.sleep(0.3)
+            os.kill(find_process(place), signal.SIGKILL)
+            while True:
+                try:
+                    find_process(place)
+                    break
+                except AssertionError:
+                    time.sleep(0.01)
+        done.set()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    while not done.is_set():
+        run(store, count_up)
+        acknowledged += 1
+    killer.join()
+    with reading(store) as session:
+        stored = session.read_twin("counter")
+    assert stored is not None
+    assert f'"n":{acknowledged},'.encode() in stored.body
+    assert list(store.verify()) == []
+
+
+def test_a_query_that_does_not_end_is_stopped_with_its_process_and_others_go_on(
+    store: GraphStore, place: Path
+) -> None:
+    put(store, *(build_twin_record(f"t{n}") for n in range(300)))
+    first = find_process(place)
+    engine = ProcessEngine(place, 0.2)
+    engine.open()
+    endless = "SELECT (COUNT(*) AS ?n) WHERE { " + "".join(
+        f"GRAPH ?g{n} {{ ?s{n} ?p{n} ?o{n} }} " for n in range(6)
+    )
+    with pytest.raises(QueryTimeout):
+        list(engine.select(endless + "}", time.monotonic() + 0.2))
+    while True:
+        try:
+            if find_process(place) != first:
+                break
+        except AssertionError:
+            break
+        time.sleep(0.05)
+    with reading(store) as session:
+        assert session.has_twin("t0")
+    engine.close()
+
+
+def test_a_process_without_clients_ends(tmp_path: Path, place: Path) -> None:
+    store = build_store(RdfSettings(directory=str(tmp_path), idle_seconds=0.2), "default")
+    store.open()
+    process = find_process(place)
+    store.close()
+    while Path(f"/proc/{process}").exists() and _is_running(process):
+        time.sleep(0.02)
+
+
+def _is_running(process: int) -> bool:
+    state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    return state != "Z"
