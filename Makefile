@@ -21,7 +21,7 @@ help:
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
 	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
 	@echo 'make bench   comparisons against floors, as ratios (ARGS=--quick: fewer rounds)'
-	@echo 'make tck     the openCypher TCK, all of it (ENGINE=evaluator or sqlite; ARGS=--help: more)'
+	@echo 'make tck     the openCypher TCK, all of it (ENGINE=evaluator, sqlite or rdf; ARGS=--help: more)'
 	@echo 'make dtdl-cases  the reference cases of the modelling language, all of them'
 	@echo 'make docs    write the generated reference pages anew'
 	@echo 'make format  format the code'

@@ -28,11 +28,15 @@ from twinframe.planner.split import split
 from twinframe.settings import QuerySettings
 from twinframe.storage.base import CannotRun, GraphSession, GraphStore, QueryEngine
 from twinframe.storage.memory import MemoryStore
+from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
+from twinframe_storage_rdf.mapping import GraphNames
+from twinframe_storage_rdf.plugin import twinframe_query_engine as build_rdf_engine
+from twinframe_storage_rdf.store import RdfStore
 from twinframe_storage_sqlite.plugin import twinframe_query_engine
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
-ENGINES = ("evaluator", "sqlite")
+ENGINES = ("evaluator", "sqlite", "rdf")
 _SECONDS = 30.0
 _TMPFS = Path("/dev/shm")  # noqa: S108  -- PERF: the files of a test run need no disk
 
@@ -134,5 +138,8 @@ def _build_store(name: str, folder: str) -> tuple[GraphStore, QueryEngine | None
             settings = SqliteSettings(directory=folder, durability="relaxed")
             store = SqliteGraphStore(settings, "tck")
             return store, twinframe_query_engine(store)
+        case "rdf":
+            rdf = RdfStore(OxigraphEngine(), GraphNames("tck"), shared=False)
+            return rdf, build_rdf_engine(rdf)
         case _:
             raise ValueError(f"There is no engine {name}; there are {', '.join(ENGINES)}.")

@@ -5,7 +5,6 @@ NOTE: in SPARQL one unbound value makes an aggregate an error, where Cypher leav
 
 from __future__ import annotations
 
-
 from dataclasses import dataclass
 
 from twinframe.cypher.algebra import AggregateCall, AggregateKind

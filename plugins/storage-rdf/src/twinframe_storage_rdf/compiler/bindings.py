@@ -9,13 +9,18 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from twinframe.errors import InvalidArgument, QueryInvalid
 from twinframe.model.values import Value
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf.terms import Iri, render_iri, render_string, render_term
+from twinframe_storage_rdf.vocabulary import BASE
 
 Render = Callable[[Value], str]
+
+NOWHERE = render_iri(BASE + "nowhere")
+"""An IRI that no triple has: it stands for an absent entity where unbound would match all."""
 
 EXACT: int = 2**53
 """Integers below it are the same number as a double."""
@@ -98,27 +103,73 @@ class Source:
     value: Value = None
 
 
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The interfaces whose labels pass a test, found when the query runs; `shown` says which."""
+
+    holds: Callable[[frozenset[str]], bool]
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A place in a text for a value, and how it is rendered there."""
+
+    source: Source
+    render: Render
+
+
+@dataclass(frozen=True, slots=True)
+class OpenModels:
+    """A place in a text for the IRIs of interfaces; `form` is ROWS or MEMBERS."""
+
+    models: Models
+    form: str
+
+    def render(self, found: Sequence[str]) -> str:
+        """The list of these rendered IRIs."""
+        separator = f"{self.form[1]} "
+        # NOTE: to some engines a membership in nothing is an error.
+        listed = found or ([NOWHERE] if self.form == MEMBERS else [])
+        return f"{self.form[0]}{separator.join(listed)}{self.form[2]}"
+
+
+Part: TypeAlias = str | Open | OpenModels
+
+ROWS, MEMBERS = "{ }", "(,)"
+"""The two ends of a list, and what stands between its items besides a space."""
+
+
 class Bindings:
     """Placeholders of one query: `$v1_` and so on."""
 
     def __init__(self) -> None:
-        self._bound: list[tuple[Source, Render]] = []
+        self._bound: list[Open | OpenModels] = []
 
     def bind(self, source: Source, render: Render = render_scalar) -> str:
         """The placeholder of a value under a way to render it."""
         if source.name is None:
             render(source.value)  # declined now, not when it runs
-        self._bound.append((source, render))
+        return self._add(Open(source, render))
+
+    def bind_models(self, models: Models, form: str) -> str:
+        """The placeholder of interfaces as ROWS of a VALUES, or as MEMBERS for IN."""
+        return self._add(OpenModels(models, form))
+
+    def _add(self, bound: Open | OpenModels) -> str:
+        self._bound.append(bound)
         return f"$v{len(self._bound) - 1}_"
 
     def build_template(self, text: str) -> Template:
-        """The query with its constants in place and its parameters open."""
-        parts: list[str | tuple[str, Render]] = [""]
+        """The query with its constants in place and the rest open."""
+        parts: list[Part] = [""]
         for at, part in enumerate(_PLACEHOLDER.split(text)):
-            piece: str | tuple[str, Render] = part
+            piece: Part = part
             if at % 2:
-                source, render = self._bound[int(part)]
-                piece = render(source.value) if source.name is None else (source.name, render)
+                bound = self._bound[int(part)]
+                piece = bound
+                if isinstance(bound, Open) and bound.source.name is None:
+                    piece = bound.render(bound.source.value)
             last = parts[-1]
             if isinstance(piece, str) and isinstance(last, str):
                 parts[-1] = last + piece
@@ -129,20 +180,37 @@ class Bindings:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A SPARQL text with open parameters."""
+    """A SPARQL text with open places."""
 
-    parts: Sequence[str | tuple[str, Render]]
+    parts: Sequence[Part]
 
-    def render(self, parameters: Mapping[str, Value]) -> str:
+    def render(
+        self, parameters: Mapping[str, Value], find_models: Callable[[Models], Sequence[Iri]]
+    ) -> str:
         """The text for these values; `CannotRun` when SPARQL has none for one of them."""
-        return "".join(
-            part if isinstance(part, str) else part[1](read_parameter(parameters, part[0]))
-            for part in self.parts
-        )
+        texts = []
+        for part in self.parts:
+            match part:
+                case str():
+                    texts.append(part)
+                case Open(source=source, render=render):
+                    texts.append(render(read_parameter(parameters, str(source.name))))
+                case OpenModels(models=models):
+                    texts.append(part.render([render_iri(each) for each in find_models(models)]))
+        return "".join(texts)
 
-    def render_open(self) -> str:
-        """The text for people: parameters are `$name`."""
-        return "".join(part if isinstance(part, str) else f"${part[0]}" for part in self.parts)
+    def render_shown(self) -> str:
+        """The text for people: parameters are `$name`, interfaces by what they have in common."""
+        texts = []
+        for part in self.parts:
+            match part:
+                case str():
+                    texts.append(part)
+                case Open(source=source):
+                    texts.append(f"${source.name}")
+                case OpenModels(models=models):
+                    texts.append(part.render([f"$models[{models.shown}]"]))
+        return "".join(texts)
 
 
 def read_parameter(parameters: Mapping[str, Value], name: str) -> Value:

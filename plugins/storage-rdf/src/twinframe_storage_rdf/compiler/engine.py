@@ -5,7 +5,7 @@ It keeps no cache and no connection; plans are cached above.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from twinframe.cypher.algebra import Query
@@ -13,7 +13,7 @@ from twinframe.model.values import Value
 from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
-from twinframe_storage_rdf.compiler.bindings import Template, render_count, render_scalar
+from twinframe_storage_rdf.compiler.bindings import Models, Template, render_count, render_scalar
 from twinframe_storage_rdf.compiler.group import Statement
 from twinframe_storage_rdf.compiler.needs import find_needed, find_scanned
 from twinframe_storage_rdf.compiler.operators import PlanCompiler
@@ -21,7 +21,7 @@ from twinframe_storage_rdf.compiler.output import build_body, build_columns
 from twinframe_storage_rdf.compiler.select import Select
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.session import RdfSession
-from twinframe_storage_rdf.terms import Row, render_iri
+from twinframe_storage_rdf.terms import Iri, Row, render_iri
 
 _KINDS: Mapping[type, int] = {
     type(None): k.NULL,
@@ -48,13 +48,13 @@ class SparqlQuery(CompiledQuery):
         select = _compile(query, names, parameters)
         self._has_page = select.skip is not None or select.limit is not None
         key = _find_key(query, select)
-        self.resumable = key is not None
+        self._key, self.resumable = key, key is not None
         if key is not None:
             select = _build_page(select, query, key)
         columns, self._render_row = build_body(query, select)
         self._width = len(columns)
         self._body = _build_text(select, [*columns, key or "(false AS ?key)"], is_page=key is None)
-        shown = self._body.render_open()
+        shown = self._body.render_shown()
         self.text = shown.replace(_AFTER, "").replace(_PAGE, "")
         select = _compile(query, names, parameters)
         self._columns = build_columns(query, select)
@@ -71,8 +71,8 @@ class SparqlQuery(CompiledQuery):
         limit: int | None = None,
     ) -> Iterator[JsonRow]:
         """Result rows as JSON bytes; those of a resumable query carry their twin's id as key."""
-        text = self._body.render(parameters)
-        start = "" if after is None else f"FILTER(?key > {render_scalar(str(after))})"
+        text = self._body.render(parameters, _build_finder(session))
+        start = "" if after is None else f"FILTER({self._key} > {render_scalar(str(after))})"
         page = ""
         if not self._has_page:
             page = "" if limit is None else f" LIMIT {render_count(limit)}"
@@ -89,13 +89,13 @@ class SparqlQuery(CompiledQuery):
         self, session: GraphSession, parameters: Mapping[str, Value]
     ) -> Iterator[tuple[Value, ...]]:
         """Result rows as values."""
-        text = self._rows.render(parameters).replace(_PAGE, "")
-        reads = _read_session(session)
+        text = self._rows.render(parameters, _build_finder(session)).replace(_PAGE, "")
+        labels = _read_session(session).read_hierarchy().read_labels
         for row in self._take(session, text):
             at, values = 0, []
             for column in self._columns:
                 width = len(column.columns)
-                values.append(column.decode(row[at : at + width], reads))
+                values.append(column.decode(row[at : at + width], labels))
                 at += width
             yield tuple(values)
 
@@ -135,15 +135,14 @@ def _find_element_kinds(values: list[Value]) -> int:
 
 
 def _find_key(query: Query, select: Select) -> str | None:
-    """`?key` for the ids of the twins that a plain scan comes from; None for other plans."""
+    """The variable of the ids of the twins that a plain scan comes from; None for other plans."""
     name = find_scanned(query.root)
     if name is None or not select.is_open or select.order_by or select.guards:
         return None
     subject = select.root.scanned.get(name)
     if subject is None:
         return None
-    select.root.add_triple(subject, v.ID, "?key")
-    return "?key"
+    return select.root.read(subject, v.ID, certain=True, nullable=False)
 
 
 def _build_page(select: Select, query: Query, key: str) -> Select:
@@ -166,6 +165,20 @@ def _build_text(select: Select, columns: list[str], *, is_page: bool = True) -> 
 
 def _rename(column: str, at: int) -> str:
     return f"({column} AS ?o{at})" if column.startswith("?") else column
+
+
+def _build_finder(session: GraphSession) -> Callable[[Models], Sequence[Iri]]:
+    reads = _read_session(session)
+
+    def find_models(models: Models) -> Sequence[Iri]:
+        hierarchy = reads.read_hierarchy()
+        return [
+            reads.names.build_model_iri(model_id)
+            for model_id in hierarchy.interfaces
+            if models.holds(hierarchy.read_labels(model_id))
+        ]
+
+    return find_models
 
 
 def _read_session(session: GraphSession) -> RdfSession:

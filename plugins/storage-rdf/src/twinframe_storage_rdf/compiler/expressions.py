@@ -216,13 +216,8 @@ class ExpressionCompiler:
         if operator in _STRINGS:
             if not (left.kinds & k.STRING and right.kinds & k.STRING):
                 return NULL_TERM
-            checks = [
-                render_is(each, k.STRING)
-                for each in (left, right)
-                if each.kinds & (k.NESTED | k.ENTITIES)
-            ]
-            text = f"{_STRINGS[operator]}({left.text}, {right.text})"
-            return Term(kinds, f"IF({' && '.join(checks)}, {text}, ?null)" if checks else text)
+            # SPEC: SPARQL 1.1 section 17.4.3: an argument that is no string is a type error.
+            return Term(kinds, f"{_STRINGS[operator]}({left.text}, {right.text})")
         if operator.value in _ARITHMETIC:
             return compile_arithmetic(left, operator.value, right, self._guard)
         raise CannotRun(f"The operator {operator.value}.")

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.compiler.bindings import Bindings
+from twinframe_storage_rdf.compiler.bindings import NOWHERE, Bindings
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.terms import Iri, render_iri
-
-NOWHERE = render_iri(v.BASE + "nowhere")
-"""An IRI that no triple has: it stands for an absent entity where unbound would match all."""
 
 
 @dataclass(slots=True)

@@ -17,12 +17,12 @@ from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.entities import read_system
 from twinframe_storage_rdf.compiler.select import Select
 from twinframe_storage_rdf.compiler.term import Term
-from twinframe_storage_rdf.session import RdfSession
 from twinframe_storage_rdf.terms import Iri, OtherLiteral, Row
 from twinframe_storage_rdf.terms import Term as RdfTerm
 
 Cells: TypeAlias = Sequence[RdfTerm]
-Decode: TypeAlias = Callable[[Cells, RdfSession], Value]
+ReadLabels: TypeAlias = Callable[[str], frozenset[str]]
+Decode: TypeAlias = Callable[[Cells, ReadLabels], Value]
 RenderRow: TypeAlias = Callable[[Row], bytes]
 
 
@@ -117,14 +117,14 @@ def _build_column(term: Term, select: Select) -> Column:
     return Column((render_column(term, select),), _decode_value)
 
 
-def _decode_node(cells: Cells, reads: RdfSession) -> Value:
+def _decode_node(cells: Cells, labels: ReadLabels) -> Value:
     twin_id, model_id, document = cells
     if twin_id is None:
         return None
-    return Node(str(twin_id), _load(document), reads.read_labels(str(model_id)))
+    return Node(str(twin_id), _load(document), labels(str(model_id)))
 
 
-def _decode_relationship(cells: Cells, reads: RdfSession) -> Value:
+def _decode_relationship(cells: Cells, labels: ReadLabels) -> Value:
     source, relationship_id, target, name, document = cells
     if source is None:
         return None
@@ -137,7 +137,7 @@ def _load(document: RdfTerm) -> Any:
     return orjson.loads(document)
 
 
-def _decode_value(cells: Cells, reads: RdfSession) -> Value:
+def _decode_value(cells: Cells, labels: ReadLabels) -> Value:
     cell = cells[0]
     if isinstance(cell, bytes):
         value: Value = orjson.loads(cell)

@@ -109,7 +109,7 @@ class Select:
             raise CannotRun("A subquery inside a correlated subquery.")
         outer = Select(self.statement)
         outer.root.is_loose = True
-        columns = [] if extra is None else [extra]
+        columns: list[str] = [] if extra is None else [extra]
         for name in list(self.scope if names is None else names):
             column, term = self.build_column(self.scope[name], outer.root)
             if column not in columns:
