@@ -99,6 +99,25 @@ def test_unknown_settings_are_kept(types: ResourceTypeRegistry) -> None:
     assert parsed.model_extra == {"colour": {"of": ["the", 1]}}
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("main", "main"), ("main", ""), ("", ""), ("main", "other"), ("", "other")],
+)
+def test_settings_that_leave_the_database_name_out_ask_for_no_other(
+    types: ResourceTypeRegistry, before: str, after: str
+) -> None:
+    graph = types.find("Platform.Graph")
+    known, wanted = (
+        graph.parse_settings({"database_name": name} if name else {}) for name in (before, after)
+    )
+    if after != "other":
+        graph.check_change(known, wanted)
+        return
+    with pytest.raises(ValidationFailed) as caught:
+        graph.check_change(known, wanted)
+    assert caught.value.details[0].message.startswith("database_name: ")
+
+
 def test_a_dearer_graph_is_allowed_no_less(types: ResourceTypeRegistry) -> None:
     limits = types.find("Platform.Graph").quotas()
     for quota in Quota:

@@ -85,13 +85,13 @@ class GraphType(ResourceType):
         return removed
 
     def check_change(self, before: ResourceSettings, after: ResourceSettings) -> None:
-        """The data keep the name they were created with."""
+        """The data keep the name they were created with; settings without one ask for no other."""
         if (
             isinstance(before, GraphSettings)
             and isinstance(after, GraphSettings)
-            and before.database_name != after.database_name
+            and after.database_name not in ("", before.database_name)
         ):
-            shown = before.database_name or "the resource's id"
+            shown = before.database_name or "the one it was created with"
             raise ValidationFailed(
                 "The settings cannot become these.",
                 details=(
