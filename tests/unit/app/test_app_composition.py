@@ -193,7 +193,7 @@ def test_asking_for_tokens_needs_to_know_whose(missing: str) -> None:
 
 @pytest.mark.parametrize("mode", ["None,Jwt", "jwt;apikey", "Jwt,Jwt", "", "Basic"])
 def test_a_kind_of_credentials_that_is_none_is_refused(mode: str) -> None:
-    with pytest.raises(ValidationError, match="(?i)mode"):
+    with pytest.raises(ValidationError, match=r"(?i)mode"):
         AuthenticationSettings(mode=mode)
 
 
