@@ -24,7 +24,7 @@ def add_condition(select: Select, conjunct: Expression, expressions: ExpressionC
     if not select.guards and isinstance(conjunct, Binary) and _add_triple(select, conjunct):
         return
     before = len(select.guards)
-    text = expressions.compile_condition(conjunct)
+    text = expressions.compile_condition(conjunct, certain=not before)
     # NOTE: a condition without guards of its own drops what another one would have to leave to the
     # evaluator, as AND does; rows that an earlier clause marked are kept.
     guards = select.guards if before or len(select.guards) > before else []

@@ -256,12 +256,32 @@ class ExpressionCompiler:
             self._guard(f"{render_bound(term)} && !{render_is(term, k.BOOLEAN)}")
         return term.text
 
-    def compile_condition(self, expression: Expression) -> str:
-        """The test of a condition; what it reads is joined where it could not be true without."""
+    def compile_condition(self, expression: Expression, *, certain: bool) -> str:
+        """The test of a condition.
+
+        With `certain`, what it reads is joined where the condition could not be true without it.
+        """
         match expression:
             case Binary(operator=BinaryOperator.AND | BinaryOperator.OR | BinaryOperator.XOR):
                 return self.compile_truth(expression)
             case Binary():
-                return self._read_truth(self._compile_operation(expression, certain=True))
+                # NOTE: a join would drop a row with the error that another operand ends in.
+                certain = certain and _is_harmless(expression.left, expression.right)
+                return self._read_truth(self._compile_operation(expression, certain=certain))
             case _:
                 return self.compile_truth(expression)
+
+
+def _is_harmless(*operands: Expression) -> bool:
+    """Whether no operand can be an error."""
+    for operand in operands:
+        match operand:
+            case Literal() | Parameter() | Variable():
+                pass
+            case Property(subject=Variable()):
+                pass
+            case ListExpression(items=items) if _is_harmless(*items):
+                pass
+            case _:
+                return False
+    return True

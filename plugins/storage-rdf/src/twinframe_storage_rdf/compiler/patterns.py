@@ -18,6 +18,8 @@ from twinframe.cypher.algebra import (
     RelationshipPattern,
     Variable,
 )
+from twinframe.evaluator.labels import find_label_names
+from twinframe.model.ids import TWIN_LABEL
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
@@ -77,7 +79,7 @@ class PatternCompiler:
             term = Term(k.NODE, self._statement.build_variable("n"), self._group)
             self._select.scope[node.variable] = term
             self._group.scanned[node.variable] = term.text
-            if not is_reached and node.labels is None:
+            if not is_reached and find_label_names(node.labels) <= {TWIN_LABEL}:
                 self._group.add_triple(term.text, v.RDF_TYPE, render_iri(v.TWIN))
         elif term.kinds & ~k.NULL != k.NODE:
             raise CannotRun(f"A pattern on the variable {node.variable}, which may be no node.")

@@ -1,0 +1,224 @@
+"""The law: what SPARQL answers, the evaluator answers too, over values that typing gets wrong.
+
+Queries that the compiler declines are skipped by the law itself; how many those may be is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from twinframe.planner.optimize import optimize
+from twinframe.testing.query_corpora import (
+    AGGREGATES,
+    ARITHMETIC,
+    CALLS,
+    COMPARISONS,
+    CONDITIONS,
+    CORRELATED_CALLS,
+    JUNCTIONS,
+    LOGIC,
+    MEMBERSHIPS,
+    MODELS,
+    OPTIONALS,
+    ORDERS,
+    OTHERS,
+    PARAMETERS,
+    PATHS,
+    PATTERNS,
+    STRINGS,
+    SUBPLANS,
+    TYPE_TESTS,
+    VALUES,
+    WALKS,
+    build_each,
+)
+
+Law = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("texts", "declined"),
+    [
+        pytest.param(COMPARISONS, 0.07, id="comparisons"),
+        pytest.param(MEMBERSHIPS, 0.26, id="memberships"),
+        pytest.param(STRINGS, 0.0, id="strings"),
+        pytest.param(LOGIC, 0.0, id="logic"),
+        pytest.param(ARITHMETIC, 0.55, id="arithmetic"),
+        pytest.param(TYPE_TESTS, 0.65, id="type-tests"),
+        pytest.param(MODELS, 0.0, id="models"),
+        pytest.param(PATTERNS, 0.03, id="patterns"),
+        pytest.param(WALKS, 1.0, id="walks"),
+        pytest.param(AGGREGATES, 0.36, id="aggregates"),
+        pytest.param(VALUES, 0.42, id="values"),
+        pytest.param(OPTIONALS, 0.22, id="optionals"),
+        pytest.param(SUBPLANS, 0.5, id="subplans"),
+        pytest.param(OTHERS, 0.61, id="others"),
+        pytest.param(PATHS, 1.0, id="paths"),
+        pytest.param(CALLS, 1.0, id="calls"),
+        pytest.param(CORRELATED_CALLS, 1.0, id="correlated-calls"),
+        pytest.param(JUNCTIONS, 0.7, id="junctions"),
+    ],
+)
+@pytest.mark.parametrize("rewrite", [False, True], ids=["as-written", "optimized"])
+def test_sparql_and_evaluator_answer_alike(
+    texts: Sequence[str], declined: float, rewrite: bool, law: Law, odd_graph: Any
+) -> None:
+    change = {"rewrite": optimize} if rewrite else {}
+    answers = [law(text, odd_graph, PARAMETERS, **change) for text in texts]
+    share = sum(answer.declined is not None for answer in answers) / len(answers)
+    assert share <= declined
+
+
+@pytest.mark.parametrize(
+    ("texts", "declined"),
+    [
+        pytest.param(AGGREGATES, 0.22, id="aggregates"),
+        pytest.param(ORDERS, 0.18, id="orders"),
+        pytest.param(VALUES, 0.32, id="values"),
+        pytest.param(OPTIONALS, 0.22, id="optionals"),
+    ],
+)
+def test_what_odd_values_keep_from_sparql_it_answers_over_plain_ones(
+    texts: Sequence[str], declined: float, law: Law, plain_graph: Any
+) -> None:
+    answers = [law(text, plain_graph, PARAMETERS) for text in texts]
+    share = sum(answer.declined is not None for answer in answers) / len(answers)
+    assert share <= declined
+
+
+def test_sparql_and_evaluator_order_alike(law: Law, odd_graph: Any) -> None:
+    answers = [law(text, odd_graph, PARAMETERS, ordered=True) for text in ORDERS]
+    assert sum(answer.declined is not None for answer in answers) / len(answers) < 0.3
+
+
+def test_errors_count_alike_where_another_operand_does_not_decide(law: Law, odd_graph: Any) -> None:
+    for text in build_each(*CONDITIONS, a=("flag", "x", "s", "nope")):
+        law(text, odd_graph, PARAMETERS)
+
+
+WALKED = tuple(
+    build_each(
+        "MATCH (a)<d>(b) WHERE a.$dtId = 'a' RETURN b.$dtId AS b",
+        "MATCH (a)<d>(b) WHERE b.$dtId = 'a' RETURN a",
+        "MATCH (a:Room)<d>(b) RETURN a, b",
+        "MATCH (x)-[q]->(a), (a)<d>(b) RETURN x, q, b",
+        "MATCH (x)-[q]->(a) MATCH (a)<d>(b) RETURN count(*) AS n, count(b.s) AS m",
+        "MATCH (a)<d>(a) RETURN a",
+        "MATCH (a) OPTIONAL MATCH (a)<d>(b:Room) RETURN a, b",
+        "MATCH (a) WHERE EXISTS { (a)<d>(:Room) } RETURN a",
+        "MATCH (a) WHERE EXISTS { (a)<d>(a) } RETURN a",
+        d=(
+            pattern.replace("<n>", length)
+            for pattern in (
+                "-[<n>]->",
+                "<-[:has<n>]-",
+                "-[<n>]-",
+                "-[:has|feeds<n>]-",
+                "-[:has<n>]->",
+            )
+            for length in ("*1..3", "*0..2", "*2", "*0..0", "*..2", "*3..2", "*", "*0..")
+        ),
+    )
+)
+
+
+def test_walks_find_every_way_once(law: Law, odd_graph: Any) -> None:
+    answers = [law(text, odd_graph) for text in WALKED]
+    unbounded = sum("*]" in text or "*0..]" in text for text in WALKED)
+    assert sum(answer.declined is not None for answer in answers) <= unbounded
+
+
+# --- generated ----------------------------------------------------------------------------------
+
+TEXTS = st.text(alphabet="a1é\0😀\uffff", max_size=3)
+SCALAR_VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.sampled_from((0, 1, -1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63))),
+    st.sampled_from((0.0, -0.0, 1.0, 0.1, 1e308, -1.5, float(2**53))),
+    TEXTS,
+)
+JSON_VALUES = st.recursive(
+    SCALAR_VALUES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2), st.dictionaries(st.sampled_from("xk"), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+CONTENTS = st.dictionaries(st.sampled_from(("x", "y", "k", "a b")), JSON_VALUES, max_size=4)
+EDGES = st.tuples(
+    st.sampled_from("abc"),
+    st.sampled_from(("has", "feeds")),
+    st.sampled_from("abc"),
+    st.dictionaries(st.just("w"), SCALAR_VALUES, max_size=1),
+)
+LEAVES = st.sampled_from(
+    (
+        *("a.`a b`", "a.x", "a.y", "b.x", "b.k", "a.x.k", "r.w", "a.$dtId", "b.$dtId", "$p", "$q"),
+        *("1", "1.0", "'1'", "'a'", "true", "null", "a", "b", "r"),
+    )
+)
+BINARY = st.sampled_from(
+    (
+        *("=", "<>", "<", "<=", ">", ">=", "AND", "OR", "XOR", "+", "-", "*", "STARTS WITH"),
+        "CONTAINS",
+    )
+)
+
+
+def _extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.builds("({} {} {})".format, inner, BINARY, inner),
+        st.builds("(NOT {})".format, inner),
+        st.builds("({} IS NULL)".format, inner),
+        st.builds("coalesce({}, {})".format, inner, inner),
+        st.builds("CASE WHEN {} THEN {} ELSE {} END".format, inner, inner, inner),
+        st.builds("CASE {} WHEN {} THEN {} END".format, inner, inner, inner),
+        st.builds("({} IN [{}, {}])".format, inner, inner, inner),
+        st.builds("is_string({})".format, inner),
+    )
+
+
+EXPRESSIONS = st.recursive(LEAVES, _extend, max_leaves=6)
+SHAPES = st.sampled_from(
+    (
+        "MATCH (a)-[r]->(b) WHERE {} RETURN a.$dtId AS a, b.$dtId AS b",
+        "MATCH (a)-[r]->(b) WHERE NOT ({}) RETURN a, r, b",
+        "MATCH (a)-[r]->(b) RETURN {} AS v",
+        "MATCH (a)-[r]-(b) WITH a, r, b, {} AS v WHERE v IS NOT NULL RETURN v, b",
+        "MATCH (a)-[r]->(b) WITH {} AS v RETURN DISTINCT v IS NULL AS n, count(*) AS c",
+        "MATCH (a)-[r]->(b) RETURN {} AS v, count(*) AS c",
+        "MATCH (a) OPTIONAL MATCH (a)-[r]->(b) WITH a, r, b WHERE {} RETURN a, r, b",
+        "MATCH (a) OPTIONAL MATCH (a)-[r]->(b) WHERE {} RETURN a, r, b",
+        "MATCH (a)-[r]->(b) WITH a, b, r LIMIT 99 WHERE {} RETURN a.x AS x, r.w AS w",
+        "MATCH (a), (b)-[r:has]->() WHERE {} AND a.x > 0 AND b.k = a.k RETURN a, b",
+    )
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    contents=st.tuples(CONTENTS, CONTENTS, CONTENTS),
+    edges=st.lists(EDGES, max_size=5),
+    shape=SHAPES,
+    expressions=st.lists(EXPRESSIONS, min_size=1, max_size=3),
+    parameters=st.fixed_dictionaries({"p": SCALAR_VALUES, "q": SCALAR_VALUES}),
+)
+def test_generated_queries_over_generated_graphs_have_equal_rows(
+    law: Law,
+    make_graph: Callable[..., Any],
+    contents: tuple[dict[str, Any], ...],
+    edges: list[tuple[Any, ...]],
+    shape: str,
+    expressions: list[str],
+    parameters: dict[str, Any],
+) -> None:
+    twins = [(name, "dtmi:ex:Room;1", each) for name, each in zip("abc", contents, strict=True)]
+    graph = make_graph(twins, edges)
+    for expression in expressions:
+        law(shape.format(expression), graph, parameters, lenient=True)
