@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import unicodedata
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
@@ -15,6 +16,7 @@ from twinframe.errors import InvalidArgument
 
 _ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _LONGEST_NAME: Final = 200
+_JOINERS: Final = "\u200c\u200d"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST: Final = (2**63 - 1) // 1_000
 """Microseconds; the nanoseconds are kept in 64 bits."""
@@ -41,9 +43,18 @@ def build_id(prefix: str) -> str:
 def parse_name(noun: str, text: str) -> str:
     """A name for people, without blanks around it. Raises `InvalidArgument`."""
     name = text.strip()
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+    is_shown = all(map(_is_shown, name)) and any(map(str.isprintable, name))
+    if not is_shown or len(name) > _LONGEST_NAME:
         raise InvalidArgument(f"The name of {noun} has 1 to {_LONGEST_NAME} printable characters.")
     return name
+
+
+def _is_shown(character: str) -> bool:
+    # NOTE: Python calls no blank printable but the usual one, nor the joiners that Persian names
+    # and emoji need. SEC: what turns the direction of a text stays out.
+    return (
+        character.isprintable() or character in _JOINERS or unicodedata.category(character) == "Zs"
+    )
 
 
 def parse_moment(text: str) -> int:

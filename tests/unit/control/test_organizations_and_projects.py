@@ -79,7 +79,22 @@ def test_ids_that_could_be_no_host_name_are_refused(world: World, wrong: str) ->
         run(world.roles.create(ANN, "acme", "Name", ["query/read"], role=wrong))
 
 
-@pytest.mark.parametrize("wrong", ["", "  ", "a\nb", "a" * 201])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "B\u00e2timent\u00a03",
+        "\u6771\u4eac\u3000\u5efa\u7269",
+        "\u0646\u06cc\u0645\u200c\u0641\u0627\u0635\u0644\u0647",
+    ],
+)
+def test_names_are_written_as_their_languages_do(world: World, name: str) -> None:
+    """A blank that does not break, one as wide as a letter, a joiner that Persian words need."""
+    assert run(world.projects.create(ANN, "acme", name)).name == name
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "  ", "a\nb", "a" * 201, "\u200d", "a\u202eb", "a\u2028b", "a\u2066b"]
+)
 def test_names_that_cannot_be_shown_are_refused(world: World, wrong: str) -> None:
     with pytest.raises(InvalidArgument, match="The name of"):
         run(world.projects.create(ANN, "acme", wrong))
