@@ -201,6 +201,15 @@ def test_a_backup_that_is_not_sound_is_refused_and_the_graph_stays(
     assert not (folder / "graph.db.draft").exists()
 
 
+def test_a_file_that_is_no_backup_is_refused_in_words_that_say_so(tmp_path: Path) -> None:
+    folder, text = tmp_path / "graph", tmp_path / "notes.txt"
+    fill(folder, "a")
+    text.write_text("a list of what to buy\n" * 100)
+    with pytest.raises(StorageDamaged, match=r"notes.txt is damaged: file is not a database\."):
+        build_store(folder).restore(text, 1)
+    assert read_twins(folder) == {"a"}
+
+
 def test_a_process_that_was_killed_has_nothing_open_any_more(tmp_path: Path) -> None:
     fill(tmp_path, "a")
     code = (

@@ -31,7 +31,9 @@ def build_error(error: BaseException, file: str) -> TwinframeError:
             return StorageFull(f"No space is left for {file}; nothing was changed, reads go on.")
         case apsw.BusyError() | apsw.LockedError():
             return StorageBusy(f"{file} is in use and did not come free in time; try again.")
-        case apsw.CorruptError() | apsw.NotADBError():
+        case apsw.NotADBError():
+            return build_damaged(file, "file is not a database")  # a copy's error says nothing
+        case apsw.CorruptError():
             return build_damaged(file, str(error))
         case apsw.TooBigError():
             return LimitExceeded(
