@@ -170,6 +170,9 @@ def test_a_resource_that_the_product_does_not_know_is_taken_down() -> None:
     product = Product([httpx2.Response(204), httpx2.Response(404), httpx2.Response(410)])
     for _ in range(3):
         asyncio.run(product.build().deprovision(_context()))
+    for _, _, headers, _ in product.asked:  # a late one must not take down the id's next bearer
+        assert headers["Twinframe-Incarnation"] == "0a1b"
+        assert headers["Twinframe-Fence"] == "3"
     assert [asked[:2] for asked in product.asked] == [("DELETE", f"{URL}/resources/my-flow")] * 3
 
 

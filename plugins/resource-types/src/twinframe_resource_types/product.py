@@ -9,9 +9,11 @@ What is asked of a product, at its configured address:
 
 A good answer to PUT and GET is empty or a JSON object: anything else did not come from a product.
 
-Each PUT and DELETE bears the `Idempotency-Key` of its operation, the same for all attempts. What
-fails for now (no connection, a time-out, 408, 425, 429, 5xx) is tried again by the provisioner with
-growing pauses; any other status is final.
+Each PUT and DELETE bears the `Idempotency-Key` of its operation, the same for all attempts. Which
+bearer of the id it is for, and which attempt it is, stands in `Twinframe-Incarnation` and
+`Twinframe-Fence`: a product can refuse what comes after it was replaced. What fails for now (no
+connection, a time-out, 408, 425, 429, 5xx) is tried again by the provisioner with growing pauses;
+any other status is final.
 """
 
 from __future__ import annotations
@@ -96,7 +98,7 @@ class ProductType(ResourceType):
     ) -> dict[str, JsonValue] | None:
         """The document of a good answer; None where the product says that there is nothing."""
         url = f"{self._settings.product_url}/resources/{context.name.resource_id}"
-        headers = {"Idempotency-Key": context.operation_id} if method != "GET" else {}
+        headers = _build_headers(context) if method != "GET" else {}
         if body is not None:
             headers["Content-Type"] = "application/json"
         try:
@@ -173,6 +175,14 @@ class ProductType(ResourceType):
                     "certificates to trust."
                 ) from error
         return self._trust
+
+
+def _build_headers(context: ProvisionContext) -> dict[str, str]:
+    return {
+        "Idempotency-Key": context.operation_id,
+        "Twinframe-Incarnation": context.name.incarnation,
+        "Twinframe-Fence": str(context.fence),
+    }
 
 
 def _build_body(context: ProvisionContext, type_name: str) -> bytes:
