@@ -6,14 +6,18 @@ from twinframe.cypher.algebra import (
     Binary,
     BinaryOperator,
     Expression,
+    FunctionCall,
     ListExpression,
     Literal,
     Parameter,
+    Variable,
 )
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.bindings import Source, render_rows, render_scalar
 from twinframe_storage_rdf.compiler.entities import MemberPath, find_member_path
 from twinframe_storage_rdf.compiler.expressions import ExpressionCompiler
+from twinframe_storage_rdf.compiler.functions import find_model
+from twinframe_storage_rdf.compiler.labels import add_of_model
 from twinframe_storage_rdf.compiler.select import Select
 from twinframe_storage_rdf.mapping import build_relationship_predicate, build_twin_predicate
 from twinframe_storage_rdf.terms import Iri
@@ -21,7 +25,7 @@ from twinframe_storage_rdf.terms import Iri
 
 def add_condition(select: Select, conjunct: Expression, expressions: ExpressionCompiler) -> None:
     """Keep only the rows for which the condition is true."""
-    if not select.guards and isinstance(conjunct, Binary) and _add_triple(select, conjunct):
+    if not select.guards and _add_pattern(select, conjunct):
         return
     before = len(select.guards)
     text = expressions.compile_condition(conjunct, certain=not before)
@@ -30,6 +34,23 @@ def add_condition(select: Select, conjunct: Expression, expressions: ExpressionC
     guards = select.guards if before or len(select.guards) > before else []
     if text != "true":
         select.add_filter(text, guards)
+
+
+def _add_pattern(select: Select, conjunct: Expression) -> bool:
+    """Add the condition as a pattern, if it can be one; whether it is added."""
+    match conjunct:
+        case Binary():
+            return _add_triple(select, conjunct)
+        case FunctionCall(name="digitaltwins.is_of_model", arguments=(Variable(name=name), *_)):
+            model, term = find_model(conjunct), select.scope.get(name)
+            if model is None or term is None or term.kinds != k.NODE:
+                return False
+            if term.owner is not select.root:
+                return False
+            add_of_model(model[0], term.text, select.root, exact=model[1])
+            return True
+        case _:
+            return False
 
 
 def _add_triple(select: Select, conjunct: Binary) -> bool:

@@ -137,7 +137,7 @@ def _find_element_kinds(values: list[Value]) -> int:
 def _find_key(query: Query, select: Select) -> str | None:
     """The variable of the ids of the twins that a plain scan comes from; None for other plans."""
     name = find_scanned(query.root)
-    if name is None or not select.is_open or select.order_by or select.guards:
+    if name is None or not select.is_open or select.order_by or select.guards or select.composites:
         return None
     subject = select.root.scanned.get(name)
     if subject is None:

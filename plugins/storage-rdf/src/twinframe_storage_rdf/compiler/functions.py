@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twinframe.cypher.algebra import Expression, FunctionCall, Literal, Property, Subscript
+from twinframe.cypher.algebra import (
+    Expression,
+    FunctionCall,
+    Literal,
+    Property,
+    Subscript,
+    Variable,
+)
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.bindings import Source
+from twinframe_storage_rdf.compiler.composites import Shape
 from twinframe_storage_rdf.compiler.entities import read_system
 from twinframe_storage_rdf.compiler.labels import render_of_model
 from twinframe_storage_rdf.compiler.select import Select
 from twinframe_storage_rdf.compiler.term import NULL_TERM, Term, render_bound, render_is
+from twinframe_storage_rdf.terms import Iri
 
 CompileTerm = Callable[[Expression], Term]
 
@@ -39,6 +49,11 @@ def compile_call(call: FunctionCall, compile_term: CompileTerm, select: Select) 
             return _compile_type(compile_term(call.arguments[0]))
         case "size":
             return _compile_size(compile_term(call.arguments[0]), select)
+        case "length":
+            return _compile_length(call.arguments[0], select)
+        case "startNode" | "endNode":
+            end = v.SOURCE if call.name == "startNode" else v.TARGET
+            return _compile_end(compile_term(call.arguments[0]), end)
         case "digitaltwins.is_of_model":
             return _compile_is_of_model(call, compile_term, select)
         case name:
@@ -77,18 +92,43 @@ def _compile_size(term: Term, select: Select) -> Term:
     return Term(k.INTEGER | term.kinds & k.NULL, f"STRLEN({term.text})")
 
 
-def _compile_is_of_model(call: FunctionCall, compile_term: CompileTerm, select: Select) -> Term:
-    subject, *rest = call.arguments
-    match rest:
-        case [Literal(value=str(model_id)), Literal(value=True | "exact")]:
-            exact = True
-        case [Literal(value=str(model_id))] | [Literal(value=str(model_id)), Literal(value=False)]:
-            exact = False
+def _compile_length(argument: Expression, select: Select) -> Term:
+    made = select.composites.get(argument.name) if isinstance(argument, Variable) else None
+    if made is None or made.shape is not Shape.PATH:
+        raise CannotRun("length() of something that is no path of single relationships.")
+    source = Source(None, len(made.parts) // 2)
+    text = select.statement.bindings.bind(source)
+    parts = [part for _, part in made.parts if isinstance(part, Term) and part.kinds & k.NULL]
+    if not parts:
+        return Term(k.INTEGER, text, source=source)
+    bound = " && ".join(map(render_bound, parts))
+    return Term(k.INTEGER | k.NULL, f"IF({bound}, {text}, ?null)")
+
+
+def _compile_end(term: Term, end: Iri) -> Term:
+    if term.kinds & ~k.NULL != k.RELATIONSHIP:
+        raise CannotRun("An end of something that may be no relationship.")
+    return Term(k.NODE | term.kinds & k.NULL, read_system(term, end), term.owner)
+
+
+def find_model(call: FunctionCall) -> tuple[str, bool] | None:
+    """The model that `is_of_model()` asks for, and whether for it alone; None: it is computed."""
+    match call.arguments[1:]:
+        case (Literal(value=str(model_id)), Literal(value=True | "exact")):
+            found = model_id, True
+        case (Literal(value=str(model_id)),) | (Literal(value=str(model_id)), Literal(value=False)):
+            found = model_id, False
         case _:
-            raise CannotRun("is_of_model() of a computed model.")
-    if not model_id.startswith("dtmi:"):
-        raise CannotRun("is_of_model() of something that is no model id.")
-    term = compile_term(subject)
+            return None
+    return found if model_id.startswith("dtmi:") else None
+
+
+def _compile_is_of_model(call: FunctionCall, compile_term: CompileTerm, select: Select) -> Term:
+    found = find_model(call)
+    if found is None:
+        raise CannotRun("is_of_model() of a computed model, or of something that is no model id.")
+    model_id, exact = found
+    term = compile_term(call.arguments[0])
     if term.kinds == k.NULL:
         return NULL_TERM
     if term.kinds & ~k.NULL != k.NODE:

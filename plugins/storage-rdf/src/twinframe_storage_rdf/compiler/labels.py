@@ -69,17 +69,31 @@ def _build_models(labels: LabelExpression) -> Models:
     return Models(compile_labels(labels), render_label_text(labels))
 
 
+def add_of_model(model_id: str, node: str, group: Group, *, exact: bool) -> None:
+    """Keep only the rows in which the node is of the model, as `is_of_model()` has it."""
+    model = group.read(node, v.MODEL, certain=True, nullable=False)
+    bindings = group.statement.bindings
+    if exact:
+        iri = Source(None, group.statement.names.build_model_iri(model_id))
+        group.heads.append(f"VALUES {model} {{ {bindings.bind(iri, render_resource)} }}")
+    else:
+        group.heads.append(f"VALUES {model} {bindings.bind_models(_find_heirs(model_id), ROWS)}")
+
+
 def render_of_model(model_id: str, model: str, statement: Statement, *, exact: bool) -> str:
     """`is_of_model()` of the twin whose interface is in `model`."""
     if exact:
         iri = Source(None, statement.names.build_model_iri(model_id))
         return f"({model} = {statement.bindings.bind(iri, render_resource)})"
+    members = statement.bindings.bind_models(_find_heirs(model_id), MEMBERS)
+    return f"({model} IN {members})"
 
+
+def _find_heirs(model_id: str) -> Models:
     def holds(held: frozenset[str]) -> bool:
         return is_of_model(Node("", {}, held), model_id) is True
 
-    models = Models(holds, f"is_of_model({model_id})")
-    return f"({model} IN {statement.bindings.bind_models(models, MEMBERS)})"
+    return Models(holds, f"is_of_model({model_id})")
 
 
 def render_types(labels: LabelExpression, name: str, statement: Statement) -> str:

@@ -40,6 +40,7 @@ from twinframe_storage_rdf.compiler.bindings import (
     render_count,
     render_elements,
 )
+from twinframe_storage_rdf.compiler.composites import Composite, compile_composite
 from twinframe_storage_rdf.compiler.conditions import add_condition
 from twinframe_storage_rdf.compiler.expressions import ExpressionCompiler
 from twinframe_storage_rdf.compiler.group import Group, Statement
@@ -86,7 +87,7 @@ class PlanCompiler:
             case Union():
                 return self._compile_union(operator, outer)
             case Apply():
-                raise CannotRun("A subquery for each row.")
+                return self._compile_apply(operator, outer)
             case _:
                 assert_never(operator)
 
@@ -102,13 +103,17 @@ class PlanCompiler:
 
     def _compile_argument(self, operator: Argument, outer: Select | None) -> Select:
         if outer is None:
-            raise CannotRun("The operator Argument outside of a subplan.")
+            if operator.variables:
+                raise CannotRun("A subquery for each row.")
+            return Select(self._statement)
         select = Select(self._statement, outer)
         select.scope = {name: outer.scope[name] for name in operator.variables}
         return select
 
     def _compile_match(self, operator: Match, outer: Select | None) -> Select:
         select = self._compile_open(operator.source, outer)
+        if select.composites and not isinstance(operator.source, Match):
+            raise CannotRun("A list, map or path that is used further.")
         if select.guards:
             # NOTE: rows that must be left to the evaluator could go by joining.
             raise CannotRun("A match behind a condition that only its values can check.")
@@ -137,6 +142,9 @@ class PlanCompiler:
         for name, term in inner.scope.items():
             if name not in select.scope:
                 select.scope[name] = Term(term.kinds | k.NULL, term.text, term.owner)
+        select.composites |= {
+            name: _build_nullable(made, select) for name, made in inner.composites.items()
+        }
         select.root.tail.append(inner.root)
         return select
 
@@ -161,6 +169,21 @@ class PlanCompiler:
         select.scope[operator.variable] = Term(elements | k.NULL, variable)
         return select
 
+    def _compile_apply(self, operator: Apply, outer: Select | None) -> Select:
+        """A subquery that reads nothing of its row has the same rows for each."""
+        select = self._compile_open(operator.source, outer)
+        if select.is_inner or select.guards:
+            raise CannotRun("A subquery for each row.")
+        inner = self.compile(operator.plan).build_wrapped()
+        select.order_by = []
+        select.root.heads += inner.root.heads
+        select.root.is_loose = True
+        select.guards = inner.guards
+        for name, term in inner.scope.items():
+            owner = None if term.owner is None else select.root
+            select.scope[name] = replace(term, owner=owner)
+        return select
+
     def _read_list(self, expression: Expression) -> tuple[Source, int]:
         match expression:
             case ListExpression(items=items) if all(isinstance(each, Literal) for each in items):
@@ -176,11 +199,17 @@ class PlanCompiler:
     def _compile_project(self, operator: Project, outer: Select | None) -> Select:
         select = self.compile(operator.source, outer)
         expressions = self.build_expressions(select)
-        wanted = {name: expressions.compile_term(each) for name, each in operator.items}
-        if select.is_inner:
-            select.scope = wanted
+        wanted: dict[str, Term] = {}
+        composites: dict[str, Composite] = {}
+        for name, each in operator.items:
+            made = compile_composite(each, select.composites, expressions.compile_term)
+            if made is not None:
+                composites[name] = made
+            else:
+                wanted[name] = expressions.compile_term(each)
+        select.scope, select.composites = wanted, composites
+        if select.is_inner or composites:
             return select
-        select.scope = wanted
         # NOTE: a computed value that is used further would be computed wherever it stands.
         if not select.order_by and any(len(term.text) > 200 for term in wanted.values()):
             return select.build_wrapped()
@@ -258,6 +287,8 @@ class PlanCompiler:
         if outer is not None:
             raise CannotRun("The operator Union inside a subquery.")
         sides = [self.compile(each) for each in (operator.left, operator.right)]
+        if any(side.composites for side in sides):
+            raise CannotRun("A list, map or path that is used further.")
         names = list(sides[0].scope)
         if set(names) != set(sides[1].scope):
             raise CannotRun("The operator Union of different columns.")
@@ -351,3 +382,8 @@ def _drop_absent(select: Select, match: Match) -> Select:
         select.root.filters.append(render_bound(term))
         select.scope[name] = replace(term, kinds=term.kinds & ~k.NULL)
     return select.build_wrapped()
+
+
+def _build_nullable(made: Composite, select: Select) -> Composite:
+    """The path of an optional match, whose parts may be absent."""
+    return replace(made, parts=tuple((name, select.scope[name]) for name, _ in made.parts))

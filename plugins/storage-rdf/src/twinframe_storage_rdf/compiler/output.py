@@ -10,10 +10,11 @@ import orjson
 
 from twinframe.cypher.algebra import Query, ResultShape
 from twinframe.model.rendering import build_json
-from twinframe.model.values import Node, Relationship, Value
+from twinframe.model.values import Node, Path, Relationship, Value
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.composites import Composite, Shape
 from twinframe_storage_rdf.compiler.entities import read_system
 from twinframe_storage_rdf.compiler.select import Select
 from twinframe_storage_rdf.compiler.term import Term
@@ -28,45 +29,95 @@ RenderRow: TypeAlias = Callable[[Row], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A result column for the evaluator: what is selected, and how that becomes a value."""
+    """A result column: what is selected, and how that becomes a value."""
 
     columns: tuple[str, ...]
     decode: Decode
 
 
-def find_column(select: Select, name: str) -> Term:
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A result column as JSON: what is selected, and how that becomes what `orjson` writes."""
+
+    columns: tuple[str, ...]
+    build: Callable[[Cells], Any]
+
+
+def find_column(select: Select, name: str) -> Term | Composite:
     """The term of a result column."""
-    term = select.scope.get(name)
-    if term is None:
+    found = select.composites.get(name) or select.scope.get(name)
+    if found is None:
         raise CannotRun(f"The column {name}.")
-    return term
+    return found
 
 
 # --- JSON ---------------------------------------------------------------------------------------
 
 
 def build_body(query: Query, select: Select) -> tuple[list[str], RenderRow]:
-    """What is selected for rows as JSON, one column each, and what makes the JSON of a row."""
+    """What is selected for rows as JSON, and what makes the JSON of a row."""
     terms = [find_column(select, name) for name in query.columns]
-    columns = [_render_cell(term, select) for term in terms]
+    bodies = [_build_body(term, select) for term in terms]
+    columns = [column for body in bodies for column in body.columns]
     if query.shape is ResultShape.DOCUMENT:
-        if len(terms) != 1 or terms[0].kinds not in (k.NODE, k.RELATIONSHIP):
+        (term,) = terms
+        if isinstance(term, Composite) or term.kinds not in (k.NODE, k.RELATIONSHIP):
             raise CannotRun("A document of something that is no node or relationship.")
         return columns, _read_document
-    names = query.columns
-    if query.omit_null:
+    return columns, _build_render(query, bodies)
 
-        def render_sparse(row: Row) -> bytes:
+
+def _build_render(query: Query, bodies: Sequence[Body]) -> RenderRow:
+    names, sparse = query.columns, query.omit_null
+    if all(len(body.columns) == 1 for body in bodies) and not sparse:
+        # PERF: most results; their columns are their cells.
+        def render_plain(row: Row) -> bytes:
             cells = zip(names, row, strict=False)
-            return orjson.dumps({name: _build(cell) for name, cell in cells if cell is not None})
+            return orjson.dumps({name: _build(cell) for name, cell in cells})
 
-        return columns, render_sparse
+        if all(body.build is _build_single for body in bodies):
+            return render_plain
 
     def render(row: Row) -> bytes:
-        cells = zip(names, row, strict=False)
-        return orjson.dumps({name: _build(cell) for name, cell in cells})
+        built, at = {}, 0
+        for name, body in zip(names, bodies, strict=True):
+            width = len(body.columns)
+            value = body.build(row[at : at + width])
+            at += width
+            if value is not None or not sparse:
+                built[name] = value
+        return orjson.dumps(built)
 
-    return columns, render
+    return render
+
+
+def _build_body(term: Term | Composite, select: Select) -> Body:
+    if not isinstance(term, Composite):
+        return Body((_render_cell(term, select),), _build_single)
+    parts = [_build_body(part, select) for _, part in term.parts]
+    columns = tuple(column for part in parts for column in part.columns)
+    steps = [(part.build, len(part.columns)) for part in parts]
+    names = [name for name, _ in term.parts]
+
+    def build(cells: Cells) -> Any:
+        values = _apply(steps, cells)
+        if term.strict and any(each is None for each in values):
+            return None
+        return dict(zip(names, values, strict=True)) if term.shape is Shape.MAP else values
+
+    return Body(columns, build)
+
+
+def _apply(steps: Sequence[tuple[Callable[[Cells], Any], int]], cells: Cells) -> list[Any]:
+    values, at = [], 0
+    for step, width in steps:
+        values.append(step(cells[at : at + width]))
+        at += width
+    return values
+
+
+def _build_single(cells: Cells) -> Any:
+    return _build(cells[0])
 
 
 def _read_document(row: Row) -> bytes:
@@ -104,7 +155,9 @@ def build_columns(query: Query, select: Select) -> tuple[Column, ...]:
     return tuple(_build_column(find_column(select, name), select) for name in query.columns)
 
 
-def _build_column(term: Term, select: Select) -> Column:
+def _build_column(term: Term | Composite, select: Select) -> Column:
+    if isinstance(term, Composite):
+        return _build_composite(term, select)
     known = term.kinds & ~k.NULL
     if known == k.NODE:
         model = read_system(term, v.MODEL)
@@ -115,6 +168,31 @@ def _build_column(term: Term, select: Select) -> Column:
         predicates = (v.SOURCE_ID, v.ID, v.TARGET_ID, v.NAME, v.DOCUMENT)
         return Column(tuple(read_system(term, each) for each in predicates), _decode_relationship)
     return Column((render_column(term, select),), _decode_value)
+
+
+def _build_composite(term: Composite, select: Select) -> Column:
+    parts = [_build_column(part, select) for _, part in term.parts]
+    columns = tuple(column for part in parts for column in part.columns)
+    names = [name for name, _ in term.parts]
+
+    def decode(cells: Cells, labels: ReadLabels) -> Value:
+        values: list[Any] = []
+        at = 0
+        for part in parts:
+            width = len(part.columns)
+            values.append(part.decode(cells[at : at + width], labels))
+            at += width
+        if term.strict and any(each is None for each in values):
+            return None
+        match term.shape:
+            case Shape.MAP:
+                return dict(zip(names, values, strict=True))
+            case Shape.PATH:
+                return Path(tuple(values[::2]), tuple(values[1::2]))
+            case Shape.LIST:
+                return values
+
+    return Column(columns, decode)
 
 
 def _decode_node(cells: Cells, labels: ReadLabels) -> Value:

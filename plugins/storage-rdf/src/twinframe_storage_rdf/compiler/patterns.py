@@ -24,6 +24,7 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.bindings import Source, render_name, render_resource
+from twinframe_storage_rdf.compiler.composites import build_path
 from twinframe_storage_rdf.compiler.group import Group
 from twinframe_storage_rdf.compiler.labels import add_labels
 from twinframe_storage_rdf.compiler.select import Select
@@ -55,8 +56,6 @@ class PatternCompiler:
         for path in self._pattern.paths:
             if path.kind is not PathKind.ALL:
                 raise CannotRun("A shortest path.")
-            if path.variable in self._statement.needed:
-                raise CannotRun("A named path.")
         walks = [each for each in self._pattern.relationships if each.length is not None]
         if len(walks) > 1:
             raise CannotRun("Several variable-length relationships in one pattern.")
@@ -70,6 +69,9 @@ class PatternCompiler:
         for walk in walks:
             self._walk(walk)
         self._keep_apart()
+        for path in self._pattern.paths:
+            if path.variable in self._statement.needed:
+                self._select.composites[path.variable] = build_path(path, self._select.scope)
 
     # --- nodes ----------------------------------------------------------------------------------
 

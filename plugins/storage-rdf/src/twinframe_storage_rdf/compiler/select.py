@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.composites import Composite
 from twinframe_storage_rdf.compiler.group import Group, Statement
 from twinframe_storage_rdf.compiler.term import Term
 
@@ -27,6 +28,7 @@ class Select:
         self.statement = statement
         self.root = Group(statement)
         self.scope: dict[str, Term] = {}
+        self.composites: dict[str, Composite] = {}
         self.guards: list[str] = []
         self.group_by: list[str] | None = None
         self.order_by: list[str] = []
@@ -107,6 +109,8 @@ class Select:
         if self.is_inner:
             # SPEC: SPARQL 1.1 section 12: a subquery is evaluated first, and sees no outer row.
             raise CannotRun("A subquery inside a correlated subquery.")
+        if self.composites:
+            raise CannotRun("A list, map or path that is used further.")
         outer = Select(self.statement)
         outer.root.is_loose = True
         columns: list[str] = [] if extra is None else [extra]
