@@ -330,3 +330,24 @@ def test_a_value_beyond_sparql_is_declined_while_running_and_never_answered(
     compiled = compile_text(text)
     with pytest.raises(CannotRun):
         read_bodies(compiled, odd_graph)
+
+
+def test_a_row_that_stops_the_query_is_never_skipped(make_graph: Callable[..., Any]) -> None:
+    graph = make_graph(
+        [(f"t{n}", "dtmi:ex:Room;1", {"x": [1] if n == 3 else n}) for n in range(6)], []
+    )
+    for text in (
+        "MATCH (t) RETURN t.$dtId AS i ORDER BY t.x",
+        "MATCH (t) RETURN t.x - 1 AS v",
+        "MATCH (t) RETURN t.$dtId AS i, t.x - 1 AS v ORDER BY i",
+    ):
+        compiled = compile_text(text)
+        for skip in range(6):
+            with pytest.raises(CannotRun):
+                read_bodies(compiled, graph, skip=skip)
+    for text in (
+        "MATCH (t) RETURN t.$dtId AS i ORDER BY t.x SKIP 1",
+        "MATCH (t) WITH t ORDER BY t.$dtId SKIP 4 RETURN t.x - 1 AS v",
+    ):
+        with pytest.raises(CannotRun, match="SKIP"):
+            compile_text(text)

@@ -52,7 +52,7 @@ class SparqlQuery(CompiledQuery):
         if key is not None:
             select = _build_page(select, query, key)
         columns, self._render_row = build_body(query, select)
-        self._width = len(columns)
+        self._width, self._is_guarded = len(columns), bool(select.guards)
         self._body = _build_text(select, [*columns, key or "(false AS ?key)"], is_page=key is None)
         shown = self._body.render_shown()
         self.text = shown.replace(_AFTER, "").replace(_PAGE, "")
@@ -74,7 +74,10 @@ class SparqlQuery(CompiledQuery):
         text = self._body.render(parameters, _build_finder(session))
         start = "" if after is None else f"FILTER({self._key} > {render_scalar(str(after))})"
         page = ""
-        if not self._has_page:
+        if not self._has_page and self._is_guarded:
+            # NOTE: a row that stops the query must not be among those left out.
+            page = "" if limit is None else f" LIMIT {render_count(skip + limit)}"
+        elif not self._has_page:
             page = "" if limit is None else f" LIMIT {render_count(limit)}"
             page += f" OFFSET {render_count(skip)}" if skip else ""
             skip, limit = 0, None

@@ -91,6 +91,9 @@ class Select:
         if self.group_by:
             parts.append(f"GROUP BY {' '.join(self.group_by)}")
         order, trap = self.order_by, self.build_trap()
+        if trap and self.skip is not None:
+            # NOTE: rows that stop the query come first in any order: they would be left out.
+            raise CannotRun("SKIP over rows that only their values can check.")
         if order:
             parts.append(f"ORDER BY {' '.join([f'DESC({trap})', *order] if trap else order)}")
         if self.limit is not None:
