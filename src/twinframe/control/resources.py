@@ -6,7 +6,7 @@ the audit entry, the kept answer. It brings nothing up; that is the provisioner'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final, TypeAlias
@@ -37,11 +37,13 @@ from twinframe.errors import (
 from twinframe.model.clock import Clock, read_clock
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.storage.control import (
+    MOST_VALUES,
     Comparison,
     Condition,
     ControlSession,
     ControlTransaction,
     Order,
+    Record,
 )
 
 NOUN: Final = "resource"
@@ -185,10 +187,21 @@ class Resources:
     ) -> Listed[Resource]:
         """The resources of a project that are wanted, by id."""
         conditions = self._build_conditions(project_id, wanted)
-        found = session.find(
-            RESOURCES.kind, conditions, order=Order("id"), offset=part.offset, limit=part.limit
-        )
-        total = session.count(RESOURCES.kind, conditions)
+        found: list[Record] = []
+        total = 0
+        # NOTE: the store takes so many ids at once; one lot behind the other they stay in order.
+        for lot in _build_lots(wanted.ids):
+            within = [*conditions, *lot]
+            count = session.count(RESOURCES.kind, within)
+            if len(found) < part.limit and part.offset < total + count:
+                found += session.find(
+                    RESOURCES.kind,
+                    within,
+                    order=Order("id"),
+                    offset=max(0, part.offset - total),
+                    limit=part.limit - len(found),
+                )
+            total += count
         return Listed(RESOURCES.parse_all(found), total, part)
 
     def list_operations(
@@ -212,8 +225,6 @@ class Resources:
         if wanted.type is not None:
             kind = self._types.find(wanted.type).name
             conditions.append(Condition("type", Comparison.EQUAL, kind))
-        if wanted.ids is not None:
-            conditions.append(Condition("id", Comparison.IN, tuple(sorted(wanted.ids))))
         return conditions
 
     def _check_settings(self, stored: Resource, text: str) -> None:
@@ -301,3 +312,13 @@ def _check_fixed(stored: Resource, change: ResourceChange) -> None:
     )
     if details:
         raise ValidationFailed("The resource cannot be changed as described.", details=details)
+
+
+def _build_lots(ids: Collection[str] | None) -> Iterator[Sequence[Condition]]:
+    """Conditions on the id, lot by lot in the order of ids; one lot without any for None."""
+    if ids is None:
+        yield ()
+        return
+    ordered = sorted(ids)
+    for start in range(0, len(ordered), MOST_VALUES):
+        yield (Condition("id", Comparison.IN, tuple(ordered[start : start + MOST_VALUES])),)

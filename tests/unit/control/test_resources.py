@@ -212,6 +212,21 @@ def test_an_id_is_free_for_its_project_at_once_and_for_others_without_the_tombst
     assert world.create(project="else").project_id == "else"
 
 
+@pytest.mark.parametrize("lot", [1, 2, 3, 100])
+def test_more_ids_than_the_store_takes_at_once_are_one_listing(
+    world: World, monkeypatch: pytest.MonkeyPatch, lot: int
+) -> None:
+    monkeypatch.setattr("twinframe.control.resources.MOST_VALUES", lot)
+    for number in range(8):
+        world.create(f"r{number}")
+    ids = {f"r{number}" for number in range(8) if number != 3} | {"none", "z"}
+    wanted = ["r0", "r1", "r2", "r4", "r5", "r6", "r7"]
+    for limit in range(1, 9):
+        for offset in range(9):
+            found = world.list(part=Slice(limit, offset), ids=ids)
+            assert found == (wanted[offset : offset + limit], 7)
+
+
 def test_the_listing_filters_and_pages(world: World) -> None:
     for number in range(7):
         kind = "Test.Moody" if number % 2 else "Platform.Graph"
