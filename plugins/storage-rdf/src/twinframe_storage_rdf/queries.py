@@ -114,7 +114,11 @@ class Queries:
         behind = ""
         if after:
             source, key = map(render_term, after)
-            behind = f"FILTER(?sourceId > {source} || (?sourceId = {source} && ?id > {key}))"
+            # NOTE: without STR, and with the two as one condition, Virtuoso gets it wrong.
+            behind = (
+                f"FILTER(STR(?sourceId) >= {source}) "
+                f"FILTER(STR(?sourceId) != {source} || STR(?id) > {key})"
+            )
         return self._select(
             _RELATIONSHIP_COLUMNS,
             f"?r {_P['TARGET']} {target} . {_RELATIONSHIP} {behind}",

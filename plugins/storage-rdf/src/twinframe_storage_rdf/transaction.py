@@ -183,5 +183,5 @@ class RdfTransaction(RdfSession, GraphTransaction):
         return self._records.read_hierarchy().interfaces
 
     def _count_change(self) -> None:
-        """A schema version that no process gave before, kept or not: the time in nanoseconds."""
-        self.view.draft.schema_version = max(self.read_schema_version() + 1, time.time_ns())
+        """A schema version that no process gave before, kept or not: the time in microseconds."""
+        self.view.draft.schema_version = max(self.read_schema_version() + 1, time.time_ns() // 1000)

@@ -51,6 +51,11 @@ class Engine(ABC):
 
     is_exact: ClassVar[bool] = False
 
+    @property
+    def keeps_numbers(self) -> bool:
+        """Whether numbers come back as they were written; documents always do."""
+        return True
+
     @abstractmethod
     def open(self) -> None:
         """Open or create; in the process that will use it."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from twinframe.errors import StorageError
 from twinframe_storage_rdf.terms import Iri, Row, Term, parse_literal
+
+_VIRTUOSO_ASK: Final = "__ASK_RETVAL"
 
 
 def parse_rows(answer: bytes) -> Iterator[Row]:
@@ -25,9 +27,15 @@ def parse_rows(answer: bytes) -> Iterator[Row]:
 
 
 def parse_truth(answer: bytes) -> bool:
-    """The answer to an ASK; `StorageError` when it is none."""
+    """The answer to an ASK; `StorageError` when it is none.
+
+    NOTE: Virtuoso answers with a row of one number, or none, instead of the member of the standard.
+    """
     try:
-        truth = orjson.loads(answer)["boolean"]
+        found = orjson.loads(answer)
+        if "boolean" not in found and found["head"]["vars"] == [_VIRTUOSO_ASK]:
+            return any(_parse_row([_VIRTUOSO_ASK], x)[0] for x in found["results"]["bindings"])
+        truth = found["boolean"]
     except (ValueError, TypeError, KeyError) as error:
         raise StorageError("The RDF store answered an ASK with something else.") from error
     if not isinstance(truth, bool):

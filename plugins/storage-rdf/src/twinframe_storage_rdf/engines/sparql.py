@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import ssl
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -24,12 +25,20 @@ from twinframe.errors import (
 )
 from twinframe_storage_rdf.engines.base import Change, Engine
 from twinframe_storage_rdf.engines.results import parse_rows, parse_truth
-from twinframe_storage_rdf.engines.updates import render_conditional, render_marker_ask
+from twinframe_storage_rdf.engines.updates import (
+    render_conditional,
+    render_conditional_for_virtuoso,
+    render_data,
+    render_marker_ask,
+    render_staged,
+)
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
 
 _RESULTS: Final = "application/sparql-results+json"
 _MOST_BYTES: Final = 1024**3
 _PAUSE: Final = 0.05
+_MOST_IN_TEXT: Final = 800
+_CHUNK: Final = 400
 
 _CUT_HEADERS: Final = ("x-sparql-maxrows", "x-sql-state")
 """Virtuoso says with these that an answer with status 200 is not the whole one."""
@@ -60,6 +69,7 @@ class SparqlEngine(Engine):
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
         self._client: httpx2.Client | None = None
+        self._is_virtuoso = False
 
     def open(self) -> None:
         """Make the pool of connections; the first request connects."""
@@ -75,6 +85,11 @@ class SparqlEngine(Engine):
                 follow_redirects=False,  # SEC: the credentials are for this address alone
                 trust_env=False,
             )
+
+    @property
+    def keeps_numbers(self) -> bool:
+        """Virtuoso answers doubles with six digits, and some large integers as decimals."""
+        return not self._is_virtuoso
 
     def close(self) -> None:
         """Close the connections."""
@@ -92,15 +107,37 @@ class SparqlEngine(Engine):
 
     def commit(self, change: Change) -> bool:
         """One update; then ask whether it was made, which an update does not say."""
+        stages: list[Iri] = []
         try:
-            self._write(render_conditional(change))
-        except _Unanswered as error:
-            if self.ask(render_marker_ask(change)):
-                return True
-            raise StorageError(
-                f"The write got no answer and is not there so far: {error.message}"
-            ) from error
-        return self.ask(render_marker_ask(change))
+            try:
+                self._write(self._render(change, stages))
+            except _Unanswered as error:
+                if self.ask(render_marker_ask(change)):
+                    return True
+                raise StorageError(
+                    f"The write got no answer and is not there so far: {error.message}"
+                ) from error
+            return self.ask(render_marker_ask(change))
+        finally:
+            if stages:
+                self.clear(stages)
+
+    def _render(self, change: Change, stages: list[Iri]) -> str:
+        if not self._is_virtuoso:
+            return render_conditional(change)
+        data = next((graph for graph, _ in change.removed), None)
+        size = sum(len(triples) for _, triples in (*change.removed, *change.added))
+        if data is None or size <= _MOST_IN_TEXT:
+            return render_conditional_for_virtuoso(change)
+        # NOTE: Virtuoso compiles texts of some thousand triples no more. Those of the data graph
+        # are brought to graphs that nobody reads, from where one update takes them all.
+        names = [Iri(f"{data}:{kind}:{uuid.uuid4().hex}") for kind in ("removed", "added")]
+        stages += names
+        for name, graphs in zip(names, (change.removed, change.added), strict=True):
+            triples = [triple for graph, of in graphs if graph == data for triple in of]
+            for at in range(0, len(triples), _CHUNK):
+                self._write(render_data("INSERT", [(name, triples[at : at + _CHUNK])]))
+        return render_staged(change, data, names[0], names[1])
 
     def clear(self, graphs: Sequence[Iri]) -> None:
         """Clear the graphs in one request."""
@@ -141,6 +178,7 @@ class SparqlEngine(Engine):
             ) as answer:
                 body = _read_body(answer, end)
                 _check(answer, body)
+                self._is_virtuoso = answer.headers.get("server", "").startswith("Virtuoso")
                 return body
         except httpx2.TimeoutException as error:
             if deadline is not None and time.monotonic() >= deadline:
