@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from twinframe.settings import Count, Seconds, Section
+from twinframe.settings import Count, Seconds, Section, check_endpoint
 
 
 class RdfSettings(Section):
@@ -67,6 +67,9 @@ class RdfSettings(Section):
     def _check_address(self) -> Self:
         if self.engine == "sparql" and not self.query_url:
             raise ValueError("QueryUrl is needed with Engine=sparql")
+        if self.authentication in ("basic", "bearer"):  # SEC: these send the secret itself
+            for url in (self.query_url, self.update_url):
+                check_endpoint(url)
         if len(set(self.ontology.values())) != len(self.ontology):
             raise ValueError("Ontology gives two models the same IRI")
         return self

@@ -59,7 +59,7 @@ class RdfStore(GraphStore):
 
     @property
     def compiled_names(self) -> GraphNames | None:
-        """The names in the graph's SPARQL, for who compiles queries; None: the engine has quirks."""
+        """The names that compiled queries use; None where the engine must not be given any."""
         return self._queries.names if self._engine.is_exact else None
 
     def open(self) -> None:

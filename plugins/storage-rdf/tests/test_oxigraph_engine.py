@@ -1,0 +1,64 @@
+"""The embedded engine on disk: what is acknowledged is synced, and its absence is named."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from twinframe.errors import ConfigurationError, StorageError
+from twinframe.testing.contracts.base import put
+from twinframe.testing.factories import build_twin_record
+from twinframe_storage_rdf.building import build_store
+from twinframe_storage_rdf.engines import oxigraph
+from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
+from twinframe_storage_rdf.engines.results import parse_rows, parse_truth
+from twinframe_storage_rdf.settings import RdfSettings
+
+
+def test_the_log_is_synced_with_all_that_was_written_before_a_write_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = build_store(RdfSettings(directory=str(tmp_path), in_process=True), "g")
+    store.open()
+    synced: dict[str, int] = {}
+    real = os.fdatasync
+
+    def record(handle: int) -> None:
+        real(handle)
+        synced[str(Path(f"/proc/self/fd/{handle}").readlink())] = os.fstat(handle).st_size
+
+    monkeypatch.setattr(oxigraph.os, "fdatasync", record)
+    for n in range(5):
+        synced.clear()
+        put(store, build_twin_record("a", n=n))
+        logs = {str(file): file.stat().st_size for file in (tmp_path / "g/store").glob("*.log")}
+        assert logs
+        assert synced == logs
+    store.close()
+
+
+def test_two_openers_of_one_directory_are_refused(tmp_path: Path) -> None:
+    first = OxigraphEngine(tmp_path)
+    first.open()
+    with pytest.raises(ConfigurationError, match="cannot be opened"):
+        OxigraphEngine(tmp_path).open()
+    first.close()
+
+
+def test_a_missing_library_is_named_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oxigraph, "pyoxigraph", None)
+    with pytest.raises(ConfigurationError, match=r"twinframe-storage-rdf\[oxigraph\]"):
+        OxigraphEngine().open()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"<html/>", b"{}", b"[]", b'{"head":{},"results":{}}', b'{"boolean":1}', b"null"],
+)
+def test_an_answer_that_is_no_result_is_an_error(answer: bytes) -> None:
+    with pytest.raises(StorageError):
+        list(parse_rows(answer))
+    with pytest.raises(StorageError):
+        parse_truth(answer)
