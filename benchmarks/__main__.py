@@ -7,13 +7,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import access, control, dtdl, engines, footprint, http, mcp, ontology, queries
+from benchmarks import access, control, dtdl, engines, footprint, http, mcp, ontology, queries, rdf
 from benchmarks.graph import Shape, fill
 from benchmarks.report import Report
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
-NAMES = ("access", "control", "dtdl", "footprint", "http", "mcp", "ontology", "queries")
+NAMES = ("access", "control", "dtdl", "footprint", "http", "mcp", "ontology", "queries", "rdf")
 
 
 def _build_data(folder: Path, twins: int) -> Path:
@@ -55,7 +55,9 @@ def main() -> None:
         return
     if "control" in parts:
         control.measure(report, quick=asked.quick)
-    if parts == ["control"]:
+    if "rdf" in parts:
+        rdf.measure(report, asked.twins, seconds=0.7 if asked.quick else 2.0)
+    if not set(parts) - {"control", "rdf"}:
         report.render()
         return
     data = _build_data(asked.data, asked.twins)

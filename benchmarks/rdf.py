@@ -133,7 +133,8 @@ def _build_walk() -> str:
         ]
         apart = [f"?{one} != ?{two}" for one in rows for two in rows if one < two]
         condition = f"FILTER({' && '.join(apart)})" if apart else ""
-        arms.append(f"{{ {' '.join(hops)} {condition} }}")
+        # NOTE: the start stands in each arm: beside them, it would be joined behind all walks.
+        arms.append(f"{{ ?b tf:id $id . {' '.join(hops)} {condition} }}")
     return f"SELECT ?id {{ ?b tf:id $id . {' UNION '.join(arms)} ?x tf:id ?id }}"
 
 
@@ -146,21 +147,26 @@ def _read(term: Any) -> object:
     return int(term.value) if kind == "integer" else float(term.value)
 
 
+def measure(report: Report, twins: int, *, seconds: float) -> None:
+    """All shapes on a graph in memory; aim: at most 1.5 times the SPARQL by hand and 0.3 ms."""
+    engine, shape = OxigraphEngine(), Shape(twins)
+    store = RdfStore(engine, NAMES, shared=False)
+    store.open()
+    start = time.perf_counter()
+    fill(store, shape)
+    print(f"made a graph of {twins} twins in {time.perf_counter() - start:.0f} s", flush=True)
+    by_hand = ByHand(engine._store)
+    for question in QUESTIONS:
+        _measure(report, question, store.session(), by_hand, shape, seconds)
+
+
 def main() -> None:
     """Make the graph in memory, measure, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rdf")
     parser.add_argument("--twins", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=2.0, help="for each shape")
-    asked = parser.parse_args()
-    engine, shape, report = OxigraphEngine(), Shape(asked.twins), Report()
-    store = RdfStore(engine, NAMES, shared=False)
-    store.open()
-    start = time.perf_counter()
-    fill(store, shape)
-    print(f"made a graph of {asked.twins} twins in {time.perf_counter() - start:.0f} s", flush=True)
-    by_hand = ByHand(engine._store)
-    for question in QUESTIONS:
-        _measure(report, question, store.session(), by_hand, shape, asked.seconds)
+    asked, report = parser.parse_args(), Report()
+    measure(report, asked.twins, seconds=asked.seconds)
     report.render()
 
 

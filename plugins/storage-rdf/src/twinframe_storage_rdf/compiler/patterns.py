@@ -36,7 +36,7 @@ AddCondition = Callable[[Select, Expression], None]
 LONGEST_CHAIN = 6
 """Relationships of a chain; longer walks are the evaluator's."""
 
-_SOURCE, _TARGET = render_iri(v.SOURCE), render_iri(v.TARGET)
+_ID, _SOURCE, _TARGET = (render_iri(each) for each in (v.ID, v.SOURCE, v.TARGET))
 
 
 class PatternCompiler:
@@ -135,8 +135,25 @@ class PatternCompiler:
         if direction is Direction.BOTH:
             back = f"{row} {_SOURCE} {right} . {row} {_TARGET} {left} ."
             # NOTE: a loop is found once.
-            there = f"{{ {there} }} UNION {{ {back} FILTER({left} != {right}) }}"
+            known = self._render_anchors(left, right)
+            there = f"{{ {known}{there} }} UNION {{ {known}{back} FILTER({left} != {right}) }}"
         return f"{there}{self._render_types(row, types)}"
+
+    def _render_anchors(self, *nodes: str) -> str:
+        """The triples that say which nodes these are, once more.
+
+        PERF: engines find all rows of a union before they join them with what stands beside it; a
+        walk of 1 to 4 from one of 100,000 twins took 200 ms.
+        """
+        groups = [self._group, *([self._select.outer.root] if self._select.outer else [])]
+        found = {
+            triple: None
+            for group in groups
+            for node in nodes
+            for triple in group.triples
+            if triple.startswith(f"{node} {_ID} $")
+        }
+        return "".join(f"{triple} " for triple in found)
 
     def _render_types(self, row: str, types: Sequence[str]) -> str:
         if not types:
@@ -179,7 +196,8 @@ class PatternCompiler:
                 self._render_chain(pattern, left, right, hops)
                 for hops in range(length.minimum, length.maximum + 1)
             ]
-            self._group.triples.append(" UNION ".join(f"{{ {arm} }}" for arm in arms))
+            known = self._render_anchors(left, right)
+            self._group.triples.append(" UNION ".join(f"{{ {known}{arm} }}" for arm in arms))
 
     def _render_path(self, pattern: RelationshipPattern, left: str, right: str) -> str:
         """A property path, which finds each pair of ends once.
