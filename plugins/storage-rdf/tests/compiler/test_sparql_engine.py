@@ -347,7 +347,38 @@ def test_a_row_that_stops_the_query_is_never_skipped(make_graph: Callable[..., A
                 read_bodies(compiled, graph, skip=skip)
     for text in (
         "MATCH (t) RETURN t.$dtId AS i ORDER BY t.x SKIP 1",
-        "MATCH (t) WITH t ORDER BY t.$dtId SKIP 4 RETURN t.x - 1 AS v",
+        "MATCH (t) RETURN t.$dtId AS i ORDER BY t.x SKIP 5 LIMIT 1",
+        "MATCH (t) WITH t ORDER BY t.$dtId SKIP 3 RETURN t.x - 1 AS v",
     ):
-        with pytest.raises(CannotRun, match="SKIP"):
-            compile_text(text)
+        with pytest.raises(CannotRun):
+            read_bodies(compile_text(text), graph)
+        with pytest.raises(CannotRun):
+            list(compile_text(text).run_rows(graph.triples, {}))
+    with pytest.raises(CannotRun, match="SKIP"):
+        compile_text("MATCH (t) WITH t ORDER BY t.x SKIP 1 MATCH (t)-->(u) RETURN u")
+
+
+def test_a_value_is_no_place_of_a_text(odd_graph: Any) -> None:
+    for value in ("\0after", "\0page", "\0page\0", "$v1_"):
+        parameters: dict[str, Value] = {"v": value, "\0page": " nonsense"}
+        compiled = compile_text("MATCH (t {$dtId: 'a'}) RETURN $v AS v, '$v0_' AS w", parameters)
+        bodies = read_bodies(compiled, odd_graph, parameters, limit=5)
+        assert [orjson.loads(body) for body in bodies] == [{"v": value, "w": "$v0_"}]
+
+
+def test_own_pages_and_pages_asked_for_meet(plain_graph: Any) -> None:
+    text = "MATCH (t) RETURN t.$dtId AS i ORDER BY t.x SKIP $a LIMIT $b"
+    compiled = compile_text(text, {"a": 1, "b": 4})
+    everything = read_bodies(compiled, plain_graph, {"a": 0, "b": 100})
+    for a, b, skip, limit in (
+        (1, 4, 0, None),
+        (1, 4, 1, 2),
+        (0, 3, 2, 5),
+        (9, 9, 0, 1),
+        (1, 0, 0, 5),
+    ):
+        end = None if limit is None else skip + limit
+        found = read_bodies(compiled, plain_graph, {"a": a, "b": b}, skip=skip, limit=limit)
+        assert found == everything[a : a + b][skip:end]
+    with pytest.raises(CannotRun):
+        read_bodies(compiled, plain_graph, {"a": -1, "b": 2})

@@ -78,7 +78,7 @@ def test_sparql_and_evaluator_answer_alike(
     ("texts", "declined"),
     [
         pytest.param(AGGREGATES, 0.22, id="aggregates"),
-        pytest.param(ORDERS, 0.18, id="orders"),
+        pytest.param(ORDERS, 0.21, id="orders"),
         pytest.param(VALUES, 0.32, id="values"),
         pytest.param(OPTIONALS, 0.22, id="optionals"),
     ],

@@ -22,6 +22,9 @@ Render = Callable[[Value], str]
 NOWHERE = render_iri(BASE + "nowhere")
 """An IRI that no triple has: it stands for an absent entity where unbound would match all."""
 
+HIDDEN = "\0"
+"""What the names of places start with that no parameter of a request fills."""
+
 EXACT: int = 2**53
 """Integers below it are the same number as a double."""
 
@@ -207,7 +210,8 @@ class Template:
                 case str():
                     texts.append(part)
                 case Open(source=source):
-                    texts.append(f"${source.name}")
+                    name = str(source.name)
+                    texts.append("" if name.startswith(HIDDEN) else f"${name}")
                 case OpenModels(models=models):
                     texts.append(part.render([f"$models[{models.shown}]"]))
         return "".join(texts)

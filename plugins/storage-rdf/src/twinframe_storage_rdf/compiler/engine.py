@@ -13,7 +13,14 @@ from twinframe.model.values import Value
 from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
-from twinframe_storage_rdf.compiler.bindings import Models, Template, render_count, render_scalar
+from twinframe_storage_rdf.compiler.bindings import (
+    HIDDEN,
+    Models,
+    Source,
+    Template,
+    render_count,
+    render_scalar,
+)
 from twinframe_storage_rdf.compiler.group import Statement
 from twinframe_storage_rdf.compiler.needs import find_needed, find_scanned
 from twinframe_storage_rdf.compiler.operators import PlanCompiler
@@ -33,8 +40,8 @@ _KINDS: Mapping[type, int] = {
     dict: k.MAP,
 }
 _SCALARS = k.NULL | k.BOOLEAN | k.NUMBER | k.STRING
-_AFTER, _PAGE = "\0after\0", "\0page\0"
-"""Places in a text, which a NUL character keeps apart from all else in it."""
+_AFTER, _PAGE = (Source(f"{HIDDEN}{name}") for name in ("after", "page"))
+"""Places of a text that are filled when it runs."""
 
 
 class SparqlQuery(CompiledQuery):
@@ -46,7 +53,7 @@ class SparqlQuery(CompiledQuery):
 
     def __init__(self, query: Query, names: GraphNames, parameters: Mapping[str, Value]) -> None:
         select = _compile(query, names, parameters)
-        self._has_page = select.skip is not None or select.limit is not None
+        self._own, self._is_sliced = _take_page(select)
         key = _find_key(query, select)
         self._key, self.resumable = key, key is not None
         if key is not None:
@@ -54,9 +61,13 @@ class SparqlQuery(CompiledQuery):
         columns, self._render_row = build_body(query, select)
         self._width, self._is_guarded = len(columns), bool(select.guards)
         self._body = _build_text(select, [*columns, key or "(false AS ?key)"], is_page=key is None)
-        shown = self._body.render_shown()
-        self.text = shown.replace(_AFTER, "").replace(_PAGE, "")
+        self.text = self._body.render_shown() + "".join(
+            f" {word} {each.render_shown()}"
+            for word, each in zip(("OFFSET", "LIMIT"), self._own, strict=True)
+            if each is not None
+        )
         select = _compile(query, names, parameters)
+        _take_page(select)
         self._columns = build_columns(query, select)
         cells = [cell for column in self._columns for cell in column.columns]
         self._rows = _build_text(select, cells)
@@ -71,30 +82,18 @@ class SparqlQuery(CompiledQuery):
         limit: int | None = None,
     ) -> Iterator[JsonRow]:
         """Result rows as JSON bytes; those of a resumable query carry their twin's id as key."""
-        text = self._body.render(parameters, _build_finder(session))
         start = "" if after is None else f"FILTER({self._key} > {render_scalar(str(after))})"
-        page = ""
-        if not self._has_page and self._is_guarded:
-            # NOTE: a row that stops the query must not be among those left out.
-            page = "" if limit is None else f" LIMIT {render_count(skip + limit)}"
-        elif not self._has_page:
-            page = "" if limit is None else f" LIMIT {render_count(limit)}"
-            page += f" OFFSET {render_count(skip)}" if skip else ""
-            skip, limit = 0, None
-        text = text.replace(_AFTER, start).replace(_PAGE, page)
-        rows = self._take(session, text)
-        end = None if limit is None else skip + limit
+        rows = self._run(self._body, session, parameters, skip, limit, start)
         width, render, resumable = self._width, self._render_row, self.resumable
-        for row in islice(rows, skip, end):
+        for row in rows:
             yield render(row), str(row[width]) if resumable else None
 
     def run_rows(
         self, session: GraphSession, parameters: Mapping[str, Value]
     ) -> Iterator[tuple[Value, ...]]:
         """Result rows as values."""
-        text = self._rows.render(parameters, _build_finder(session)).replace(_PAGE, "")
         labels = _read_session(session).read_hierarchy().read_labels
-        for row in self._take(session, text):
+        for row in self._run(self._rows, session, parameters, 0, None, ""):
             at, values = 0, []
             for column in self._columns:
                 width = len(column.columns)
@@ -102,11 +101,54 @@ class SparqlQuery(CompiledQuery):
                 at += width
             yield tuple(values)
 
+    def _run(
+        self,
+        body: Template,
+        session: GraphSession,
+        parameters: Mapping[str, Value],
+        skip: int,
+        limit: int | None,
+        start: str,
+    ) -> Iterator[Row]:
+        """The rows asked for within the query's own SKIP and LIMIT."""
+        own_skip, own_limit = (_read_count(each, parameters) for each in self._own)
+        if own_limit is not None:
+            rest = max(own_limit - skip, 0)
+            limit = rest if limit is None else min(limit, rest)
+        skip += own_skip or 0
+        if self._is_guarded or self._is_sliced:
+            # NOTE: a row that stops the query must not be among those left out.
+            page = "" if limit is None else f" LIMIT {render_count(_cap(skip + limit))}"
+        else:
+            page = "" if limit is None else f" LIMIT {render_count(limit)}"
+            page += f" OFFSET {render_count(_cap(skip))}" if skip else ""
+            skip = 0
+        places = {**parameters, str(_AFTER.name): start, str(_PAGE.name): page}
+        rows = self._take(session, body.render(places, _build_finder(session)))
+        return islice(rows, skip, None if limit is None else skip + limit)
+
     def _take(self, session: GraphSession, text: str) -> Iterator[Row]:
         for row in _read_session(session).select(text):
             if row[-1] is True:
                 raise CannotRun("A value that SPARQL would treat differently.")
             yield row
+
+
+def _cap(count: int) -> int:
+    return min(count, 2**63 - 1)
+
+
+def _read_count(count: Template | None, parameters: Mapping[str, Value]) -> int | None:
+    return None if count is None else int(count.render(parameters, lambda _: ()))
+
+
+def _take_page(select: Select) -> tuple[tuple[Template | None, Template | None], bool]:
+    """The query's own SKIP and LIMIT, taken out of the SELECT; whether it had guards by then."""
+    build = select.statement.bindings.build_template
+    own = tuple(None if each is None else build(each) for each in (select.skip, select.limit))
+    select.has_page = select.skip is not None or select.limit is not None
+    select.skip = select.limit = None
+    return (own[0], own[1]), bool(select.guards)
 
 
 def _compile(query: Query, names: GraphNames, parameters: Mapping[str, Value]) -> Select:
@@ -140,7 +182,14 @@ def _find_element_kinds(values: list[Value]) -> int:
 def _find_key(query: Query, select: Select) -> str | None:
     """The variable of the ids of the twins that a plain scan comes from; None for other plans."""
     name = find_scanned(query.root)
-    if name is None or not select.is_open or select.order_by or select.guards or select.composites:
+    if (
+        name is None
+        or select.has_page
+        or not select.is_open
+        or select.order_by
+        or select.guards
+        or select.composites
+    ):
         return None
     subject = select.root.scanned.get(name)
     if subject is None:
@@ -150,9 +199,10 @@ def _find_key(query: Query, select: Select) -> str | None:
 
 def _build_page(select: Select, query: Query, key: str) -> Select:
     """The page of a scan in the order of its key; documents are read for its rows alone."""
-    select.root.heads.append(_AFTER)
+    bind = select.statement.bindings.bind
+    select.root.heads.append(bind(_AFTER, str))
     select.order_by = [f"ASC({key})"]
-    page = select.build_wrapped([*query.columns], extra=key, page=_PAGE)
+    page = select.build_wrapped([*query.columns], extra=key, page=bind(_PAGE, str))
     page.order_by = [f"ASC({key})"]
     return page
 
@@ -163,7 +213,8 @@ def _build_text(select: Select, columns: list[str], *, is_page: bool = True) -> 
     # NOTE: a variable that is selected twice is one column to some engines.
     named = [_rename(column, at) for at, column in enumerate(columns)]
     text = f"{select.render_head([*named, trap])} FROM {graph} WHERE {select.render_rest()}"
-    return select.statement.bindings.build_template(text + (_PAGE if is_page else ""))
+    bindings = select.statement.bindings
+    return bindings.build_template(text + (bindings.bind(_PAGE, str) if is_page else ""))
 
 
 def _rename(column: str, at: int) -> str:

@@ -34,6 +34,7 @@ class Select:
         self.order_by: list[str] = []
         self.skip: str | None = None
         self.limit: str | None = None
+        self.has_page = False
         self.is_distinct = False
         self.outer = outer
 
