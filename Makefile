@@ -9,7 +9,7 @@ READY   = $(VENV)/.ready
 PLUGINS = storage-sqlite storage-rdf auth-claims auth-api resource-types
 EDITABLE = $(foreach plugin,$(PLUGINS),-e plugins/$(plugin))
 PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
-WORKERS ?= 2
+WORKERS ?= 4
 ENGINE ?= evaluator
 
 .PHONY: help setup demo test test-crash test-mcp check format lint types contracts docs bench tck dtdl-cases clean

@@ -141,11 +141,14 @@ class ReadThreads:
         self._threads.append(thread)
         thread.start()
 
-    def _relieve(self, loop: asyncio.AbstractEventLoop, pending: PendingRead) -> None:
-        """Start a spare thread if `pending` waits because all others are held up."""
+    def _relieve(self, loop: asyncio.AbstractEventLoop, pending: PendingRead | None) -> None:
+        """Start a spare thread if `pending` (None: anything) waits as all others are held up."""
         with self._lock:
             starts = [start for _, start in self._sessions.values()]
-            is_waiting = pending not in self._sessions and not pending.future.done()
+            if pending is None:
+                is_waiting = not self._queue.empty()
+            else:
+                is_waiting = pending not in self._sessions and not pending.future.done()
         if self._closed or not is_waiting:
             return
         are_held_up = len(starts) >= self._running and time.monotonic() - max(starts) >= _PATIENCE
@@ -162,8 +165,11 @@ class ReadThreads:
         elif not pending.future.done():
             pending.future.set_result(result)
 
-    def _end(self) -> None:
+    def _end(self, loop: asyncio.AbstractEventLoop) -> None:
         self._running -= 1
+        if not self._closed and not self._queue.empty():
+            # NOTE: it came when a spare thread had looked for the last time but still counted.
+            loop.call_later(_PATIENCE, self._relieve, loop, None)
         if not self._running and self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
 
@@ -208,7 +214,7 @@ class ReadThreads:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(present + _NICE, 19))
         try:
             self._serve_session(loop, take)
-            loop.call_soon_threadsafe(self._end)
+            loop.call_soon_threadsafe(self._end, loop)
         except RuntimeError:  # the loop was closed without `close`: nobody is left to be told
             return
 

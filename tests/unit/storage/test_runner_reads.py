@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from twinframe.settings import StorageSettings
 from twinframe.storage.base import CannotRun, GraphSession, Placement, StoreTraits
 from twinframe.storage.memory import MemoryStore
 from twinframe.storage.runner import StoreRunner
+from twinframe.storage.runner_reads import ReadThreads
 
 
 class CountingStore(MemoryStore):
@@ -310,6 +312,39 @@ def test_threads_of_a_service_that_is_niced_itself_still_read(nice: int) -> None
         [sys.executable, "-c", script, str(nice)], capture_output=True, text=True, timeout=60
     )
     assert ended.stdout == f"{min(nice + 10, 19)}\n", ended.stderr
+
+
+def test_a_read_that_comes_as_a_spare_thread_ends_is_not_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread has looked for the last time, but still counts as one that will take it."""
+    has_looked, may_end = threading.Event(), threading.Event()
+    take = ReadThreads._take_waiting
+
+    def take_slowly(threads: ReadThreads) -> Any:
+        found = take(threads)
+        if found is None:
+            has_looked.set()
+            may_end.wait(30)
+        return found
+
+    async def main() -> None:
+        monkeypatch.setattr(ReadThreads, "_take_waiting", take_slowly)
+        runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))
+        free = threading.Event()
+        stuck = asyncio.ensure_future(runner.scan(lambda _: free.wait(), 60))
+        await asyncio.sleep(0)
+        await runner.scan(read_thread, 60)
+        await asyncio.to_thread(has_looked.wait, 30)
+        late = asyncio.ensure_future(runner.scan(read_thread, 60))
+        await asyncio.sleep(0)
+        may_end.set()
+        assert await asyncio.wait_for(late, 30) != threading.get_ident()
+        free.set()
+        await stuck
+        await runner.close()
+
+    asyncio.run(main())
 
 
 def test_a_read_that_waits_behind_endless_ones_gets_a_spare_thread() -> None:
