@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rdflib import Graph
 from rich.console import Console
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser
@@ -122,6 +123,16 @@ class Page:
         )
 
 
+# What `docs/reference/rdf-mapping.md` says that its names stand for.
+_PREFIXES = """
+@prefix tf: <urn:twinframe:vocabulary:> .
+@prefix p: <urn:twinframe:property:> .
+@prefix e: <urn:twinframe:edge:> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+"""
+
+
 def _is_running(group: int) -> bool:
     try:
         os.killpg(group, 0)
@@ -138,6 +149,7 @@ def _parsers(page: Page) -> list[CodeBlockParser]:
         "sql": page.run_query,
         "json": lambda example: json.loads(example.parsed),
         "toml": lambda example: tomllib.loads(example.parsed),
+        "turtle": lambda example: Graph().parse(data=_PREFIXES + example.parsed, format="turtle"),
         "text output": page.check_output,
     }
 
@@ -169,7 +181,7 @@ def test_the_code_of_the_page_runs(path: Path, sample: Server, tmp_path: Path) -
 
 
 def test_no_block_is_of_a_language_that_does_not_run() -> None:
-    known = {"python", "bash", "cypher", "sql", "json", "toml", "text", "text output"}
+    known = {"python", "bash", "cypher", "sql", "json", "toml", "turtle", "text", "text output"}
     unknown = []
     for path in PAGES:
         inside = False
