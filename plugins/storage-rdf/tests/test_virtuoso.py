@@ -92,3 +92,13 @@ class TestVirtuoso(GraphStoreContract):
     def make_store(self, place: Path) -> GraphStore:
         name = hashlib.sha256(str(place).encode()).hexdigest()[:12]
         return build_store(RdfSettings(engine="sparql", query_url=self.url), name)
+
+    @pytest.mark.xfail(
+        strict=False,
+        reason="Virtuoso does not isolate one update from another: of two writers both may win",
+    )
+    def test_of_racing_conditional_works_exactly_one_wins(
+        self, store: GraphStore, other: GraphStore
+    ) -> None:
+        """Known to be broken there, and said in the README: one writing process only."""
+        super().test_of_racing_conditional_works_exactly_one_wins(store, other)
