@@ -136,13 +136,7 @@ class Gate:
 
         PERF: a provider that keeps nothing asks its service anew each time.
         """
-        if self._provider is not None and caller.permissions is None:
-            try:
-                granted = await self._provider.read_permissions(caller)
-            except Exception as error:  # code of somebody else may do anything
-                self._write_failure(caller, errand, needed, error)
-                raise
-            caller = replace(caller, permissions=granted)
+        caller = await self._ask(caller, lambda: errand, str(needed))
         await self.authorize(caller, needed, errand)
         return caller
 
@@ -154,13 +148,7 @@ class Gate:
         """
         if self._provider is None:
             return caller
-        if caller.permissions is None:
-            try:
-                granted = await self._provider.read_permissions(caller)
-            except Exception as error:
-                self._write(caller, errand(), "", _build_failure(error))
-                raise
-            caller = replace(caller, permissions=granted)
+        caller = await self._ask(caller, errand, "")
         if caller.permissions:
             return caller
         self._write(caller, errand(), "", Decision(False, "no permission at all at this graph"))
@@ -181,11 +169,16 @@ class Gate:
             granted = await self._provider.read_permissions(caller)
         return _decide(granted, needed)
 
-    def _write_failure(
-        self, caller: Caller, errand: Errand, needed: Permission, error: Exception
-    ) -> None:
-        reason = f"the permission provider failed: {type(error).__name__}"
-        self._write(caller, errand, str(needed), Decision(False, reason))
+    async def _ask(self, caller: Caller, errand: Callable[[], Errand], needed: str) -> Caller:
+        """The caller with its permissions of now; a provider that breaks is in the trail first."""
+        if self._provider is None or caller.permissions is not None:
+            return caller
+        try:
+            granted = await self._provider.read_permissions(caller)
+        except Exception as error:  # code of somebody else may do anything
+            self._write(caller, errand(), needed, _build_failure(error))
+            raise
+        return replace(caller, permissions=granted)
 
     def _write(self, caller: Caller, errand: Errand, needed: str, decision: Decision) -> None:
         self._audit(
