@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from tests.e2e.hosted import DOMAIN, Provisioner, build_environment, build_hosted
+from tests.e2e.permission_service import PermissionService
 from tests.e2e.server import Certificates, Server
 from tests.e2e.test_hosted_graphs import Caller, Reply
 from tests.e2e.token_server import AUDIENCE, Registered, TokenProcess
@@ -21,43 +18,10 @@ from twinframe.web.hosted_routes import HOSTED_ROUTES
 ALL = ["digitaltwins/*", "models/*", "query/*", "jobs/*", "eventroutes/*", "auditlog/read"]
 
 
-class Permissions(ThreadingHTTPServer):
-    """Permissions by graph and user, as a control plane states them."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), PermissionHandler)
-        self.granted: dict[tuple[str, str], list[str]] = {}
-        self.asked: list[tuple[str, str]] = []
-
-
-class PermissionHandler(BaseHTTPRequestHandler):
-    server: Permissions
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        query = parse_qs(urlsplit(self.path).query)
-        key = query["scopeId"][0], query["userId"][0]
-        self.server.asked.append(key)
-        body = json.dumps({"permissions": self.server.granted.get(key, [])}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_args: object) -> None:
-        """Nothing: the test says what matters."""
-
-
 @pytest.fixture(scope="module")
-def permissions() -> Iterator[Permissions]:
-    running = Permissions()
-    thread = threading.Thread(target=running.serve_forever, daemon=True)
-    thread.start()
-    yield running
-    running.shutdown()
-    running.server_close()
-    thread.join()
+def permissions() -> Iterator[PermissionService]:
+    with PermissionService() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +37,7 @@ def server(
     tmp_path_factory: pytest.TempPathFactory,
     tokens: TokenProcess,
     certificates: Certificates,
-    permissions: Permissions,
+    permissions: PermissionService,
 ) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("hosted-access")
     environment = build_environment(
@@ -98,7 +62,7 @@ def server(
 
 
 @pytest.fixture(scope="module")
-def owner(tokens: TokenProcess, permissions: Permissions) -> Registered:
+def owner(tokens: TokenProcess, permissions: PermissionService) -> Registered:
     """Who may do everything at `mine` and nothing anywhere else, whatever its token claims."""
     client = tokens.add_client("owner", *ALL)
     permissions.granted["mine", f"{client.client_id}@clients"] = ALL
@@ -158,7 +122,7 @@ def test_with_credentials_another_ones_graph_looks_like_one_that_is_not(
 
 
 def test_ones_own_graph_is_open_and_its_permissions_are_asked_by_its_id(
-    server: Server, tokens: TokenProcess, owner: Registered, permissions: Permissions
+    server: Server, tokens: TokenProcess, owner: Registered, permissions: PermissionService
 ) -> None:
     permissions.asked.clear()
     for call in calls_of(server, "mine"):
@@ -168,7 +132,7 @@ def test_ones_own_graph_is_open_and_its_permissions_are_asked_by_its_id(
 
 
 def test_the_services_own_graph_is_another_one(
-    server: Server, tokens: TokenProcess, owner: Registered, permissions: Permissions
+    server: Server, tokens: TokenProcess, owner: Registered, permissions: PermissionService
 ) -> None:
     permissions.asked.clear()
     assert Caller(server.port)("GET", "/models", **bearer(tokens, owner)).status == 403
@@ -176,7 +140,7 @@ def test_the_services_own_graph_is_another_one(
 
 
 def test_who_may_do_something_is_told_what_it_may_not(
-    server: Server, tokens: TokenProcess, permissions: Permissions
+    server: Server, tokens: TokenProcess, permissions: PermissionService
 ) -> None:
     reader = tokens.add_client("reader", *ALL)
     permissions.granted["mine", f"{reader.client_id}@clients"] = ["models/read", "query/read"]

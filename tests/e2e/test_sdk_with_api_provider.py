@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from azure.core.credentials import AccessToken
 from azure.core.exceptions import HttpResponseError
 from azure.digitaltwins.core import DigitalTwinsClient
 
+from tests.e2e.permission_service import PermissionService
 from tests.e2e.server import Certificates, Server
 from tests.e2e.token_server import AUDIENCE, Registered, TokenProcess
 
@@ -30,43 +27,10 @@ class Credential:
         return AccessToken(self._tokens.get_token(self._client), int(time.time()) + 3600)
 
 
-class PermissionService(ThreadingHTTPServer):
-    """Answers `{"permissions": […]}` by user, as a control plane does."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), PermissionHandler)
-        self.granted: dict[str, list[str]] = {}
-        self.asked: list[dict[str, list[str]]] = []
-
-
-class PermissionHandler(BaseHTTPRequestHandler):
-    server: PermissionService
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        query = parse_qs(urlsplit(self.path).query)
-        self.server.asked.append(query)
-        granted = self.server.granted.get(query["userId"][0])
-        body = json.dumps({"permissions": granted or []}).encode()
-        self.send_response(200 if granted is not None else 404)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_args: object) -> None:
-        """Nothing: the test says what matters."""
-
-
 @pytest.fixture(scope="module")
 def service() -> Iterator[PermissionService]:
-    running = PermissionService()
-    thread = threading.Thread(target=running.serve_forever, daemon=True)
-    thread.start()
-    yield running
-    running.shutdown()
-    running.server_close()
-    thread.join()
+    with PermissionService() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -116,14 +80,10 @@ def test_a_permission_that_is_taken_away_is_gone_with_the_next_call(
     client = DigitalTwinsClient(asking.url, Credential(tokens, caller), connection_verify=authority)
     assert read_status(client) == 403
     user = f"{caller.client_id}@clients"
-    assert service.asked[-1] == {
-        "scopeType": ["resource"],
-        "scopeId": ["building"],
-        "userId": [user],
-    }
+    assert service.asked[-1] == ("building", user)
     for _ in range(3):
-        service.granted[user] = ["digitaltwins/read"]
+        service.granted["building", user] = ["digitaltwins/read"]
         assert read_status(client) == 404
-        service.granted[user] = []
+        service.granted["building", user] = []
         assert read_status(client) == 403
     client._client.close()
