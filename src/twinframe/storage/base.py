@@ -95,6 +95,16 @@ class Listed(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class OutboxEvent:
+    """Something that happened in the graph: `subject` is what it is about (a twin's id, a model's),
+    within which order counts; `body` is its envelope, JSON in UTF-8. The store reads neither.
+    """
+
+    subject: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Instance:
     """Identity of a stored graph: `secret` (32 bytes) signs continuation tokens everywhere."""
 
@@ -201,6 +211,32 @@ class GraphSession(GraphReader):
     def read_model_referrers(self, model_id: str) -> Sequence[str]:
         """Ids of the stored models that extend it or use it as a component, itself excluded."""
 
+    @abstractmethod
+    def read_entry(self, kind: str, key: str) -> bytes | None:
+        """The entry's body, or None. Entries are small documents that the service keeps for itself
+        in a graph (routes of events, jobs, leases), texts in UTF-8; nobody finds them as nodes.
+        """
+
+    @abstractmethod
+    def read_entries(self, kind: str, *, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
+        """Entries of a kind in the order of their keys' code points, at most `limit`, `after`."""
+
+    @abstractmethod
+    def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
+        """Events with their positions, in their order, behind position `after`, at most `limit`.
+
+        An event is not seen before each with a lower position is, nor before the state that came
+        with it: who has read up to a position never misses an event that comes below it.
+        """
+
+    @abstractmethod
+    def read_event_bounds(self) -> tuple[int, int]:
+        """Position of the first event that is kept, and of the last that ever was.
+
+        When none is kept, the first is the next to come; (0, 0) when there never was one. Cheap: it
+        is asked for often, to see whether something happened.
+        """
+
     def count_twins(self) -> int:
         """How many twins there are. It is read with each write of a graph that may have only so
         many: a store that keeps the number gives it; else all twins are gone through.
@@ -268,6 +304,26 @@ class GraphTransaction(GraphSession):
         """Delete these models together. Absent: `ModelNotFound`; referred to by others that stay:
         `ModelReferenced`. Twins of a deleted model stay, and stay findable by its labels.
         """
+
+    @abstractmethod
+    def put_entry(self, kind: str, key: str, body: bytes) -> None:
+        """Create or replace an entry."""
+
+    @abstractmethod
+    def delete_entry(self, kind: str, key: str) -> bool:
+        """Delete an entry; False when there is none."""
+
+    @abstractmethod
+    def append_events(self, events: Sequence[OutboxEvent]) -> None:
+        """Put these events behind all others, in this order, with what else the work changes.
+
+        Positions are from 1 up and rise; one that was seen is never given again, whatever is
+        deleted. There may be gaps.
+        """
+
+    @abstractmethod
+    def delete_events(self, *, up_to: int, limit: int) -> int:
+        """Delete the oldest events, none behind position `up_to` and at most `limit`; how many."""
 
 
 Work = Callable[[GraphTransaction], T]

@@ -25,6 +25,7 @@ from twinframe.storage.base import (
     Instance,
     Listed,
     ModelRecord,
+    OutboxEvent,
     RelationshipRecord,
     StoredDocument,
     TwinRecord,
@@ -81,6 +82,31 @@ class MemorySession(GraphSession):
     def read_schema_version(self) -> int:
         """Counts the changes of models."""
         return self.state.schema_version
+
+    # --- the service's own --------------------------------------------------------------------
+
+    def read_entry(self, kind: str, key: str) -> bytes | None:
+        """The entry's body."""
+        own = self.state.entries.get(kind)
+        return None if own is None else own.get(key)
+
+    def read_entries(self, kind: str, *, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
+        """Entries of a kind by key."""
+        own = self.state.entries.get(kind, {})
+        keys = sorted(key for key in own if after is None or key > after)
+        return [Listed(key, own[key]) for key in keys[:limit]]
+
+    def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
+        """Events behind a position."""
+        state = self.state
+        start = max(after + 1, state.first_event)
+        end = min(start + limit, state.last_event + 1)
+        return [(position, state.events[position]) for position in range(start, end)]
+
+    def read_event_bounds(self) -> tuple[int, int]:
+        """The first kept and the last ever."""
+        state = self.state
+        return (state.first_event, state.last_event) if state.last_event else (0, 0)
 
     # --- twins and relationships --------------------------------------------------------------
 
@@ -253,6 +279,26 @@ class MemoryTransaction(MemorySession, GraphTransaction):
     def delete_models(self, model_ids: Sequence[str]) -> None:
         """Delete models together."""
         self._own = self._own.delete_models(model_ids)
+
+    def put_entry(self, kind: str, key: str, body: bytes) -> None:
+        """Create or replace an entry."""
+        self._own = self._own.put_entry(kind, key, body)
+
+    def delete_entry(self, kind: str, key: str) -> bool:
+        """Delete an entry."""
+        before = self._own
+        self._own = before.delete_entry(kind, key)
+        return self._own is not before
+
+    def append_events(self, events: Sequence[OutboxEvent]) -> None:
+        """Put events behind the others."""
+        self._own = self._own.append_events(events)
+
+    def delete_events(self, *, up_to: int, limit: int) -> int:
+        """Delete the oldest events."""
+        first = self._own.first_event
+        self._own = self._own.delete_events(up_to, limit)
+        return self._own.first_event - first
 
 
 def _hop_keys(

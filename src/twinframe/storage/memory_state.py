@@ -16,7 +16,7 @@ from twinframe.errors import (
     TargetTwinNotFound,
     TwinNotFound,
 )
-from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
+from twinframe.storage.base import ModelRecord, OutboxEvent, RelationshipRecord, TwinRecord
 from twinframe.storage.memory_maps import FrozenMap
 
 RelationshipKey = tuple[str, str]
@@ -34,7 +34,8 @@ class GraphState:
     `outgoing` and `incoming` hold, for twins that have any, the keys of their relationships.
     `twins_of` holds the ids of the twins of each model that has any. `extends` and `ancestors` know
     every interface that was ever stored or named by a twin: a twin keeps its labels when its model
-    goes. `ancestors` are transitive and include the interface itself.
+    goes. `ancestors` are transitive and include the interface itself. `events` are by position,
+    without a gap from `first_event` to `last_event`.
     """
 
     twins: FrozenMap[str, TwinRecord] = field(default_factory=FrozenMap)
@@ -45,8 +46,12 @@ class GraphState:
     models: FrozenMap[str, ModelRecord] = field(default_factory=FrozenMap)
     extends: FrozenMap[str, tuple[str, ...]] = field(default_factory=FrozenMap)
     ancestors: FrozenMap[str, frozenset[str]] = field(default_factory=FrozenMap)
+    entries: FrozenMap[str, FrozenMap[str, bytes]] = field(default_factory=FrozenMap)
+    events: FrozenMap[int, OutboxEvent] = field(default_factory=FrozenMap)
     schema_version: int = 0
     last_position: int = 0
+    first_event: int = 1
+    last_event: int = 0
 
     # --- twins ------------------------------------------------------------------------------
 
@@ -149,6 +154,38 @@ class GraphState:
         for model_id in going:
             models = models.delete(model_id)
         return replace(self, models=models, schema_version=next(_VERSIONS))
+
+    # --- the service's own -----------------------------------------------------------------------
+
+    def put_entry(self, kind: str, key: str, body: bytes) -> GraphState:
+        """Create or replace an entry."""
+        own = self.entries.get(kind, FrozenMap[str, bytes]())
+        return replace(self, entries=self.entries.set(kind, own.set(key, body)))
+
+    def delete_entry(self, kind: str, key: str) -> GraphState:
+        """Delete an entry; the same state when there is none."""
+        own = self.entries.get(kind)
+        if own is None or key not in own:
+            return self
+        rest = own.delete(key)
+        entries = self.entries.set(kind, rest) if rest else self.entries.delete(kind)
+        return replace(self, entries=entries)
+
+    def append_events(self, events: Sequence[OutboxEvent]) -> GraphState:
+        """Put events behind the others."""
+        kept, last = self.events, self.last_event
+        for event in events:
+            last += 1
+            kept = kept.set(last, event)
+        return replace(self, events=kept, last_event=last)
+
+    def delete_events(self, up_to: int, limit: int) -> GraphState:
+        """Delete the oldest events."""
+        kept = self.events
+        first = max(min(up_to, self.last_event, self.first_event + limit - 1) + 1, self.first_event)
+        for position in range(self.first_event, first):
+            kept = kept.delete(position)
+        return replace(self, events=kept, first_event=first)
 
     def build_referrers(self, model_id: str) -> tuple[str, ...]:
         """Ids of the other stored models that name it directly, in upload order."""

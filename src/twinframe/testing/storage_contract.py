@@ -6,7 +6,9 @@ A driver's test file has a class `TestMyStore(GraphStoreContract)` with a method
 
 from __future__ import annotations
 
+from twinframe.testing.contracts.entries import EntryContract
 from twinframe.testing.contracts.models import ModelContract
+from twinframe.testing.contracts.outbox import OutboxContract
 from twinframe.testing.contracts.reader import ReaderContract
 from twinframe.testing.contracts.relationships import RelationshipContract
 from twinframe.testing.contracts.removal import RemovalContract
@@ -19,6 +21,8 @@ class GraphStoreContract(
     RelationshipContract,
     ModelContract,
     WorkContract,
+    EntryContract,
+    OutboxContract,
     ReaderContract,
     RemovalContract,
 ):

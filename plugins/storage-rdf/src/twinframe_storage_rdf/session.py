@@ -29,11 +29,12 @@ from twinframe_storage_rdf.hierarchy import Hierarchy, HierarchyCache
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, batched
+from twinframe_storage_rdf.service_records import ServiceReads
 from twinframe_storage_rdf.terms import Iri, Row
 from twinframe_storage_rdf.view import View
 
 
-class RdfSession(GraphSession):
+class RdfSession(ServiceReads, GraphSession):
     """Reads the newest state, or inside `snapshot` the one of its first read.
 
     `names` are the IRIs of the graph, for who compiles queries and runs them with `select`.

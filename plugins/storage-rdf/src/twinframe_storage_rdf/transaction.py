@@ -31,6 +31,7 @@ from twinframe_storage_rdf.engines.base import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache, Interfaces
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, read_key
+from twinframe_storage_rdf.service_records import ServiceWrites
 from twinframe_storage_rdf.session import RdfSession
 from twinframe_storage_rdf.terms import Row
 from twinframe_storage_rdf.view import View
@@ -73,7 +74,7 @@ class DraftView(View):
         raise CannotRun("A compiled query does not see what a work has not committed.")
 
 
-class RdfTransaction(RdfSession, GraphTransaction):
+class RdfTransaction(RdfSession, ServiceWrites, GraphTransaction):
     """Reads the draft of a batch and changes it; `undo` takes back what a work changed."""
 
     def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache) -> None:

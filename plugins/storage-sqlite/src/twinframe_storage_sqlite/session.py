@@ -12,6 +12,7 @@ from twinframe.storage.base import (
     Instance,
     Listed,
     ModelRecord,
+    OutboxEvent,
     StoredDocument,
 )
 from twinframe_storage_sqlite.errors import EngineError, build_error
@@ -59,6 +60,16 @@ _REFERRERS: Final = (
     "WHERE f.referenced = (SELECT id FROM interface WHERE dtmi = ?) "
     "AND f.referrer <> f.referenced AND i.position IS NOT NULL ORDER BY i.dtmi"
 )
+_ENTRY: Final = "SELECT body FROM entry WHERE kind = ? AND key = ?"
+_ENTRIES: Final = "SELECT key, body FROM entry WHERE kind = ? AND key > ? ORDER BY key LIMIT ?"
+_FIRST_ENTRIES: Final = "SELECT key, body FROM entry WHERE kind = ? ORDER BY key LIMIT ?"
+_EVENTS: Final = (
+    "SELECT position, subject, body FROM event WHERE position > ? ORDER BY position LIMIT ?"
+)
+_EVENT_BOUNDS: Final = (
+    "SELECT (SELECT min(position) FROM event), "
+    "(SELECT seq FROM sqlite_sequence WHERE name = 'event')"
+)
 _INSTANCE: Final = (
     "SELECT (SELECT value FROM meta WHERE key = 'instance'), "
     "(SELECT value FROM meta WHERE key = 'secret')"
@@ -76,6 +87,33 @@ class SqliteSession(GraphScans, GraphSession):
         """Identity and secret, made with the file."""
         found, secret = self.read_one(_INSTANCE)
         return Instance(found, secret)
+
+    # --- the service's own --------------------------------------------------------------------
+
+    def read_entry(self, kind: str, key: str) -> bytes | None:
+        """The entry's body."""
+        body: bytes | None = self.read_one(_ENTRY, (kind, key))
+        return body
+
+    def read_entries(self, kind: str, *, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
+        """Entries of a kind by key; SQLite compares texts by their UTF-8, hence by code point."""
+        if after is None:
+            rows = self.read_all(_FIRST_ENTRIES, (kind, limit))
+        else:
+            rows = self.read_all(_ENTRIES, (kind, after, limit))
+        return [Listed(key, body) for key, body in rows]
+
+    def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
+        """Events behind a position; one writer at a time gives them in the order of commits."""
+        rows = self.read_all(_EVENTS, (after, limit))
+        return [(position, OutboxEvent(subject, body)) for position, subject, body in rows]
+
+    def read_event_bounds(self) -> tuple[int, int]:
+        """The first kept and the last ever."""
+        first, last = self.read_one(_EVENT_BOUNDS)
+        if last is None:
+            return 0, 0
+        return first or last + 1, last
 
     # --- twins and relationships ------------------------------------------------------------
 

@@ -13,7 +13,13 @@ from twinframe.errors import (
     TargetTwinNotFound,
     TwinNotFound,
 )
-from twinframe.storage.base import GraphTransaction, ModelRecord, RelationshipRecord, TwinRecord
+from twinframe.storage.base import (
+    GraphTransaction,
+    ModelRecord,
+    OutboxEvent,
+    RelationshipRecord,
+    TwinRecord,
+)
 from twinframe_storage_sqlite import interfaces
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.session import SqliteSession
@@ -45,6 +51,15 @@ RETURNING 1"""
 _DELETE_RELATIONSHIP: Final = """
 DELETE FROM relationship
 WHERE source = (SELECT id FROM twin WHERE dt_id = ?) AND relationship_id = ? RETURNING 1"""
+
+_PUT_ENTRY: Final = """
+INSERT INTO entry (kind, key, body) VALUES (?, ?, ?)
+ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"""
+_DELETE_ENTRY: Final = "DELETE FROM entry WHERE kind = ? AND key = ? RETURNING 1"
+_APPEND_EVENT: Final = "INSERT INTO event (subject, body) VALUES (?, ?)"
+_DELETE_EVENTS: Final = """
+DELETE FROM event WHERE position IN (
+  SELECT position FROM event WHERE position <= ? ORDER BY position LIMIT ?)"""
 
 
 class SqliteTransaction(SqliteSession, GraphTransaction):
@@ -125,6 +140,27 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
     def delete_models(self, model_ids: Sequence[str]) -> None:
         """Delete models together."""
         interfaces.delete_models(self, model_ids)
+
+    def put_entry(self, kind: str, key: str, body: bytes) -> None:
+        """Create or replace an entry."""
+        self.read_one(_PUT_ENTRY, (kind, key, body))
+
+    def delete_entry(self, kind: str, key: str) -> bool:
+        """Delete an entry."""
+        return self.read_one(_DELETE_ENTRY, (kind, key)) is not None
+
+    def append_events(self, events: Sequence[OutboxEvent]) -> None:
+        """Put events behind the others."""
+        rows = [(event.subject, event.body) for event in events]
+        try:
+            self._cursor.executemany(_APPEND_EVENT, rows)
+        except EngineError as error:
+            self._fail(error)
+
+    def delete_events(self, *, up_to: int, limit: int) -> int:
+        """Delete the oldest events."""
+        self.read_one(_DELETE_EVENTS, (up_to, limit))
+        return self.connection.changes()
 
     def _fail(self, error: BaseException) -> NoReturn:
         raise build_error(error, self.connection.filename) from error

@@ -9,7 +9,14 @@ import time
 import pytest
 
 from twinframe.errors import PreconditionFailed, QueryTimeout, TwinframeError
-from twinframe.storage.base import CannotRun, GraphSession, GraphStore, GraphTransaction, Work
+from twinframe.storage.base import (
+    CannotRun,
+    GraphSession,
+    GraphStore,
+    GraphTransaction,
+    OutboxEvent,
+    Work,
+)
 from twinframe.testing.contracts.base import StoreContract, put, reading, run, run_all
 from twinframe.testing.factories import (
     build_model_id,
@@ -67,6 +74,8 @@ class WorkContract(StoreContract):
             transaction.delete_twin("a")
             transaction.put_models([build_model_record("New", extends=["Kept"])])
             transaction.set_decommissioned(build_model_id("Kept"), True)
+            transaction.put_entry("kind", "key", b"{}")
+            transaction.append_events([OutboxEvent("c", b"{}")])
             raise WorkRefusedError
 
         (outcome,) = run_all(store, work)
@@ -285,6 +294,9 @@ def _describe(session: GraphSession) -> object:
         session.read_model_ids(),
         session.read_schema_version(),
         [session.read_incoming(x, after=None, limit=9) for x in "abc"],
+        session.read_entries("kind", after=None, limit=9),
+        session.read_events(after=0, limit=9),
+        session.read_event_bounds(),
     )
 
 

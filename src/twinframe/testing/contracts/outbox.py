@@ -1,0 +1,152 @@
+"""The storage contract for the outbox of events. It does not look at what events say."""
+
+from __future__ import annotations
+
+import threading
+
+from twinframe.storage.base import GraphStore, GraphTransaction, OutboxEvent
+from twinframe.testing.contracts.base import EXACT, StoreContract, put, reading, run, run_all
+from twinframe.testing.factories import build_twin_record
+
+
+def build_events(*names: str) -> list[OutboxEvent]:
+    """One event a name, about it, with the name as body."""
+    return [OutboxEvent(name, name.encode()) for name in names]
+
+
+class OutboxContract(StoreContract):
+    """Appending, reading and deleting events."""
+
+    def test_events_are_read_in_the_order_in_which_they_were_appended(
+        self, store: GraphStore
+    ) -> None:
+        run(store, lambda t: t.append_events(build_events("a", "b")))
+        run(store, lambda t: t.append_events(build_events()))
+        run(store, lambda t: t.append_events(build_events("c")))
+        with reading(store) as session:
+            rows = session.read_events(after=0, limit=9)
+            assert [event for _, event in rows] == build_events("a", "b", "c")
+            positions = [position for position, _ in rows]
+            assert positions == sorted(set(positions))
+            assert positions[0] >= 1
+
+    def test_reading_goes_on_behind_a_position(self, store: GraphStore) -> None:
+        run(store, lambda t: t.append_events(build_events(*"abcdefg")))
+        with reading(store) as session:
+            seen = ""
+            after = 0
+            while rows := session.read_events(after=after, limit=3):
+                assert len(rows) <= 3
+                seen += "".join(event.subject for _, event in rows)
+                after = rows[-1][0]
+            assert seen == "abcdefg"
+
+    def test_the_bounds_tell_the_first_kept_and_the_last_ever(self, store: GraphStore) -> None:
+        with reading(store) as session:
+            assert session.read_event_bounds() == (0, 0)
+            run(store, lambda t: t.append_events(build_events(*"abc")))
+            positions = [position for position, _ in session.read_events(after=0, limit=9)]
+            assert session.read_event_bounds() == (positions[0], positions[-1])
+            run(store, lambda t: t.delete_events(up_to=positions[0], limit=9))
+            assert session.read_event_bounds() == (positions[1], positions[-1])
+            run(store, lambda t: t.delete_events(up_to=positions[-1], limit=9))
+            first, last = session.read_event_bounds()
+            assert (first > last, last) == (True, positions[-1])
+
+    def test_the_oldest_events_go_first_and_no_more_than_asked(self, store: GraphStore) -> None:
+        run(store, lambda t: t.append_events(build_events(*"abcde")))
+        with reading(store) as session:
+            positions = [position for position, _ in session.read_events(after=0, limit=9)]
+            assert run(store, lambda t: t.delete_events(up_to=positions[3], limit=2)) == 2
+            rows = session.read_events(after=0, limit=9)
+            assert [event.subject for _, event in rows] == ["c", "d", "e"]
+            assert run(store, lambda t: t.delete_events(up_to=positions[3], limit=9)) == 2
+            assert run(store, lambda t: t.delete_events(up_to=positions[3], limit=9)) == 0
+            rows = session.read_events(after=0, limit=9)
+            assert [event.subject for _, event in rows] == ["e"]
+            assert rows[0][0] == positions[4]
+
+    def test_a_position_is_not_given_again_when_its_event_was_deleted(
+        self, store: GraphStore
+    ) -> None:
+        run(store, lambda t: t.append_events(build_events("a", "b")))
+        with reading(store) as session:
+            _, last = session.read_event_bounds()
+            run(store, lambda t: t.delete_events(up_to=last, limit=9))
+            run(store, lambda t: t.append_events(build_events("c")))
+            ((position, event),) = session.read_events(after=0, limit=9)
+            assert position > last
+            assert event.subject == "c"
+
+    def test_events_of_a_work_that_fails_never_come(self, store: GraphStore) -> None:
+        def failing(transaction: GraphTransaction) -> None:
+            transaction.append_events(build_events("lost"))
+            assert len(transaction.read_events(after=0, limit=9)) == 2
+            raise RuntimeError
+
+        outcomes = run_all(
+            store,
+            lambda t: t.append_events(build_events("a")),
+            failing,
+            lambda t: t.append_events(build_events("b")),
+        )
+        assert [outcome.error is None for outcome in outcomes] == [True, False, True]
+        with reading(store) as session:
+            rows = session.read_events(after=0, limit=9)
+            assert [event.subject for _, event in rows] == ["a", "b"]
+
+    def test_texts_are_kept_as_they_are(self, store: GraphStore) -> None:
+        events = [OutboxEvent(str(value), repr(value).encode()) for _, value in EXACT]
+        run(store, lambda t: t.append_events(events))
+        with reading(store) as session:
+            rows = session.read_events(after=0, limit=len(events))
+            assert [event for _, event in rows] == events
+
+    def test_with_an_event_comes_the_state_and_every_event_before_it(
+        self, store: GraphStore, other: GraphStore
+    ) -> None:
+        """Two writers; a reader that follows must find each twin, and miss no event."""
+        rounds = 15
+
+        def write(own: GraphStore, name: str) -> None:
+            for number in range(rounds):
+                twin_id = f"{name}{number}"
+
+                def work(transaction: GraphTransaction, twin_id: str = twin_id) -> None:
+                    transaction.append_events(build_events(twin_id))
+                    transaction.put_twin(build_twin_record(twin_id))
+
+                run(own, work)
+
+        threads = [
+            threading.Thread(target=write, args=(own, name))
+            for own, name in ((store, "a"), (other, "b"))
+        ]
+        for thread in threads:
+            thread.start()
+        followed: list[str] = []
+        after = 0
+        with reading(other) as session:
+            while len(followed) < 2 * rounds and any(thread.is_alive() for thread in threads):
+                for position, event in session.read_events(after=after, limit=3):
+                    after = position
+                    followed.append(event.subject)
+                    assert session.has_twin(event.subject)
+        for thread in threads:
+            thread.join()
+        with reading(store) as session:
+            rest = session.read_events(after=after, limit=99)
+            followed += [event.subject for _, event in rest]
+            all_ = [event.subject for _, event in session.read_events(after=0, limit=99)]
+        assert followed == all_
+        assert len(all_) == 2 * rounds
+        for name in "ab":
+            own = [subject for subject in all_ if subject.startswith(name)]
+            assert own == [f"{name}{number}" for number in range(rounds)]
+
+    def test_events_are_no_part_of_the_graph(self, store: GraphStore) -> None:
+        put(store, build_twin_record("t"))
+        run(store, lambda t: t.append_events(build_events("x")))
+        with reading(store) as session:
+            assert [node.id for node in session.scan_nodes(None)] == ["t"]
+            assert session.count_twins() == 1
