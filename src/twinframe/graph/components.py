@@ -7,12 +7,12 @@ from typing import cast
 import orjson
 
 from twinframe.errors import ComponentNotFound
+from twinframe.graph.commands import run_command
 from twinframe.graph.context import GraphContext
+from twinframe.graph.twin_commands import parse_patch_component
 from twinframe.graph.twin_documents import JsonObject, list_parts
 from twinframe.graph.twins import Twins
-from twinframe.model.etags import parse_if_match
 from twinframe.model.ids import parse_component_name
-from twinframe.model.patches import parse_patch
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import StoredDocument
 
@@ -43,8 +43,6 @@ class Components:
 
         Errors: as patching a twin; an unknown component is `JsonPatchInvalid` (SPEC: recorded).
         """
-        condition = parse_if_match(if_match)
-        parse_component_name(name)
         most = self._context.settings.graph.max_patch_operations
-        operations = parse_patch(patch, max_operations=most, under=(name,))
-        return await self._twins.write_patch(twin_id, operations, condition, part=name)
+        command = parse_patch_component(twin_id, name, patch, if_match, max_operations=most)
+        return (await run_command(self._context, command)).etag

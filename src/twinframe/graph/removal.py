@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
-from twinframe.errors import LimitExceeded, TwinNotFound
+from twinframe.errors import LimitExceeded
+from twinframe.graph.changes import remove_relationship, remove_twin
+from twinframe.graph.commands import run_command
 from twinframe.graph.context import GraphContext
-from twinframe.model.etags import parse_if_match
+from twinframe.graph.relationship_commands import require_relationship
+from twinframe.graph.twin_commands import require_twin
+from twinframe.model.etags import IfMatch, parse_if_match
 from twinframe.model.ids import parse_twin_id
 from twinframe.storage.base import GraphSession, GraphTransaction
 
@@ -29,26 +34,35 @@ class Removal:
 
         Errors: `InvalidArgument`, `TwinNotFound`, `PreconditionFailed`, `LimitExceeded`.
         """
-        condition = parse_if_match(if_match)
+        command = RemoveTwin(twin_id, parse_if_match(if_match))
         parse_twin_id(twin_id)
+        return await run_command(self._context, command)
 
-        def work(transaction: GraphTransaction) -> int:
-            stored = transaction.read_twin(twin_id)
-            if stored is None:
-                raise TwinNotFound(twin_id)
-            condition.check(stored.etag)
-            keys = read_relationship_keys(transaction, twin_id, MOST_RELATIONSHIPS + 1)
-            if len(keys) > MOST_RELATIONSHIPS:
-                raise LimitExceeded(
-                    f"The twin {twin_id} has more than {MOST_RELATIONSHIPS} relationships; delete "
-                    "some of them first."
-                )
-            for source_id, relationship_id in keys:
-                transaction.delete_relationship(source_id, relationship_id)
-            transaction.delete_twin(twin_id)
-            return len(keys)
 
-        return await self._context.runner.write(work)
+@dataclass(frozen=True, slots=True)
+class RemoveTwin:
+    """Delete a twin together with its relationships."""
+
+    twin_id: str
+    condition: IfMatch
+
+    def apply(self, context: GraphContext, transaction: GraphTransaction) -> int:
+        """How many relationships went along; `TwinNotFound`, `PreconditionFailed`,
+        `LimitExceeded`.
+        """
+        stored = require_twin(transaction, self.twin_id)
+        self.condition.check(stored.etag)
+        keys = read_relationship_keys(transaction, self.twin_id, MOST_RELATIONSHIPS + 1)
+        if len(keys) > MOST_RELATIONSHIPS:
+            raise LimitExceeded(
+                f"The twin {self.twin_id} has more than {MOST_RELATIONSHIPS} relationships; "
+                "delete some of them first."
+            )
+        for key in keys:
+            before = require_relationship(transaction, *key)
+            remove_relationship(context, transaction, key, before)
+        remove_twin(context, transaction, self.twin_id, stored)
+        return len(keys)
 
 
 def read_relationship_keys(session: GraphSession, twin_id: str, most: int) -> list[Key]:

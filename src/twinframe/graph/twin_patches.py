@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable
 from typing import cast
 
 from twinframe.graph.twin_documents import (
-    ETAG,
     METADATA,
     MODEL,
     SOURCE_TIME,
@@ -68,10 +67,9 @@ class TwinPatch:
             self._patch_property(operation, self._document, name)
             self.touched.add(name)
 
-    def finish(self, etag: str) -> JsonObject:
-        """The whole document under its new etag, with its members in the stored order."""
+    def finish(self) -> JsonObject:
+        """The whole document, with its members in the stored order and still its old etag."""
         self._metadata[TOUCHED] = self._now
-        self._document[ETAG] = etag
         return order_members(self._document, self._parts)
 
     @property

@@ -1,0 +1,89 @@
+"""Where every write of a twin or relationship ends: the only callers of the store's own writes.
+
+Nothing is judged here but size. The caller has read what was there before if it needed to; what
+is stored already is read from the transaction before it changes by whoever else wants it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, cast
+
+import orjson
+
+from twinframe.errors import LimitExceeded
+from twinframe.graph.context import GraphContext
+from twinframe.graph.relationship_documents import RelationshipBody, render_relationship
+from twinframe.graph.twin_documents import ETAG, ID, METADATA, MODEL, JsonObject
+from twinframe.model.etags import build_etag
+from twinframe.model.patches import PatchOperation
+from twinframe.storage.base import GraphTransaction, StoredDocument, TwinRecord
+
+Patch = Sequence[PatchOperation]
+WHOLE: Final = None
+"""In the place of a patch: the document was put as a whole."""
+
+
+def write_twin(
+    context: GraphContext,
+    transaction: GraphTransaction,
+    document: JsonObject,
+    before: StoredDocument | None = None,
+    patch: Patch | None = WHOLE,
+) -> StoredDocument:
+    """Store a twin under a new etag.
+
+    `before` is what a patch was applied to; a put has not read it. `LimitExceeded`.
+    """
+    del before, patch
+    etag = document[ETAG] = build_etag()
+    body = orjson.dumps(document)
+    most = context.settings.graph.max_twin_bytes
+    if len(body) > most:
+        raise LimitExceeded(f"The twin has {len(body)} bytes; at most {most} are stored.")
+    twin_id = cast("str", document[ID])
+    model_id = cast("str", cast("JsonObject", document[METADATA])[MODEL])
+    transaction.put_twin(TwinRecord(twin_id, model_id, etag, body))
+    return StoredDocument(etag, body)
+
+
+def remove_twin(
+    context: GraphContext, transaction: GraphTransaction, twin_id: str, before: StoredDocument
+) -> None:
+    """Delete a twin that stands in the store as `before`; `RelationshipsNotDeleted`."""
+    del context, before
+    transaction.delete_twin(twin_id)
+
+
+def write_relationship(
+    context: GraphContext,
+    transaction: GraphTransaction,
+    key: tuple[str, str],
+    body: RelationshipBody,
+    before: StoredDocument | None = None,
+    patch: Patch | None = WHOLE,
+) -> StoredDocument:
+    """Store a relationship under a new etag; `key` is its source and its id.
+
+    `before` is what a patch was applied to; a put has not read it. `LimitExceeded`.
+    """
+    del before, patch
+    record = render_relationship(*key, body, build_etag())
+    most = context.settings.graph.max_twin_bytes
+    if len(record.body) > most:
+        raise LimitExceeded(
+            f"The relationship would have {len(record.body)} bytes; at most {most} are stored."
+        )
+    transaction.put_relationship(record)
+    return StoredDocument(record.etag, record.body)
+
+
+def remove_relationship(
+    context: GraphContext,
+    transaction: GraphTransaction,
+    key: tuple[str, str],
+    before: StoredDocument,
+) -> None:
+    """Delete a relationship that stands in the store as `before`."""
+    del context, before
+    transaction.delete_relationship(*key)

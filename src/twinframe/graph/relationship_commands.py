@@ -1,0 +1,230 @@
+"""Writes of relationships as commands: put, patch, delete. They know no HTTP.
+
+A relationship is judged by the model of its source: name, target and properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from twinframe.dtdl import Relationship as RelationshipDefinition
+from twinframe.errors import (
+    InvalidRelationship,
+    OperationNotAllowed,
+    PreconditionFailed,
+    RelationshipNotFound,
+    TargetTwinNotFound,
+    TwinNotFound,
+)
+from twinframe.graph.changes import remove_relationship, write_relationship
+from twinframe.graph.context import GraphContext
+from twinframe.graph.model_cache import LoadedModel, ModelView
+from twinframe.graph.relationship_documents import RelationshipBody, parse_relationship_body
+from twinframe.graph.twin_commands import require_model
+from twinframe.graph.twin_documents import build_refusal
+from twinframe.model.etags import IfMatch, parse_if_match, parse_if_none_match
+from twinframe.model.ids import build_family, parse_relationship_id, parse_twin_id
+from twinframe.model.patches import PatchOperation, apply_patch, parse_patch
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphSession, GraphTransaction, StoredDocument
+
+
+@dataclass(frozen=True, slots=True)
+class PutRelationship:
+    """Create or replace a relationship; `must_be_new`: only create."""
+
+    source_id: str
+    relationship_id: str
+    body: RelationshipBody
+    must_be_new: bool = False
+
+    def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
+        """The stored relationship.
+
+        Errors: `TwinNotFound` (source), `TargetTwinNotFound`, `PreconditionFailed`,
+        `OperationNotAllowed` for a relationship of a twin to itself, `InvalidRelationship`,
+        `ValidationFailed`, `LimitExceeded`.
+        """
+        key, body = (self.source_id, self.relationship_id), self.body
+        source_model = _require_source(transaction, self.source_id)
+        if self.must_be_new and transaction.read_relationship(*key):
+            raise PreconditionFailed(
+                "If-None-Match: * header was specified but a relationship with the id "
+                f"{self.relationship_id} was found on twin {self.source_id}."
+            )
+        target_model = transaction.read_twin_model(body.target_id)
+        if target_model is None:
+            raise TargetTwinNotFound(body.target_id)
+        if self.source_id == body.target_id and context.settings.graph.refuse_self_relationships:
+            raise OperationNotAllowed(
+                f"The twin {self.source_id} cannot be related to itself: source and target of a "
+                "relationship must differ."
+            )
+        models = context.models.open(transaction)
+        model = require_model(models, source_model)
+        definition = _require_definition(model, body.name)
+        _check_target(transaction, models, definition, target_model)
+        _check_properties(model, body.name, body.properties)
+        return write_relationship(context, transaction, key, body)
+
+
+@dataclass(frozen=True, slots=True)
+class PatchRelationship:
+    """Apply a JSON Patch to the properties of a relationship."""
+
+    source_id: str
+    relationship_id: str
+    operations: Sequence[PatchOperation]
+    condition: IfMatch
+
+    def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
+        """The changed relationship, under a new etag.
+
+        Errors: `JsonPatchInvalid`, `ValidationFailed`, `InvalidRelationship`, `TwinNotFound`,
+        `RelationshipNotFound`, `PreconditionFailed`, `LimitExceeded`.
+        """
+        key, operations = (self.source_id, self.relationship_id), self.operations
+        stored = require_relationship(transaction, *key)
+        self.condition.check(stored.etag)
+        before = parse_relationship_body(orjson.loads(stored.body))
+        properties = apply_patch(before.properties, operations)
+        models = context.models.open(transaction)
+        model = require_model(models, _require_source(transaction, self.source_id))
+        _require_definition(model, before.name)
+        touched = {operation.path[0] for operation in operations}
+        changed = {name: value for name, value in properties.items() if name in touched}
+        _check_properties(model, before.name, changed)
+        body = RelationshipBody(before.name, before.target_id, properties)
+        return write_relationship(context, transaction, key, body, stored, operations)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRelationship:
+    """Delete a relationship."""
+
+    source_id: str
+    relationship_id: str
+    condition: IfMatch
+
+    def apply(self, context: GraphContext, transaction: GraphTransaction) -> None:
+        """Errors: `TwinNotFound`, `RelationshipNotFound`, `PreconditionFailed`."""
+        key = self.source_id, self.relationship_id
+        stored = require_relationship(transaction, *key)
+        self.condition.check(stored.etag)
+        remove_relationship(context, transaction, key, stored)
+
+
+def parse_put_relationship(
+    source_id: str, relationship_id: str, document: JsonValue, if_none_match: str | None = None
+) -> PutRelationship:
+    """Errors: `InvalidArgument`."""
+    must_be_new = parse_if_none_match(if_none_match)
+    parse_relationship_key(source_id, relationship_id)
+    body = parse_relationship_body(document)
+    return PutRelationship(source_id, relationship_id, body, must_be_new)
+
+
+def parse_patch_relationship(
+    source_id: str,
+    relationship_id: str,
+    patch: JsonValue,
+    if_match: str | None = None,
+    *,
+    max_operations: int,
+) -> PatchRelationship:
+    """Errors: `InvalidArgument`, `JsonPatchInvalid`, also for members with a `$`."""
+    condition = parse_if_match(if_match)
+    parse_relationship_key(source_id, relationship_id)
+    operations = parse_patch(patch, max_operations=max_operations)
+    _check_paths(operations)
+    return PatchRelationship(source_id, relationship_id, operations, condition)
+
+
+def parse_delete_relationship(
+    source_id: str, relationship_id: str, if_match: str | None = None
+) -> DeleteRelationship:
+    """Errors: `InvalidArgument`."""
+    condition = parse_if_match(if_match)
+    parse_relationship_key(source_id, relationship_id)
+    return DeleteRelationship(source_id, relationship_id, condition)
+
+
+def parse_relationship_key(source_id: str, relationship_id: str) -> None:
+    """Refuse ids that no relationship can have: `InvalidArgument`."""
+    parse_twin_id(source_id)
+    parse_relationship_id(relationship_id)
+
+
+def require_relationship(
+    session: GraphSession, source_id: str, relationship_id: str
+) -> StoredDocument:
+    """The stored relationship; `TwinNotFound` (source), `RelationshipNotFound`."""
+    stored = session.read_relationship(source_id, relationship_id)
+    if stored is None:
+        if not session.has_twin(source_id):
+            raise TwinNotFound(source_id)
+        raise RelationshipNotFound(source_id, relationship_id)
+    return stored
+
+
+def _require_source(session: GraphSession, source_id: str) -> str:
+    model_id = session.read_twin_model(source_id)
+    if model_id is None:
+        raise TwinNotFound(source_id)
+    return model_id
+
+
+def _require_definition(model: LoadedModel, name: str) -> RelationshipDefinition:
+    definition = model.interface.relationships.get(name)
+    if definition is None:
+        details = tuple(model.validator.validate_relationship(name, {}))
+        reason = details[0].message if details else f"{name} is not a relationship."
+        raise InvalidRelationship(
+            f"Twin relationship does not align with the model: {reason}", details=details
+        )
+    return definition
+
+
+def _check_target(
+    session: GraphSession,
+    models: ModelView,
+    definition: RelationshipDefinition,
+    target_model: str,
+) -> None:
+    """Refuse a target whose model the definition does not allow.
+
+    SPEC: sources differ on whether subtypes and other versions count; both are accepted. The
+    target's model may have been deleted, the store still knows what it extended.
+    """
+    wanted = definition.target
+    if wanted is None or build_family(wanted) == build_family(target_model):
+        return
+    loaded = models.find(target_model)
+    if loaded is None:
+        allowed = target_model in session.read_descendants(wanted)
+    else:
+        family = build_family(wanted)
+        allowed = any(build_family(base) == family for base in loaded.interface.ancestors)
+    if not allowed:
+        raise InvalidRelationship(
+            f"Twin relationship does not align with the model: the target of {definition.name} "
+            f"must be a twin of {wanted} or of a model that extends it, not of {target_model}."
+        )
+
+
+def _check_properties(model: LoadedModel, name: str, properties: dict[str, JsonValue]) -> None:
+    details = model.validator.validate_relationship(name, properties)
+    if details:
+        raise build_refusal(details)
+
+
+def _check_paths(operations: Sequence[PatchOperation]) -> None:
+    for operation in operations:
+        if operation.path[0].startswith("$"):
+            operation.refuse(
+                f"{operation.path[0]} cannot be patched: of a relationship only its properties "
+                "change. Put it anew to give it another target."
+            )

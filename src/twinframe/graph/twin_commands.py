@@ -1,0 +1,224 @@
+"""Writes of twins and components as commands: put, patch, delete. They know no HTTP.
+
+Precondition, model and document are judged in the transaction that writes, so of racing writers
+with one etag exactly one wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import orjson
+
+from twinframe.errors import ModelDecommissioned, PreconditionFailed, TwinNotFound
+from twinframe.graph.changes import remove_twin, write_twin
+from twinframe.graph.context import GraphContext
+from twinframe.graph.model_cache import LoadedModel, ModelView
+from twinframe.graph.twin_documents import (
+    METADATA,
+    MODEL,
+    JsonObject,
+    build_failure,
+    build_refusal,
+    build_twin,
+    parse_twin_body,
+)
+from twinframe.graph.twin_patches import TwinPatch, find_new_model, find_parts
+from twinframe.model.clock import render_update_time
+from twinframe.model.etags import IfMatch, parse_if_match, parse_if_none_match
+from twinframe.model.ids import parse_component_name, parse_twin_id
+from twinframe.model.patches import PatchOperation, parse_patch
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphSession, GraphTransaction, StoredDocument
+
+
+@dataclass(frozen=True, slots=True)
+class PutTwin:
+    """Create or replace a twin; `must_be_new`: only create. `body` is never changed."""
+
+    twin_id: str
+    model_id: str
+    body: JsonObject
+    must_be_new: bool = False
+
+    def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
+        """The stored twin.
+
+        Errors: `ValidationFailed`, `ModelDecommissioned`, `LimitExceeded`, `PreconditionFailed`.
+        """
+        if self.must_be_new and transaction.has_twin(self.twin_id):
+            raise PreconditionFailed(
+                f"If-None-Match: * header was specified but a twin with the id {self.twin_id} was "
+                "found. Please specify a different twin id."
+            )
+        model = self._find_model(context, transaction)
+        # Read here, not before: twins of one batch are stamped in the order they are stored.
+        now = render_update_time(context.clock())
+        details = model.validator.validate_twin(self.body)
+        if details:
+            raise build_refusal(details)
+        parts = model.interface.components
+        twin = build_twin(self.twin_id, self.model_id, self.body, parts, now)
+        return write_twin(context, transaction, twin)
+
+    def _find_model(self, context: GraphContext, transaction: GraphTransaction) -> LoadedModel:
+        model = require_model(context.models.open(transaction), self.model_id)
+        # SPEC: only new twins of a decommissioned model are refused; its own may be replaced.
+        if model.decommissioned and transaction.read_twin_model(self.twin_id) != self.model_id:
+            raise _build_decommissioned(self.model_id)
+        return model
+
+
+@dataclass(frozen=True, slots=True)
+class PatchTwin:
+    """Apply a JSON Patch to a twin; `part` names a component that must be there.
+
+    `new_model_id` is the model to which the operations move the twin.
+    """
+
+    twin_id: str
+    operations: Sequence[PatchOperation]
+    condition: IfMatch
+    new_model_id: str | None = None
+    part: str | None = None
+
+    def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
+        """The changed twin, under a new etag even for an empty patch.
+
+        Errors: `JsonPatchInvalid`, `ValidationFailed`, `TwinNotFound`, `PreconditionFailed`,
+        `ModelDecommissioned` for a move to such a model, `LimitExceeded`.
+        """
+        stored = require_twin(transaction, self.twin_id)
+        self.condition.check(stored.etag)
+        document = cast("JsonObject", orjson.loads(stored.body))
+        model = self._find_model(context, transaction, document)
+        parts = find_parts(document, model.interface.contents, model.interface.components)
+        if self.part is not None and (self.part not in parts or self.part not in document):
+            self._refuse_missing_part(self.part)
+        changes = TwinPatch(document, parts, render_update_time(context.clock()))
+        for operation in self.operations:
+            changes.apply(operation)
+        _validate(model, document, None if self.new_model_id is not None else changes.touched)
+        return write_twin(context, transaction, changes.finish(), stored, self.operations)
+
+    def _find_model(
+        self, context: GraphContext, transaction: GraphTransaction, document: JsonObject
+    ) -> LoadedModel:
+        current = cast("str", cast("JsonObject", document[METADATA])[MODEL])
+        models = context.models.open(transaction)
+        if self.new_model_id is None or self.new_model_id == current:
+            return require_model(models, current)
+        model = require_model(models, self.new_model_id)
+        if model.decommissioned:
+            raise _build_decommissioned(self.new_model_id)
+        return model
+
+    def _refuse_missing_part(self, part: str) -> None:
+        for operation in self.operations:
+            operation.refuse_missing(part)
+        # An empty patch has no operation to name.
+        PatchOperation(0, "replace", (part,)).refuse_missing(part)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTwin:
+    """Delete a twin that has no relationships."""
+
+    twin_id: str
+    condition: IfMatch
+
+    def apply(self, context: GraphContext, transaction: GraphTransaction) -> None:
+        """Errors: `TwinNotFound`, `PreconditionFailed`, `RelationshipsNotDeleted`."""
+        stored = require_twin(transaction, self.twin_id)
+        self.condition.check(stored.etag)
+        remove_twin(context, transaction, self.twin_id, stored)
+
+
+def parse_put_twin(twin_id: str, document: JsonValue, if_none_match: str | None = None) -> PutTwin:
+    """Errors: `InvalidArgument`, `ValidationFailed` for a document that names no model."""
+    must_be_new = parse_if_none_match(if_none_match)
+    parse_twin_id(twin_id)
+    body, model_id = parse_twin_body(document)
+    return PutTwin(twin_id, model_id, body, must_be_new)
+
+
+def parse_patch_twin(
+    twin_id: str, patch: JsonValue, if_match: str | None = None, *, max_operations: int
+) -> PatchTwin:
+    """Errors: `InvalidArgument`, `JsonPatchInvalid`."""
+    condition = parse_if_match(if_match)
+    operations = parse_patch(patch, max_operations=max_operations)
+    parse_twin_id(twin_id)
+    return PatchTwin(twin_id, operations, condition, find_new_model(operations))
+
+
+def parse_patch_component(
+    twin_id: str, name: str, patch: JsonValue, if_match: str | None = None, *, max_operations: int
+) -> PatchTwin:
+    """A patch whose paths start in a component. Errors: `InvalidArgument`, `JsonPatchInvalid`."""
+    condition = parse_if_match(if_match)
+    parse_component_name(name)
+    operations = parse_patch(patch, max_operations=max_operations, under=(name,))
+    parse_twin_id(twin_id)
+    return PatchTwin(twin_id, operations, condition, part=name)
+
+
+def parse_delete_twin(twin_id: str, if_match: str | None = None) -> DeleteTwin:
+    """Errors: `InvalidArgument`."""
+    condition = parse_if_match(if_match)
+    parse_twin_id(twin_id)
+    return DeleteTwin(twin_id, condition)
+
+
+def require_twin(session: GraphSession, twin_id: str) -> StoredDocument:
+    """The stored twin, or `TwinNotFound`."""
+    stored = session.read_twin(twin_id)
+    if stored is None:
+        raise TwinNotFound(twin_id)
+    return stored
+
+
+def require_model(models: ModelView, model_id: str) -> LoadedModel:
+    """The model of a twin to be written; `ValidationFailed` when it is not stored (any more).
+
+    SPEC: the vendor answers an unknown model with 400, not 404.
+    """
+    model = models.find(model_id)
+    if model is None:
+        raise build_failure(
+            f"The model {model_id} of the twin, or one of its dependencies, does not exist. "
+            "Upload the model first, or move the twin to a stored one."
+        )
+    return model
+
+
+def _build_decommissioned(model_id: str) -> ModelDecommissioned:
+    return ModelDecommissioned(
+        f"The model {model_id} is decommissioned: new twins of it cannot be created."
+    )
+
+
+def _validate(model: LoadedModel, document: JsonObject, touched: set[str] | None) -> None:
+    """Judge a patched twin: as a whole after a move (None), else only what was touched.
+
+    The rest was judged when it was stored, and by the same model, since a model never changes
+    while it is stored. After a model was deleted and uploaded again with another content, twins
+    are revived without a new judgement, as with the vendor.
+    """
+    if touched is None or any(name not in document for name in touched & _parts(model)):
+        details = model.validator.validate_twin(document)
+    else:
+        details = [
+            detail
+            for name in document
+            if name in touched
+            for detail in model.validator.validate_content(name, document[name])
+        ]
+    if details:
+        raise build_refusal(details)
+
+
+def _parts(model: LoadedModel) -> frozenset[str]:
+    return frozenset(model.interface.components)
