@@ -56,18 +56,8 @@ class PutRelationship:
                 f"{self.relationship_id} was found on twin {self.source_id}."
             )
         target_model = transaction.read_twin_model(body.target_id)
-        if target_model is None:
-            raise TargetTwinNotFound(body.target_id)
-        if self.source_id == body.target_id and context.settings.graph.refuse_self_relationships:
-            raise OperationNotAllowed(
-                f"The twin {self.source_id} cannot be related to itself: source and target of a "
-                "relationship must differ."
-            )
-        models = context.models.open(transaction)
-        model = require_model(models, source_model)
-        definition = _require_definition(model, body.name)
-        _check_target(transaction, models, definition, target_model)
-        _check_properties(model, body.name, body.properties)
+        judge = RelationshipJudge(context, transaction)
+        judge.check(self.source_id, source_model, body, target_model)
         return write_relationship(context, transaction, key, body)
 
 
@@ -115,6 +105,44 @@ class DeleteRelationship:
         stored = require_relationship(transaction, *key)
         self.condition.check(stored.etag)
         remove_relationship(context, transaction, key, stored)
+
+
+class RelationshipJudge:
+    """Judges relationships that are put, in the one state of models that a session sees.
+
+    PERF: what holds for a name between two models is found once, for those who put many.
+    """
+
+    def __init__(self, context: GraphContext, session: GraphSession) -> None:
+        self._session = session
+        self._models = context.models.open(session)
+        self._refuses_loops = context.settings.graph.refuse_self_relationships
+        self._allowed: dict[tuple[str, str, str], LoadedModel] = {}
+
+    def check(
+        self, source_id: str, source_model: str, body: RelationshipBody, target_model: str | None
+    ) -> None:
+        """Refuse what must not be stored; the models are those of its ends, None: no target.
+
+        Errors: `TargetTwinNotFound`, `OperationNotAllowed` for a relationship of a twin to itself,
+        `InvalidRelationship`, `ValidationFailed`.
+        """
+        if target_model is None:
+            raise TargetTwinNotFound(body.target_id)
+        if source_id == body.target_id and self._refuses_loops:
+            raise OperationNotAllowed(
+                f"The twin {source_id} cannot be related to itself: source and target of a "
+                "relationship must differ."
+            )
+        key = source_model, body.name, target_model
+        model = self._allowed.get(key)
+        if model is None:
+            model = require_model(self._models, source_model)
+            definition = _require_definition(model, body.name)
+            _check_target(self._session, self._models, definition, target_model)
+            self._allowed[key] = model
+        if body.properties:
+            _check_properties(model, body.name, body.properties)
 
 
 def parse_put_relationship(

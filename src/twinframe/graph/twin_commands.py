@@ -66,8 +66,8 @@ class PutTwin:
     def _find_model(self, context: GraphContext, transaction: GraphTransaction) -> LoadedModel:
         model = require_model(context.models.open(transaction), self.model_id)
         # SPEC: only new twins of a decommissioned model are refused; its own may be replaced.
-        if model.decommissioned and transaction.read_twin_model(self.twin_id) != self.model_id:
-            raise _build_decommissioned(self.model_id)
+        if model.decommissioned:
+            require_own(transaction, self.twin_id, self.model_id)
         return model
 
 
@@ -192,6 +192,12 @@ def require_model(models: ModelView, model_id: str) -> LoadedModel:
             "Upload the model first, or move the twin to a stored one."
         )
     return model
+
+
+def require_own(session: GraphSession, twin_id: str, model_id: str) -> None:
+    """`ModelDecommissioned` unless the twin is one of that model already: no new ones come."""
+    if session.read_twin_model(twin_id) != model_id:
+        raise _build_decommissioned(model_id)
 
 
 def _build_decommissioned(model_id: str) -> ModelDecommissioned:

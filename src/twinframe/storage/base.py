@@ -237,6 +237,35 @@ class GraphSession(GraphReader):
         is asked for often, to see whether something happened.
         """
 
+    def read_twin_models(self, twin_ids: Sequence[str]) -> Mapping[str, str]:
+        """Twin id -> model id of those of these twins that exist. One question for many ids in a
+        store that can.
+        """
+        found = ((twin_id, self.read_twin_model(twin_id)) for twin_id in twin_ids)
+        return {twin_id: model_id for twin_id, model_id in found if model_id is not None}
+
+    def iterate_twins(self) -> Iterator[TwinRecord]:
+        """Every twin, by the code points of its id, in a snapshot that the caller holds.
+
+        A store that can gives them as it finds them; here all ids are held in memory.
+        """
+        for twin_id in sorted(node.id for node in self.scan_nodes(LabelName(TWIN_LABEL))):
+            stored, model_id = self.read_twin(twin_id), self.read_twin_model(twin_id)
+            if stored is not None and model_id is not None:
+                yield TwinRecord(twin_id, model_id, stored.etag, stored.body)
+
+    def iterate_relationships(self) -> Iterator[RelationshipRecord]:
+        """Every relationship, by the code points of its source's id, then of its own; see
+        `iterate_twins`.
+        """
+        found = sorted((r.source, r.id, r.type, r.target) for r in self.scan_relationships(()))
+        for source_id, relationship_id, name, target_id in found:
+            stored = self.read_relationship(source_id, relationship_id)
+            if stored is not None:
+                yield RelationshipRecord(
+                    source_id, relationship_id, name, target_id, stored.etag, stored.body
+                )
+
     def count_twins(self) -> int:
         """How many twins there are. It is read with each write of a graph that may have only so
         many: a store that keeps the number gives it; else all twins are gone through.
@@ -275,6 +304,11 @@ class GraphTransaction(GraphSession):
     def put_twin(self, record: TwinRecord) -> None:
         """Create or replace a twin; its relationships stay. Its model need not be stored."""
 
+    def put_twins(self, records: Sequence[TwinRecord]) -> None:
+        """`put_twin` for each, in order; faster in a store that can."""
+        for record in records:
+            self.put_twin(record)
+
     @abstractmethod
     def delete_twin(self, twin_id: str) -> None:
         """Delete a twin; absent: `TwinNotFound`; with relationships: `RelationshipsNotDeleted`."""
@@ -286,6 +320,11 @@ class GraphTransaction(GraphSession):
     @abstractmethod
     def put_relationship(self, record: RelationshipRecord) -> None:
         """Create or replace by (source, id); missing ends: `TwinNotFound`, `TargetTwinNotFound`."""
+
+    def put_relationships(self, records: Sequence[RelationshipRecord]) -> None:
+        """`put_relationship` for each, in order; faster in a store that can."""
+        for record in records:
+            self.put_relationship(record)
 
     @abstractmethod
     def delete_relationship(self, source_id: str, relationship_id: str) -> None:

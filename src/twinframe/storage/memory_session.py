@@ -128,6 +128,16 @@ class MemorySession(GraphSession):
         twin = self.state.twins.get(twin_id)
         return None if twin is None else twin.model_id
 
+    def iterate_twins(self) -> Iterator[TwinRecord]:
+        """Every twin by id."""
+        twins = self.state.twins
+        return self._in_time(twins[twin_id] for twin_id in sorted(twins))
+
+    def iterate_relationships(self) -> Iterator[RelationshipRecord]:
+        """Every relationship by source and id."""
+        relationships = self.state.relationships
+        return self._in_time(relationships[key] for key in sorted(relationships))
+
     def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
         """The relationship's document."""
         record = self.state.relationships.get((source_id, relationship_id))

@@ -6,6 +6,7 @@ A driver's test file has a class `TestMyStore(GraphStoreContract)` with a method
 
 from __future__ import annotations
 
+from twinframe.testing.contracts.bulk import BulkContract
 from twinframe.testing.contracts.entries import EntryContract
 from twinframe.testing.contracts.models import ModelContract
 from twinframe.testing.contracts.outbox import OutboxContract
@@ -23,6 +24,7 @@ class GraphStoreContract(
     WorkContract,
     EntryContract,
     OutboxContract,
+    BulkContract,
     ReaderContract,
     RemovalContract,
 ):

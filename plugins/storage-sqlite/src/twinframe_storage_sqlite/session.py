@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
 from typing import Final
+
+import orjson
 
 from twinframe.errors import InvalidContinuationToken
 from twinframe.storage.base import (
@@ -13,7 +16,9 @@ from twinframe.storage.base import (
     Listed,
     ModelRecord,
     OutboxEvent,
+    RelationshipRecord,
     StoredDocument,
+    TwinRecord,
 )
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.scans import GraphScans
@@ -25,6 +30,21 @@ _HAS_TWIN: Final = "SELECT 1 FROM twin WHERE dt_id = ?"
 _COUNT_TWINS: Final = "SELECT coalesce(sum(twins), 0) FROM twin_count"
 _TWIN_MODEL: Final = (
     "SELECT i.dtmi FROM twin t JOIN interface i ON i.id = t.model WHERE t.dt_id = ?"
+)
+_TWIN_MODELS: Final = (
+    "SELECT t.dt_id, i.dtmi FROM json_each(?) x CROSS JOIN twin t ON t.dt_id = x.value "
+    "JOIN interface i ON i.id = t.model"
+)
+# NOTE: text is compared byte by byte, and UTF-8 keeps the order of code points.
+_ALL_TWINS: Final = (
+    "SELECT t.dt_id, (SELECT dtmi FROM interface i WHERE i.id = t.model), t.etag, "
+    "CAST(json(t.document) AS BLOB) FROM twin t ORDER BY t.dt_id"
+)
+# PERF: along two indexes, so that nothing is sorted.
+_ALL_RELATIONSHIPS: Final = (
+    "SELECT s.dt_id, r.relationship_id, r.name, t.dt_id, r.etag, CAST(json(r.document) AS BLOB) "
+    "FROM twin s CROSS JOIN relationship r ON r.source = s.id CROSS JOIN twin t ON t.id = r.target "
+    "ORDER BY s.dt_id, r.relationship_id"
 )
 _RELATIONSHIP: Final = (
     "SELECT r.etag, CAST(json(r.document) AS BLOB) FROM relationship r "
@@ -142,6 +162,19 @@ class SqliteSession(GraphScans, GraphSession):
         """The twin's model id."""
         model: str | None = self.read_one(_TWIN_MODEL, (twin_id,))
         return model
+
+    def read_twin_models(self, twin_ids: Sequence[str]) -> Mapping[str, str]:
+        """The models of those twins that exist."""
+        ids = orjson.dumps(twin_ids).decode()
+        return {twin_id: model_id for twin_id, model_id in self.read_all(_TWIN_MODELS, (ids,))}
+
+    def iterate_twins(self) -> Iterator[TwinRecord]:
+        """Every twin by id."""
+        return starmap(TwinRecord, self.iterate(_ALL_TWINS))
+
+    def iterate_relationships(self) -> Iterator[RelationshipRecord]:
+        """Every relationship by source and id."""
+        return starmap(RelationshipRecord, self.iterate(_ALL_RELATIONSHIPS))
 
     def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
         """The relationship's document."""

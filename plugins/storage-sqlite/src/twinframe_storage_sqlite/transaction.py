@@ -23,6 +23,7 @@ from twinframe.storage.base import (
 from twinframe_storage_sqlite import interfaces
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.session import SqliteSession
+from twinframe_storage_sqlite.statements import SqlValue
 
 _PAGES_IN_USE: Final = """
 SELECT p.page_count - f.freelist_count FROM pragma_page_count p, pragma_freelist_count f"""
@@ -33,6 +34,7 @@ INSERT INTO twin (dt_id, model, etag, document)
 VALUES (?, (SELECT id FROM interface WHERE dtmi = ?), ?, jsonb(CAST(? AS TEXT)))
 ON CONFLICT (dt_id) DO UPDATE SET
   model = excluded.model, etag = excluded.etag, document = excluded.document"""
+_HAS_INTERFACE: Final = "SELECT 1 FROM interface WHERE dtmi = ?"
 _DELETE_TWIN: Final = """
 DELETE FROM twin WHERE dt_id = ?
 RETURNING (SELECT position FROM interface i WHERE i.id = model) IS NULL"""
@@ -90,6 +92,17 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
         except EngineError as error:
             self._fail(error)
 
+    def put_twins(self, records: Sequence[TwinRecord]) -> None:
+        """Create or replace twins, in one statement that is run for each."""
+        for model_id in dict.fromkeys(record.model_id for record in records):
+            if self.read_one(_HAS_INTERFACE, (model_id,)) is None:
+                interfaces.write_name(self, model_id)
+        bindings = ((each.twin_id, each.model_id, each.etag, each.body) for each in records)
+        try:
+            self._cursor.executemany(_PUT_TWIN, bindings)
+        except EngineError as error:
+            self._fail(error)
+
     def delete_twin(self, twin_id: str) -> None:
         """Delete a twin without relationships."""
         try:
@@ -111,18 +124,19 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
 
     def put_relationship(self, record: RelationshipRecord) -> None:
         """Create or replace a relationship between two twins that exist."""
-        bindings = (
-            record.relationship_id,
-            record.name,
-            record.etag,
-            record.body,
-            record.source_id,
-            record.target_id,
-        )
-        if self.read_one(_PUT_RELATIONSHIP, bindings) is None:
-            if not self.has_twin(record.source_id):
-                raise TwinNotFound(record.source_id)
-            raise TargetTwinNotFound(record.target_id)
+        if self.read_one(_PUT_RELATIONSHIP, _bind_relationship(record)) is None:
+            self._refuse_ends(record)
+
+    def put_relationships(self, records: Sequence[RelationshipRecord]) -> None:
+        """Create or replace relationships, in one statement that is run for each."""
+        try:
+            put = self._cursor.executemany(_PUT_RELATIONSHIP, map(_bind_relationship, records))
+            count = sum(1 for _ in put)
+        except EngineError as error:
+            self._fail(error)
+        if count < len(records):
+            for record in records:
+                self._refuse_ends(record)
 
     def delete_relationship(self, source_id: str, relationship_id: str) -> None:
         """Delete a relationship."""
@@ -162,5 +176,22 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
         self.read_one(_DELETE_EVENTS, (up_to, limit))
         return self.connection.changes()
 
+    def _refuse_ends(self, record: RelationshipRecord) -> None:
+        if not self.has_twin(record.source_id):
+            raise TwinNotFound(record.source_id)
+        if not self.has_twin(record.target_id):
+            raise TargetTwinNotFound(record.target_id)
+
     def _fail(self, error: BaseException) -> NoReturn:
         raise build_error(error, self.connection.filename) from error
+
+
+def _bind_relationship(record: RelationshipRecord) -> tuple[SqlValue, ...]:
+    return (
+        record.relationship_id,
+        record.name,
+        record.etag,
+        record.body,
+        record.source_id,
+        record.target_id,
+    )
