@@ -166,7 +166,7 @@ class SqliteSession(GraphScans, GraphSession):
     def read_twin_models(self, twin_ids: Sequence[str]) -> Mapping[str, str]:
         """The models of those twins that exist."""
         ids = orjson.dumps(twin_ids).decode()
-        return {twin_id: model_id for twin_id, model_id in self.read_all(_TWIN_MODELS, (ids,))}
+        return dict(self.read_all(_TWIN_MODELS, (ids,)))
 
     def iterate_twins(self) -> Iterator[TwinRecord]:
         """Every twin by id."""

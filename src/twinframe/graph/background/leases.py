@@ -1,0 +1,134 @@
+"""Who does a piece of background work: one holder at a time, without any wall clock.
+
+It runs no work. A lease is an entry of the graph with a number (`fence`) that rises with each
+claim, the claim's own name (`holder`), and a `beat` that the holder counts up. Who sees the same
+of all three for a whole lease, by its own monotonic clock, takes over. What a holder does it does
+in transactions that check the lease first: a late hand changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import orjson
+
+from twinframe.errors import TwinframeError
+from twinframe.graph.ports import StoreRunner
+from twinframe.storage.base import GraphSession, GraphTransaction
+
+KIND: Final = "lease"
+BEATS: Final = 3
+"""Beats in the time of a lease."""
+
+
+class LeaseLost(TwinframeError):
+    """The work is somebody else's by now: stop, and change nothing."""
+
+    code = "LeaseLost"
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A claim of the work `name`. `fence` rises with each claim, for those outside of the graph who
+    have to tell late hands from newer ones.
+    """
+
+    name: str
+    fence: int
+    holder: str
+
+    def check(self, session: GraphSession) -> None:
+        """`LeaseLost` unless it still holds. Call it first in each transaction of the work."""
+        stored = _read(session, self.name)
+        if stored is None or (stored.fence, stored.holder) != (self.fence, self.holder):
+            raise LeaseLost(f"The work {self.name} was taken over by another worker.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A lease as it stands in the graph; nobody holds it when `holder` is empty."""
+
+    fence: int
+    holder: str
+    beat: int
+
+
+class LeaseDesk:
+    """Claims, keeps up and gives back leases, for one worker. `seconds` is a lease's time."""
+
+    def __init__(
+        self,
+        runner: StoreRunner,
+        seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._runner = runner
+        self._monotonic = monotonic
+        self._seen: dict[str, tuple[_Stored, float]] = {}
+        self.seconds = seconds
+
+    async def claim(self, name: str) -> Lease | None:
+        """The lease if it is free, or was not kept up for its time; else None: ask again."""
+        seen = await self._runner.read(lambda session: _read(session, name))
+        if seen is not None and seen.holder and not self._is_over(name, seen):
+            return None
+
+        def work(transaction: GraphTransaction) -> Lease | None:
+            if _read(transaction, name) != seen:
+                return None
+            lease = Lease(name, seen.fence + 1 if seen else 1, uuid.uuid4().hex)
+            _write(transaction, name, _Stored(lease.fence, lease.holder, 0))
+            return lease
+
+        lease = await self._runner.write(work)
+        self._seen.pop(name, None)
+        return lease
+
+    async def keep(self, lease: Lease) -> None:
+        """Count the beat up; `LeaseLost`."""
+
+        def work(transaction: GraphTransaction) -> None:
+            lease.check(transaction)
+            stored = _read(transaction, lease.name)
+            if stored is not None:
+                _write(transaction, lease.name, replace(stored, beat=stored.beat + 1))
+
+        await self._runner.write(work)
+
+    async def give_back(self, lease: Lease) -> None:
+        """Let the next worker claim it at once. Without effect when it was lost."""
+
+        def work(transaction: GraphTransaction) -> None:
+            stored = _read(transaction, lease.name)
+            if stored is not None and stored.holder == lease.holder:
+                # NOTE: the number stays, so that it never falls.
+                _write(transaction, lease.name, replace(stored, holder=""))
+
+        await self._runner.write(work)
+
+    def _is_over(self, name: str, stored: _Stored) -> bool:
+        now = self._monotonic()
+        before, since = self._seen.get(name, (None, now))
+        if before != stored:
+            since = now
+        self._seen[name] = stored, since
+        return now - since >= self.seconds
+
+
+def delete_lease(transaction: GraphTransaction, name: str) -> None:
+    """Forget the lease of a work that is no more; whoever holds it has lost it."""
+    transaction.delete_entry(KIND, name)
+
+
+def _read(session: GraphSession, name: str) -> _Stored | None:
+    body = session.read_entry(KIND, name)
+    return None if body is None else _Stored(**orjson.loads(body))
+
+
+def _write(transaction: GraphTransaction, name: str, stored: _Stored) -> None:
+    document = {"fence": stored.fence, "holder": stored.holder, "beat": stored.beat}
+    transaction.put_entry(KIND, name, orjson.dumps(document))

@@ -1,0 +1,171 @@
+"""Runs the background work of one graph in one worker. What the work is, its kinds know."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Final, Protocol
+
+from twinframe.errors import StorageError
+from twinframe.graph.background.leases import BEATS, Lease, LeaseDesk, LeaseLost
+from twinframe.graph.ports import StoreRunner
+from twinframe.storage.base import GraphSession
+
+_log = logging.getLogger(__name__)
+
+_FIRST_REST: Final = 1.0
+_LONGEST_REST: Final = 60.0
+
+
+class WorkKind(Protocol):
+    """A kind of background work. `name` is the first part of its leases' names."""
+
+    name: str
+
+    def list_pending(self, session: GraphSession) -> Iterable[str]:
+        """Keys of the pieces of work that should be run now, by whatever worker.
+
+        It is called about once a second in each worker: point reads and short listings only.
+        """
+        ...
+
+    async def run(self, key: str, lease: Lease) -> None:
+        """Do the piece until it is done, or there is nothing to do at present.
+
+        Each transaction of it begins with `lease.check`. It is cancelled when the worker stops or
+        lost the lease; it may be run again, here or elsewhere, from whatever it left behind. An
+        error is logged, and it is run again after a rest.
+        """
+        ...
+
+
+class BackgroundRunner:
+    """Looks for pending work, claims it and runs it; each piece in one worker at a time.
+
+    Start and stop it on the event loop of the store's runner, while the store is open.
+    """
+
+    def __init__(
+        self,
+        runner: StoreRunner,
+        kinds: Sequence[WorkKind],
+        *,
+        lease_seconds: float,
+        look_seconds: float,
+    ) -> None:
+        self._runner = runner
+        self._kinds = kinds
+        self._desk = LeaseDesk(runner, lease_seconds)
+        self._look_seconds = look_seconds
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._rests: dict[str, tuple[float, float]] = {}
+        self._woken = asyncio.Event()
+        self._looking: asyncio.Task[None] | None = None
+        self.has_pending = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing runs here."""
+        return not self._tasks
+
+    def start(self) -> None:
+        """Begin to look for work."""
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look_often())
+
+    async def stop(self) -> None:
+        """Cancel what runs, wait until it has ended, and give the leases back."""
+        looking, self._looking = self._looking, None
+        if looking is not None:
+            looking.cancel()
+            await asyncio.wait([looking])
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def wake(self) -> None:
+        """Look at once: there is something new to do. Of other workers' runners nobody is woken."""
+        self._woken.set()
+
+    async def _look_often(self) -> None:
+        while True:
+            self._woken.clear()
+            try:
+                await self._look()
+            except StorageError as error:
+                _log.warning("Background work was not looked for: %s", error.message)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._look_seconds):
+                    await self._woken.wait()
+
+    async def _look(self) -> None:
+        has_pending = False
+        for kind in self._kinds:
+            for key in list(await self._runner.read(kind.list_pending)):
+                has_pending = True
+                name = f"{kind.name}/{key}"
+                if name in self._tasks or self._is_resting(name):
+                    continue
+                lease = await self._desk.claim(name)
+                if lease is not None:
+                    task = asyncio.create_task(self._run(kind, key, lease))
+                    self._tasks[name] = task
+                    task.add_done_callback(lambda _done, name=name: self._forget(name))  # type: ignore[misc]  # the default binds
+        self.has_pending = has_pending
+
+    def _forget(self, name: str) -> None:
+        del self._tasks[name]
+        self.wake()  # it may want to go on, or another is next
+
+    def _is_resting(self, name: str) -> bool:
+        rest = self._rests.get(name)
+        return rest is not None and asyncio.get_running_loop().time() < rest[1]
+
+    async def _run(self, kind: WorkKind, key: str, lease: Lease) -> None:
+        work = asyncio.create_task(kind.run(key, lease))
+        keeping = asyncio.create_task(self._keep(lease, work))
+        try:
+            await work
+            self._rests.pop(lease.name, None)
+        except LeaseLost as error:
+            _log.warning("%s", error.message)
+        except asyncio.CancelledError:
+            work.cancel()
+            await asyncio.wait([work])
+        except Exception:  # noqa: BLE001  (the job runner survives whatever a work does)
+            _log.exception("The background work %s failed; it is tried again.", lease.name)
+            self._rest(lease.name)
+        finally:
+            keeping.cancel()
+            await asyncio.wait([keeping])
+            try:
+                await self._desk.give_back(lease)
+            except StorageError as error:
+                _log.warning("The lease %s was not given back: %s", lease.name, error.message)
+
+    async def _keep(self, lease: Lease, work: asyncio.Task[None]) -> None:
+        """Keep the lease up; end the work when that fails for the time of the lease."""
+        loop = asyncio.get_running_loop()
+        kept = loop.time()
+        while True:
+            await asyncio.sleep(self._desk.seconds / BEATS)
+            try:
+                await self._desk.keep(lease)
+                kept = loop.time()
+            except LeaseLost as error:
+                _log.warning("%s", error.message)
+                work.cancel()
+                return
+            except StorageError:
+                if loop.time() - kept >= self._desk.seconds:
+                    work.cancel()
+                    return
+
+    def _rest(self, name: str) -> None:
+        last, _ = self._rests.get(name, (_FIRST_REST / 2, 0.0))
+        rest = min(last * 2, _LONGEST_REST)
+        self._rests[name] = rest, asyncio.get_running_loop().time() + rest
