@@ -11,9 +11,11 @@ from twinframe.app.assistants import build_service, list_resources
 from twinframe.app.control import MountedControlService
 from twinframe.app.hosting import HostingService
 from twinframe.app.installation import Installation, build_installation, load_installation
+from twinframe.app.instruments import InstrumentService
 from twinframe.app.logs import LogService, configure_logging
 from twinframe.errors import StorageError
 from twinframe.graph import Graph
+from twinframe.instruments.base import Instruments
 from twinframe.settings import Section, Settings
 from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore
@@ -64,21 +66,25 @@ def _build(
     installation: Installation, routes: Sequence[Route], mcp: str | None, relay: Path | None
 ) -> Guard:
     settings = installation.settings
-    store = StoreService(installation.build_store(), settings)
+    instruments = InstrumentService(settings)
+    told = instruments.instruments
+    store = StoreService(installation.build_store(), settings, told)
     access = build_access(installation)
     gate = None if access is None else access.gate
-    graph = build_graph(installation, store)
+    graph = build_graph(installation, store, told)
     assistants = None if mcp is None else build_service(graph, settings, gate, mcp, relay)
     control = None
     if settings.control.enabled and routes is ROUTES:
         control = MountedControlService(installation)
     hosting = None
     if settings.hosting.enabled and routes is ROUTES:
-        hosting = HostingService(installation, gate)
+        hosting = HostingService(installation, gate, told)
+    if told is not None and assistants is not None:
+        told.watch(assistants.endpoint)
     beside = [one for one in (assistants, control, hosting) if one is not None]
-    services = [LogService(), store, *([] if access is None else [access]), *beside]
+    services = [LogService(), instruments, store, *([] if access is None else [access]), *beside]
     resources = () if mcp is None else list_resources(settings, alone=routes is not ROUTES)
-    return build_application(
+    guard = build_application(
         graph,
         settings,
         gate=gate,
@@ -91,13 +97,23 @@ def _build(
         resources=resources if control is None else (*resources, control.resource),
         build_error=None if control is None else control.endpoint.build_error,
     )
+    instruments.attach(guard)
+    return guard
 
 
-def build_graph(installation: Installation, service: StoreService) -> Graph:
+def build_graph(
+    installation: Installation, service: StoreService, instruments: Instruments | None = None
+) -> Graph:
     """The use cases over a store, with the query engine that its plugin offers for it."""
     engine = installation.build_query_engine(service.store)
     scratch = service.store.scratch
-    return Graph(service.runner, installation.settings, engine=engine, scratch=scratch)
+    return Graph(
+        service.runner,
+        installation.settings,
+        engine=engine,
+        scratch=scratch,
+        instruments=instruments,
+    )
 
 
 @asynccontextmanager
@@ -114,9 +130,11 @@ async def open_graph(installation: Installation) -> AsyncIterator[Graph]:
 class StoreService:
     """A store and its runner as the lifespan sees them: opened at the start, closed at the end."""
 
-    def __init__(self, store: GraphStore, settings: Settings) -> None:
+    def __init__(
+        self, store: GraphStore, settings: Settings, instruments: Instruments | None = None
+    ) -> None:
         self.store = store
-        self.runner = StoreRunner(store, settings.storage)
+        self.runner = StoreRunner(store, settings.storage, instruments)
 
     async def start(self) -> None:
         """Open the store: the process has forked, and nothing else runs yet that could wait."""

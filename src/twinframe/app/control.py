@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from twinframe.app.access import AccessService
 from twinframe.app.hosting import LocalGraphHost
 from twinframe.app.installation import Installation
+from twinframe.app.instruments import InstrumentService
 from twinframe.app.metering import BillingRounds, HostMeter, MeteredHost
 from twinframe.authentication.build import build_token_authenticator
 from twinframe.authentication.gate import Gate, log_refusal
@@ -128,13 +129,16 @@ def build_control_app(installation: Installation, *, provision: bool | None = No
     wanted = settings.control.provision if provision is None else provision
     service = ControlService(installation, provision=wanted)
     access = build_control_access(settings)
-    return build_control_application(
+    instruments = InstrumentService(settings)
+    guard = build_control_application(
         service.plane,
         settings,
         access.gate,
-        start=[access.start, service.start],
-        stop=[service.stop, access.stop],
+        start=[instruments.start, access.start, service.start],
+        stop=[service.stop, access.stop, instruments.stop],
     )
+    instruments.attach(guard)
+    return guard
 
 
 class MountedControlService:

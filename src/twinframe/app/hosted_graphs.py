@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -22,6 +22,7 @@ from twinframe.app.installation import Installation
 from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
+from twinframe.instruments.base import Instruments, Level
 from twinframe.storage.base import GraphStore
 from twinframe.storage.catalog import Availability, Catalog, CatalogEntry
 from twinframe.storage.runner import StoreRunner
@@ -159,8 +160,10 @@ class HostedGraphs:
         catalog: Catalog,
         build_gate: BuildGate,
         build_edge: BuildEdge,
+        instruments: Instruments | None = None,
     ) -> None:
         self.catalog = catalog
+        self._instruments = instruments
         self._installation = installation
         self._settings = installation.settings
         self._most = installation.settings.hosting.max_open_graphs
@@ -171,8 +174,14 @@ class HostedGraphs:
         self._leaving: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
 
+    def read_levels(self) -> Mapping[Level, float]:
+        """How many graphs are open."""
+        return {Level.GRAPHS_OPEN: self._open}
+
     async def start(self) -> None:
         """Begin to look after graphs that are taken away."""
+        if self._instruments is not None:
+            self._instruments.watch(self)
         await asyncio.to_thread(self.catalog.tidy)
         self._watching = asyncio.create_task(self._watch())
 
@@ -258,8 +267,14 @@ class HostedGraphs:
             except OSError as error:
                 raise StorageError(f"The counters in {place} cannot be had: {error}.") from error
             quotas = GraphQuotas(tenant.entry.settings, counter)
-            runner = QuotaRunner(store, settings.storage, quotas)
-            graph = Graph(runner, settings, engine=engine, scratch=store.scratch)
+            runner = QuotaRunner(store, settings.storage, quotas, self._instruments)
+            graph = Graph(
+                runner,
+                settings,
+                engine=engine,
+                scratch=store.scratch,
+                instruments=self._instruments,
+            )
             edge = self._build_edge(graph)
             runner.prepare()
             undo.pop_all()

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from twinframe.app.hosted_places import SharedPlaces
 from twinframe.errors import StorageDamaged
+from twinframe.instruments.base import Instruments
 from twinframe.model.clock import Clock, read_clock
 from twinframe.resourcetypes.prices import Sku
 from twinframe.resourcetypes.quotas import (
@@ -130,8 +131,14 @@ class GraphQuotas:
 class QuotaRunner(StoreRunner):
     """Runs a store's work, and takes no write beyond the graph's quotas."""
 
-    def __init__(self, store: GraphStore, settings: StorageSettings, quotas: GraphQuotas) -> None:
-        super().__init__(store, settings)
+    def __init__(
+        self,
+        store: GraphStore,
+        settings: StorageSettings,
+        quotas: GraphQuotas,
+        instruments: Instruments | None = None,
+    ) -> None:
+        super().__init__(store, settings, instruments)
         self._quotas = quotas
 
     async def write(self, work: Work[T]) -> T:

@@ -22,6 +22,7 @@ from twinframe.app.installation import Installation
 from twinframe.authentication.gate import Gate
 from twinframe.errors import ConfigurationError, SettingsError, StorageBusy, StorageError
 from twinframe.graph import Graph
+from twinframe.instruments.base import Instruments
 from twinframe.resourcetypes.base import LeaseLost
 from twinframe.resourcetypes.blocking import run_blocking
 from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
@@ -57,11 +58,16 @@ _COUNT: Final = "SELECT COUNT() FROM DIGITALTWINS"
 class HostingService:
     """The hosted graphs of a worker as the lifespan sees them."""
 
-    def __init__(self, installation: Installation, gate: Gate | None) -> None:
+    def __init__(
+        self,
+        installation: Installation,
+        gate: Gate | None,
+        instruments: Instruments | None = None,
+    ) -> None:
         settings = installation.settings
         catalog = build_catalog(settings)
         build_gate = partial(_build_gate, installation, gate)
-        self.graphs = HostedGraphs(installation, catalog, build_gate, self._build_edge)
+        self.graphs = HostedGraphs(installation, catalog, build_gate, self._build_edge, instruments)
         self.endpoint = HostedService(self.graphs, settings, gate, HOSTED_ROUTES)
         self._upkeep = HostedUpkeep(installation, catalog)
         self._settings = settings

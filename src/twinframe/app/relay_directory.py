@@ -1,6 +1,6 @@
-"""The directory of the sockets by which the workers of one MCP service reach each other.
+"""Directories that the workers of one service share: sockets of MCP, files of metrics.
 
-It is made by the process that starts them, and goes with it. It listens at no socket.
+They are made by the process that starts the workers, and go with it. It listens at no socket.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -20,15 +20,21 @@ _PREFIX: Final = "twinframe-mcp-"
 _LOCK: Final = "lock"
 
 
-@contextmanager
-def open_relay() -> Iterator[Path]:
-    """A directory for the sockets of this service's workers; it goes with this process.
+def open_relay() -> AbstractContextManager[Path]:
+    """A directory for the sockets of this service's workers; it goes with this process."""
+    return open_private_directory(_PREFIX)
 
+
+@contextmanager
+def open_private_directory(prefix: str) -> Iterator[Path]:
+    """A directory for the workers of this service alone; it goes with this process.
+
+    What is left of other services' directories of this prefix, that were killed, goes first.
     NOTE: workers leave by the same way, as copies of this process; it is not theirs to remove.
     """
-    remove_abandoned()
+    remove_abandoned(prefix)
     owner = os.getpid()
-    directory = Path(tempfile.mkdtemp(prefix=_PREFIX))  # mode 0700
+    directory = Path(tempfile.mkdtemp(prefix=prefix))  # mode 0700
     lock = _lock(directory)
     try:
         yield directory
@@ -38,13 +44,13 @@ def open_relay() -> Iterator[Path]:
             os.close(lock)
 
 
-def remove_abandoned() -> None:
+def remove_abandoned(prefix: str = _PREFIX) -> None:
     """Remove the directories of services that were killed: nobody holds their lock any more.
 
     The workers hold it with the process that started them, until the last of them has ended.
     SEC: in a place where everybody may write, only what is this user's own is looked at.
     """
-    for directory in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for directory in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         with contextlib.suppress(OSError):
             found = directory.lstat()
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():

@@ -15,6 +15,7 @@ from gunicorn.glogging import Logger
 from twinframe.app import build_app
 from twinframe.app.assistants import load_mcp
 from twinframe.app.installation import Installation, load_installation
+from twinframe.app.instruments import open_metrics
 from twinframe.app.logs import configure_logging
 from twinframe.app.preflight import check_bind, find_problems, list_warnings
 from twinframe.app.relay_directory import open_relay
@@ -96,10 +97,12 @@ class Service(BaseApplication):
     def run(self) -> None:
         """Serve until told to end."""
         with self._held:
-            self._open_relay()
+            self._open_shared()
             super().run()
 
-    def _open_relay(self) -> None:
+    def _open_shared(self) -> None:
+        """What the workers have in common: it is made before them, and goes with this process."""
+        self._held.enter_context(open_metrics(self._installation.settings))
         if self._relay is None and self.uses_mcp():
             # PERF: imported before the fork, the SDK is in memory once, and a worker is there in
             # a tenth of a second; it could take longer than a sign of life may.
@@ -131,7 +134,7 @@ class Service(BaseApplication):
             _LOG.error("The new settings are not taken: %s", " ".join(problems))
         else:
             self._installation = installation
-            self._open_relay()
+            self._open_shared()
             configure_logging(installation.settings.logging)
         super().reload()
 

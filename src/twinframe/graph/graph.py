@@ -6,6 +6,7 @@ from pathlib import Path
 
 from twinframe.graph.components import Components
 from twinframe.graph.context import GraphContext
+from twinframe.graph.happenings import Happenings, build_source
 from twinframe.graph.models import Models
 from twinframe.graph.neighborhood import Neighborhoods
 from twinframe.graph.observation import Observation
@@ -15,6 +16,7 @@ from twinframe.graph.queries import Queries
 from twinframe.graph.relationships import Relationships
 from twinframe.graph.telemetry import Telemetry
 from twinframe.graph.twins import Twins
+from twinframe.instruments.base import Instruments
 from twinframe.model.clock import Clock, read_clock
 from twinframe.settings import Settings
 from twinframe.storage.base import QueryEngine
@@ -31,18 +33,26 @@ class Graph:
         engine: QueryEngine | None = None,
         clock: Clock = read_clock,
         scratch: Path | None = None,
+        instruments: Instruments | None = None,
+        host: str | None = None,
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
-        `scratch` is the store's directory for files that may be lost, if it has one.
+        `scratch` is the store's directory for files that may be lost, if it has one. `instruments`
+        are told of queries. `host` is the name of a hosted graph's own host, for its events.
         """
-        context = GraphContext(runner, settings, clock)
+        happenings = None
+        if settings.events.enabled:
+            happenings = Happenings(build_source(settings, host), clock)
+        context = GraphContext(runner, settings, clock, happenings=happenings)
         self.twins = Twins(context)
         self.components = Components(context, self.twins)
         self.relationships = Relationships(context)
         self.models = Models(context)
         self.telemetry = Telemetry(context)
-        self.queries = Queries(context, engine, scratch)
+        self.queries = Queries(context, engine, scratch, instruments)
+        if instruments is not None:
+            instruments.watch(self.queries)
         self.overview = Overview(context, self.queries)
         self.neighborhoods = Neighborhoods(context)
         self.observation = Observation(context)

@@ -27,9 +27,11 @@ from twinframe.graph.context import GraphContext
 from twinframe.graph.paging import PageSizes
 from twinframe.graph.query_names import QueryWarning
 from twinframe.graph.query_plans import Plan, QueryPlans
+from twinframe.graph.query_watch import QueryWatch
 from twinframe.graph.short_runs import SHORT_SECONDS, SHORT_STEPS, is_small
 from twinframe.graph.spool import ResultSpool, SpoolLimits, SpoolWriter
 from twinframe.graph.tokens import Continuation, TokenSigner
+from twinframe.instruments.base import Instruments, Level
 from twinframe.model.values import JsonValue, Value
 from twinframe.storage.base import CannotRun, GraphSession, JsonRow, QueryEngine
 
@@ -91,22 +93,31 @@ _Publish: TypeAlias = Callable[[_Answer], None]
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What it takes to answer a page."""
+    """What it takes to answer a page. `watch` is None where nobody wants to know how it went."""
 
     position: _Position
     size: int
     limits: Limits
+    watch: QueryWatch | None = None
 
 
 class Queries:
     """Running queries of both languages."""
 
     def __init__(
-        self, context: GraphContext, engine: QueryEngine | None, scratch: Path | None = None
+        self,
+        context: GraphContext,
+        engine: QueryEngine | None,
+        scratch: Path | None = None,
+        instruments: Instruments | None = None,
     ) -> None:
-        """Results longer than a page are kept in `scratch`, else among the temporary files."""
+        """Results longer than a page are kept in `scratch`, else among the temporary files.
+
+        `instruments` are told of each page.
+        """
         settings = context.settings.query
         self._context = context
+        self._instruments = instruments
         self._sizes = PageSizes(settings.page_size, settings.max_page_size)
         self._plans = QueryPlans(settings, context.models, engine)
         self._spool = ResultSpool(
@@ -128,10 +139,38 @@ class Queries:
         Errors: `InvalidArgument`, `InvalidContinuationToken`, `QueryInvalid`, `QueryTimeout`,
         `LimitExceeded`.
         """
+        if self._instruments is None:
+            return await self._run_page(text, parameters or {}, continuation_token, page_size)
+        watch = QueryWatch(text or "")
+        try:
+            page = await self._run_page(
+                text, parameters or {}, continuation_token, page_size, watch
+            )
+        except TwinframeError as error:
+            self._instruments.note_query(watch.build_run(error=error.code))
+            raise
+        self._instruments.note_query(watch.build_run(len(page.rows), page.charge))
+        return page
+
+    def read_levels(self) -> Mapping[Level, float]:
+        """How much is kept for next pages, by all workers that share the place."""
+        size, files = self._spool.measure()
+        return {Level.RESULTS_BYTES: size, Level.RESULTS_FILES: files}
+
+    async def _run_page(
+        self,
+        text: str | None,
+        parameters: Mapping[str, JsonValue],
+        continuation_token: str | None,
+        page_size: int | None,
+        watch: QueryWatch | None = None,
+    ) -> QueryPage:
         signer = await self._context.read_signer()
-        position, size = self._start(signer, text, parameters or {}, continuation_token, page_size)
+        position, size = self._start(signer, text, parameters, continuation_token, page_size)
+        if watch is not None:
+            watch.text = position.text
         if position.result is None:
-            answer = await self._run(position, size)
+            answer = await self._run(position, size, watch)
         else:
             answer = await self._read_kept(position, *position.result, size)
         token = None
@@ -178,11 +217,13 @@ class Queries:
 
     # --- running ------------------------------------------------------------------------------
 
-    async def _run(self, position: _Position, size: int) -> _Answer:
+    async def _run(
+        self, position: _Position, size: int, watch: QueryWatch | None = None
+    ) -> _Answer:
         settings = self._context.settings.query
         deadline = time.monotonic() + settings.timeout
         limits = Limits(settings.max_rows, deadline, settings.max_hops, Meter())
-        request = _Request(position, size, limits)
+        request = _Request(position, size, limits, watch)
         text, values = position.text, position.values
         plan = self._plans.find(text, values) if is_small(text, values) else None
         if plan is not None and plan.is_short and settings.timeout > SHORT_SECONDS:
@@ -203,6 +244,8 @@ class Queries:
         PERF: the way to a thread and back takes longer than most short queries do.
         """
         start = time.thread_time()
+        if request.watch is not None:
+            request.watch.begin_run(plan.execution, plan.fingerprint)
         answer = self._context.runner.read_short(
             lambda session: _take_short(session, request, plan), SHORT_STEPS, SHORT_SECONDS
         )
@@ -218,13 +261,19 @@ class Queries:
         self, session: GraphSession, request: _Request, found: Plan | None, publish: _Publish
     ) -> _Answer:
         """The page, by the engine's plan or, when that gives up, by the evaluator's."""
-        position = request.position
+        position, watch = request.position, request.watch
+        if watch is not None:
+            watch.begin_compile()
         plan = self._plans.open(session, position.text, position.values, found)
+        if watch is not None:
+            watch.begin_run(plan.execution, plan.fingerprint)
         start = time.thread_time()
         try:
             answer = self._take_page(session, request, plan, publish)
         except CannotRun:
             plan = self._plans.give_up(plan, position.values)
+            if watch is not None:
+                watch.begin_run(plan.execution, plan.fingerprint)
             return self._take_page(session, request, plan, publish)
         plan.pace.add_threaded(time.thread_time() - start, session.read_steps())
         return answer

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from twinframe.cypher.language import Language, ParsedQuery, parse_query
 from twinframe.cypher.options import FrontEndOptions
+from twinframe.cypher.render import render_query
 from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.graph.explain import ExplainExecution
 from twinframe.graph.model_cache import ModelCache
 from twinframe.graph.query_names import NameCache, NameCheck, QueryWarning
+from twinframe.graph.query_watch import build_digest
 from twinframe.graph.short_runs import Pace
 from twinframe.graph.temporal_members import TypingCache
 from twinframe.model.values import Value
@@ -34,6 +36,10 @@ class Plan:
     warnings: tuple[QueryWarning, ...] = ()
     typing: MemberTyping | None = None
     pace: Pace = field(default_factory=Pace)
+
+    def fingerprint(self) -> str:
+        """Tells the plan from others: equal for texts that come to the same algebra."""
+        return build_digest(render_query(self.execution.query))
 
     @property
     def is_short(self) -> bool:

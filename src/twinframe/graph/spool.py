@@ -6,6 +6,7 @@ name is random and travels in signed tokens only; nothing a client sends becomes
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
@@ -149,6 +150,18 @@ class ResultSpool:
         except OSError as error:
             raise _build_gone() from error
         return _build_page(lines, offset, count, unfinished=unfinished)
+
+    def measure(self) -> tuple[int, int]:
+        """Bytes and number of the results that are kept."""
+        directory = self._directory or find_temporary()
+        size = count = 0
+        with contextlib.suppress(FileNotFoundError), os.scandir(directory) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):
+                    if entry.name.endswith(_SUFFIX):
+                        size += entry.stat().st_size
+                        count += 1
+        return size, count
 
     def tidy(self, room: int = 0) -> None:
         """Delete what has expired, and the longest unused until `room` bytes more fit."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from mcp.server.lowlevel import Server
@@ -18,6 +18,7 @@ from sse_starlette.sse import AppStatus
 
 from twinframe.authentication.gate import Gate
 from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
+from twinframe.instruments.base import Level
 from twinframe.mcp.guard import AccessGuard, acting_as
 from twinframe.mcp.hosts import Header, Hosts, build_cors_headers, build_refusal, find_header
 from twinframe.mcp.inbound import read_body
@@ -29,11 +30,16 @@ from twinframe.mcp.streamable import StreamableTransport
 from twinframe.permissions.base import Caller
 from twinframe.settings import Settings
 from twinframe.web.errors import ErrorAnswer, build_answer
-from twinframe.web.exchange import Receive, Scope, Send
+from twinframe.web.exchange import SCOPE_KEY, Exchange, Receive, Scope, Send
 
 Place: TypeAlias = Literal["streamable", "sse", "messages"]
 
 STREAMABLE, SSE = "/mcp", "/sse"
+_ROUTES: Final[dict[Place, str]] = {
+    "streamable": STREAMABLE,
+    "sse": SSE,
+    "messages": f"{MESSAGES}/{{session_id}}",
+}
 _MAX_BODY = 4 * 1024 * 1024
 _OWNER = re.compile(rf"{MESSAGES}/([0-9a-f]{{8}})/?")
 _LISTEN = b"subscriptions/listen"
@@ -82,6 +88,10 @@ class McpEndpoint:
         """End streams as soon as nothing is pending in them; other requests are finished."""
         self._sessions.begin_drain()
 
+    def read_levels(self) -> Mapping[Level, float]:
+        """How many streams are open."""
+        return {Level.MCP_SESSIONS: self._sessions.count}
+
     def serves(self, scope: Scope) -> bool:
         """Whether this request is for the MCP server, and not for what stands beside it."""
         return self._find_place(scope) is not None
@@ -89,6 +99,9 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request that `serves` has found to be ours."""
         place = self._find_place(scope)
+        exchange: Exchange | None = scope.get(SCOPE_KEY)
+        if exchange is not None and place is not None:
+            exchange.route = _ROUTES[place]
         scope["headers"] = trim_headers(scope["headers"])
         outbound = Outbound(send)
         refusal = self._hosts.check(scope)

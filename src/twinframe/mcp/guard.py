@@ -16,6 +16,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from twinframe.authentication.gate import Errand, Gate
+from twinframe.instruments.base import CURRENT_REQUEST
 from twinframe.mcp.access import CURRENT_CALLER, CURRENT_ERRAND
 from twinframe.permissions.base import Caller
 from twinframe.permissions.grammar import WILDCARD, Permission
@@ -110,7 +111,9 @@ class AccessGuard:
 @contextmanager
 def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
     """Inside, tools know for whom and for which request they run."""
-    tokens = (CURRENT_CALLER.set(caller), CURRENT_ERRAND.set(build_errand(scope)))
+    errand = build_errand(scope)
+    tokens = (CURRENT_CALLER.set(caller), CURRENT_ERRAND.set(errand))
+    request = CURRENT_REQUEST.set(errand.request_id)
     user = None if caller is None else build_user(caller)
     if user is not None:
         scope["user"] = user
@@ -119,6 +122,7 @@ def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
         yield
     finally:
         auth_context_var.reset(sdk_token)
+        CURRENT_REQUEST.reset(request)
         CURRENT_ERRAND.reset(tokens[1])
         CURRENT_CALLER.reset(tokens[0])
 

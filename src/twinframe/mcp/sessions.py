@@ -145,6 +145,11 @@ class Sessions:
         self._empty = asyncio.Event()
         self._empty.set()
 
+    @property
+    def count(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
     @contextmanager
     def open(self, principal: object, rest: float | None) -> Iterator[Session]:
         """A stream of `principal` that is cut after `rest` seconds; None is no such end.

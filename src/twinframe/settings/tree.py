@@ -14,7 +14,15 @@ from twinframe.settings.access import (
     TokenServerSettings,
 )
 from twinframe.settings.billing import BillingSettings
+from twinframe.settings.bulk import BulkSettings
 from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
+from twinframe.settings.events import EventsSettings
+from twinframe.settings.operations import (
+    MetricsSettings,
+    RateLimitSettings,
+    SlowQueryText,
+    TracesSettings,
+)
 from twinframe.settings.section import (
     Bytes,
     Count,
@@ -24,6 +32,7 @@ from twinframe.settings.section import (
     check_bind,
     is_origin,
 )
+from twinframe.settings.triples import ExportSettings, SparqlSettings
 
 _BASE_PATH: Final = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 
@@ -146,6 +155,13 @@ class LoggingSettings(Section):
     access: bool = Field(default=True, description="Write a line for each request.")
     audit: bool = Field(
         default=True, description="Write a line for each decision about access, as JSON."
+    )
+    slow_query: Annotated[float, Field(ge=0)] = Field(
+        default=1.0, description="Seconds from which on a query is logged as slow; 0 logs none."
+    )
+    slow_query_text: SlowQueryText = Field(
+        default="masked",
+        description="The slow query's text: `masked` without its literals, `full`, or `none`.",
     )
 
 
@@ -275,6 +291,7 @@ class Settings(Section):
     logging: LoggingSettings = LoggingSettings()
     storage: StorageSettings = StorageSettings()
     graph: GraphSettings = GraphSettings()
+    bulk: BulkSettings = BulkSettings()
     query: QuerySettings = QuerySettings()
     authentication: AuthenticationSettings = AuthenticationSettings()
     authorization: AuthorizationSettings = AuthorizationSettings()
@@ -284,7 +301,13 @@ class Settings(Section):
     hosting: HostingSettings = HostingSettings()
     billing: BillingSettings = BillingSettings()
     resources: ResourcesSettings = ResourcesSettings()
+    export: ExportSettings = ExportSettings()
+    sparql: SparqlSettings = SparqlSettings()
     secrets: SecretSettings = SecretSettings()
+    events: EventsSettings = EventsSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    traces: TracesSettings = TracesSettings()
+    rate_limits: RateLimitSettings = RateLimitSettings()
 
     @property
     def checks_permissions(self) -> bool:

@@ -5,10 +5,11 @@ It knows no engine and no transport; what a store costs it learns from `StoreTra
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
 from twinframe.errors import StorageError, TwinframeError
+from twinframe.instruments.base import Instruments, Level
 from twinframe.settings import StorageSettings
 from twinframe.storage.base import GraphSession, GraphStore, GraphTransaction, Placement, Work
 from twinframe.storage.runner_reads import ReadThreads
@@ -24,9 +25,15 @@ class StoreRunner:
 
     Use it from one event loop. Threads start with the first work of their kind, so a runner may be
     made before the process forks. Errors of the work arrive unchanged where it was awaited.
+    `instruments` are told of what is written and of what waits.
     """
 
-    def __init__(self, store: GraphStore, settings: StorageSettings) -> None:
+    def __init__(
+        self,
+        store: GraphStore,
+        settings: StorageSettings,
+        instruments: Instruments | None = None,
+    ) -> None:
         self._store = store
         self._inline: GraphSession | None = None
         self._closed = False
@@ -35,6 +42,7 @@ class StoreRunner:
             limit=settings.write_queue,
             wait=settings.write_wait,
             key="Storage__WriteQueue",
+            instruments=instruments,
         )
         self._scans = ReadThreads(
             store,
@@ -48,6 +56,8 @@ class StoreRunner:
             self._pool = ReadThreads(
                 store, name="read", count=_POOL_THREADS, limit=settings.query_queue, niced=False
             )
+        if instruments is not None:
+            instruments.watch(self)
 
     def prepare(self) -> None:
         """Open what the first read on the event loop needs. Call it in any thread before that.
@@ -126,6 +136,15 @@ class StoreRunner:
         """Whether no work is under way, in the background neither."""
         pools = (self._writes, self._scans, self._pool)
         return all(pool is None or pool.is_idle for pool in pools)
+
+    def read_levels(self) -> Mapping[Level, float]:
+        """What waits now, and the queries that run."""
+        pools = [pool for pool in (self._scans, self._pool) if pool is not None]
+        return {
+            Level.WRITES_WAITING: self._writes.depth,
+            Level.READS_WAITING: sum(pool.waiting for pool in pools),
+            Level.QUERIES_RUNNING: self._scans.running,
+        }
 
     async def close(self) -> None:
         """Finish what was accepted, refuse the rest, end the threads. The store stays open."""

@@ -113,6 +113,16 @@ class ReadThreads:
         """Whether nothing waits or runs."""
         return not self._open
 
+    @property
+    def waiting(self) -> int:
+        """How many reads wait for a thread."""
+        return self._queue.qsize()
+
+    @property
+    def running(self) -> int:
+        """How many reads with a deadline run, those that go on behind their answer too."""
+        return len(self._sessions)
+
     async def close(self) -> None:
         """Finish what was accepted and end the threads."""
         self._closed = True

@@ -7,9 +7,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
+from time import perf_counter, time
 from typing import Generic, Protocol, TypeVar, cast
 
-from twinframe.errors import StorageBusy
+from twinframe.errors import StorageBusy, TwinframeError
+from twinframe.instruments.base import Commit, Instruments, Write
 from twinframe.storage.base import Outcome, StoreTraits
 
 T = TypeVar("T")
@@ -29,9 +31,12 @@ class WritingStore(Protocol[X_co]):
 
 
 class PendingWrite(Generic[X]):
-    """A work, the future of its caller, and whether it may still be withdrawn."""
+    """A work, the future of its caller, and whether it may still be withdrawn.
 
-    __slots__ = ("_claim", "_started", "deadline", "future", "work")
+    `commit` is the batch that it was in, where there are instruments to be told.
+    """
+
+    __slots__ = ("_claim", "_started", "commit", "deadline", "future", "work")
 
     def __init__(
         self, work: Callable[[X], object], future: asyncio.Future[object], deadline: float
@@ -39,6 +44,7 @@ class PendingWrite(Generic[X]):
         self.work = work
         self.future = future
         self.deadline = deadline
+        self.commit: Commit | None = None
         # PERF: whoever pops the item has it; a list's pop is atomic, a lock would cost more.
         self._claim: list[None] = [None]
         self._started = False
@@ -64,6 +70,21 @@ class PendingWrite(Generic[X]):
         return self.work(transaction)
 
 
+async def _tell(pending: PendingWrite[X], instruments: Instruments) -> object:
+    """What becomes of a work, and the instruments told of it."""
+    started, ticks, code = time(), perf_counter(), ""
+    try:
+        return await pending.future
+    except TwinframeError as error:
+        code = error.code
+        raise
+    except BaseException as error:
+        code = type(error).__name__
+        raise
+    finally:
+        instruments.note_write(Write(started, perf_counter() - ticks, pending.commit, code))
+
+
 def fail_future(future: asyncio.Future[T], error: BaseException) -> None:
     """Let the awaiting caller have `error`, unless it went away."""
     if future.done():
@@ -79,12 +100,22 @@ class WriteThread(Generic[X]):
     """Writes works in their order of arrival, at most the store's `largest_batch` a commit.
 
     `limit` works may wait, each for `wait` seconds; `key` is the setting that says how many.
+    `instruments` are told of each work and each batch.
     Everything but `_serve` and what it calls runs on the event loop, so that only the queue and
     each work's claim are shared with the thread.
     """
 
-    def __init__(self, store: WritingStore[X], *, limit: int, wait: float, key: str) -> None:
+    def __init__(
+        self,
+        store: WritingStore[X],
+        *,
+        limit: int,
+        wait: float,
+        key: str,
+        instruments: Instruments | None = None,
+    ) -> None:
         self._store = store
+        self._instruments = instruments
         self._largest = store.traits.largest_batch
         self._limit = limit
         self._wait = wait
@@ -111,6 +142,8 @@ class WriteThread(Generic[X]):
         if self._timer is None:
             self._timer = loop.call_at(pending.deadline, self._withdraw_late)
         try:
+            if self._instruments is not None:
+                return cast("T", await _tell(pending, self._instruments))
             return cast("T", await future)
         except asyncio.CancelledError:
             pending.claim()
@@ -120,6 +153,11 @@ class WriteThread(Generic[X]):
     def is_idle(self) -> bool:
         """Whether nothing waits or is being written."""
         return not self._accepted
+
+    @property
+    def depth(self) -> int:
+        """How many works wait or are being written."""
+        return len(self._accepted)
 
     async def close(self) -> None:
         """Write what was accepted and end the thread."""
@@ -199,10 +237,17 @@ class WriteThread(Generic[X]):
         wanted = [pending for pending in batch if pending.is_open()]
         if not wanted:
             return ()
+        started, ticks = time(), perf_counter()
         try:
             outcomes = self._store.write([pending.start for pending in wanted])
         except Exception as error:  # noqa: BLE001  (the job runner survives whatever a store does)
             outcomes = [Outcome(error=error)] * len(wanted)
+        if self._instruments is not None:
+            failed = sum(outcome.error is not None for outcome in outcomes)
+            commit = Commit(len(wanted), failed, started, perf_counter() - ticks)
+            for pending in wanted:
+                pending.commit = commit
+            self._instruments.note_commit(commit)
         return list(zip(wanted, outcomes, strict=True))
 
     def _end(self) -> None:

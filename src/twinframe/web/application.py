@@ -119,7 +119,7 @@ def build_guard(app: Asgi, settings: Settings, build_error: BuildError | None = 
     log = AccessLog(sys.stderr.buffer, settings.logging.format) if settings.logging.access else None
     guard = Guard(app, settings.server, access_log=log, build_error=build_error)
     if settings.cors.origins:
-        guard.wrap(build_cors(guard, settings.cors))
+        guard.wrap(partial(build_cors, settings.cors))
     return guard
 
 
@@ -179,10 +179,10 @@ def build_options(methods: tuple[str, ...], *, shared: bool = False) -> BoundRes
     return write_options
 
 
-def build_cors(guard: Guard, settings: CorsSettings) -> CORSMiddleware:
+def build_cors(settings: CorsSettings, app: Asgi) -> CORSMiddleware:
     """The layer that answers preflights, before anything asks for credentials."""
     return CORSMiddleware(
-        guard.handle,
+        app,
         allow_origins=settings.origins,
         allow_methods=_METHODS,
         allow_headers=["*"],

@@ -56,12 +56,14 @@ class Exchange:
         "_receive",
         "_send",
         "_start",
-        "_trace_id",
+        "_trace",
         "caller",
+        "graph",
         "has_body",
         "host",
         "own_host",
         "request_id",
+        "route",
         "scope",
         "sent",
         "started",
@@ -82,6 +84,8 @@ class Exchange:
         self.host = b""
         self.own_host = False  # whether the host name is the address, so that links have to keep it
         self.caller: Caller | None = None
+        self.route = ""  # the template of its path, once that is found
+        self.graph = ""  # the hosted graph it is at, once that is known to be there
         self._receive = receive
         self._send = send
         self._cycle = find_cycle(send)
@@ -90,7 +94,7 @@ class Exchange:
         self._body_limit = body_limit
         self._coding = b""
         self._length = 0
-        self._trace_id: bytes | None = None
+        self._trace: bytes | None = None
         for name, value in scope["headers"]:
             if name in _WATCHED:
                 self._read_header(name, value)
@@ -111,12 +115,17 @@ class Exchange:
         else:
             found = _TRACEPARENT.fullmatch(value)
             if found is not None:
-                self._trace_id = found[1]
+                span = b"%016x" % random.getrandbits(64)
+                self._trace = b"00-%b-%b-01" % (found[1], span)
 
     @property
     def is_answered(self) -> bool:
         """Whether the head of the answer is on its way to the client."""
         return self.status != 0 and self._start is None
+
+    def read_seconds(self) -> float:
+        """How long ago its head was here."""
+        return perf_counter() - self.started
 
     async def receive(self) -> Message:
         """ASGI `receive` for the application.
@@ -160,10 +169,13 @@ class Exchange:
 
     def _build_headers(self) -> Sequence[tuple[bytes, bytes]]:
         own = (b"x-request-id", self.request_id)
-        if self._trace_id is None:
+        if self._trace is None:
             return (own,)
-        span = b"%016x" % random.getrandbits(64)
-        return own, (b"traceresponse", b"00-%b-%b-01" % (self._trace_id, span))
+        return own, (b"traceresponse", self._trace)
+
+    def join_trace(self, trace_id: int, span_id: int, flags: int) -> None:
+        """Tell the client of the span that stands for this request, in a trace of its or ours."""
+        self._trace = b"00-%032x-%016x-%02x" % (trace_id, span_id, flags)
 
     def limit_body(self, limit: int) -> None:
         """Lower the limit of the body, in bytes, for what is behind this layer."""

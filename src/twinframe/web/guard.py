@@ -48,6 +48,7 @@ class Guard:
         self._body_limit = server.max_body_bytes
         self._paths = TargetParser(server.base_path)
         self._access_log = access_log
+        self._observers: list[Callable[[Exchange], None]] = []
         self._id_prefix = secrets.token_hex(5).encode("ascii")
         self._count = itertools.count(1)
 
@@ -61,9 +62,13 @@ class Guard:
         """Have `hook` called when the drain begins: for answers without an end of their own."""
         self._drain_hooks.append(hook)
 
-    def wrap(self, layer: Asgi) -> None:
-        """Put an ASGI layer around `handle`: its answers get ids and log lines as well."""
-        self._handle = layer
+    def wrap(self, build: Callable[[Asgi], Asgi]) -> None:
+        """Put an ASGI layer around what is there: its answers get ids and log lines as well."""
+        self._handle = build(self._handle)
+
+    def observe(self, observer: Callable[[Exchange], None]) -> None:
+        """Have each exchange shown to `observer` when it has ended. It must not raise or wait."""
+        self._observers.append(observer)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
@@ -81,6 +86,9 @@ class Guard:
             del scope[SCOPE_KEY]
             if self._access_log is not None:
                 self._access_log.add(build_entry(exchange))
+            if self._observers:
+                for observer in self._observers:
+                    observer(exchange)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check the request's names, then let the application answer."""

@@ -228,6 +228,7 @@ class HostedService:
             exchange.caller = await gate.enter(exchange.caller, partial(build_errand, exchange))
             if exchange.caller is None:
                 raise GraphNotFound
+        exchange.graph = resource_id
         async with tenant.use() as edge:
             visit = scope[VISIT] = Visit(exchange, edge, gate, send, tenant.journal)
             try:

@@ -99,6 +99,7 @@ class TableRouter(CompiledRouter):
             node = following
         if node.methods is None:
             return None
+        exchange.route = node.template
         return self, node.methods, params, node.template
 
     def add_route(self, uri_template: str, resource: object, **kwargs: Any) -> NoReturn:

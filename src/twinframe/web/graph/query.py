@@ -8,6 +8,7 @@ import orjson
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
+from twinframe.instruments.base import CURRENT_REQUEST
 from twinframe.model.values import JsonValue
 from twinframe.web.departure import DepartureWatch
 from twinframe.web.edge import Edge
@@ -28,7 +29,9 @@ async def run_query(edge: Edge, request: Request, response: Response) -> None:
     if not isinstance(parameters, dict):
         raise InvalidArgument("parameters must be an object: names to values.")
     size = read_page_size(request)
-    with DepartureWatch(read_exchange(request)):
+    exchange = read_exchange(request)
+    CURRENT_REQUEST.set(exchange.request_id.decode("ascii"))  # for the log of slow ones
+    with DepartureWatch(exchange):
         page = await edge.graph.queries.run(text, parameters, token, size)
     response.set_header("query-charge", f"{page.charge:.2f}")
     response.data = b'{"value":%b,"continuationToken":%b%b}' % (

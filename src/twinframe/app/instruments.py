@@ -1,0 +1,174 @@
+"""The instruments that the settings ask for, and their part of the lifespan. It measures nothing.
+
+What is off is not even imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+import twinframe
+from twinframe.app.relay_directory import open_private_directory
+from twinframe.errors import ConfigurationError
+from twinframe.instruments.base import Instruments, build_group
+from twinframe.instruments.slow_queries import SlowQueryLog
+from twinframe.settings import Settings
+from twinframe.web.exchange import Exchange
+from twinframe.web.guard import Guard
+from twinframe.web.side_listener import SideListener, build_document_app
+
+if TYPE_CHECKING:
+    from twinframe.instruments.metrics import Metrics
+    from twinframe.instruments.traces import Traces
+
+_log = logging.getLogger(__name__)
+
+METRICS_PATH: Final = "/metrics"
+_METRICS_PREFIX: Final = "twinframe-metrics-"
+_METRICS_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+_SAMPLE_SECONDS: Final = 5.0
+_INSTALL: Final = "pip install 'twinframe[otel]'"
+
+
+class InstrumentService:
+    """Metrics, traces and slow queries of a worker, as the lifespan and the application see them.
+
+    `instruments` is None when nothing is wanted: then nobody makes a record of anything.
+    Raises `ConfigurationError` for what is asked for and not installed.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._own: TemporaryDirectory[str] | None = None
+        self._listener: SideListener | None = None
+        self._sampling: asyncio.Task[None] | None = None
+        self.metrics = self._build_metrics()
+        self.traces = build_traces(settings)
+        members: list[Instruments] = [one for one in (self.metrics, self.traces) if one is not None]
+        if settings.logging.slow_query:
+            log = settings.logging
+            members.append(SlowQueryLog(log.slow_query, log.slow_query_text))
+        self.instruments = build_group(members)
+
+    def attach(self, guard: Guard) -> None:
+        """Have the guard show what it does; without instruments of requests, nothing is added."""
+        if self.metrics is not None:
+            metrics = self.metrics
+
+            def note(exchange: Exchange) -> None:
+                metrics.note_request(
+                    exchange.route,
+                    exchange.scope["method"],
+                    exchange.status or 499,
+                    exchange.read_seconds(),
+                    exchange.graph,
+                )
+
+            guard.observe(note)
+        if self.traces is not None:
+            layers = load_optional("twinframe.web.trace_layer")
+            guard.wrap(partial(layers.TraceLayer, self.traces))
+
+    async def start(self) -> None:
+        """Export spans, serve metrics, look at levels now and then."""
+        if self.traces is not None:
+            self.traces.start()
+        if self.metrics is None:
+            return
+        self.metrics.sample()
+        app = build_document_app(METRICS_PATH, self.metrics.content_type, self._render)
+        self._listener = SideListener(
+            self._settings.metrics.bind, self._settings.server, app, key="Metrics__Bind"
+        )
+        await self._listener.start()
+        self._sampling = asyncio.create_task(self._sample(), name="metrics")
+
+    async def stop(self) -> None:
+        """Export what is left, listen no more."""
+        if self._sampling is not None:
+            self._sampling.cancel()
+        if self._listener is not None:
+            await self._listener.stop()
+        if self.traces is not None:
+            await asyncio.to_thread(self.traces.stop)
+        if self.metrics is not None:
+            self.metrics.close()
+        if self._own is not None:
+            self._own.cleanup()
+
+    async def _render(self) -> bytes:
+        assert self.metrics is not None  # noqa: S101  # it is who listens
+        self.metrics.sample()
+        return await asyncio.to_thread(self.metrics.render)
+
+    async def _sample(self) -> None:
+        assert self.metrics is not None  # noqa: S101  # it is who starts this
+        while True:
+            await asyncio.sleep(_SAMPLE_SECONDS)
+            self.metrics.sample()
+
+    def _build_metrics(self) -> Metrics | None:
+        wanted = self._settings.metrics
+        if not wanted.enabled:
+            return None
+        directory = os.environ.get(_METRICS_VARIABLE, "")
+        if not directory:  # no arbiter has made one: this process is the whole service
+            self._own = TemporaryDirectory(prefix="twinframe-own-metrics-")
+            directory = self._own.name
+        made: Metrics = importlib.import_module("twinframe.instruments.metrics").Metrics(
+            Path(directory), wanted.max_graphs, twinframe.__version__
+        )
+        return made
+
+
+def build_traces(settings: Settings) -> Traces | None:
+    """The traces that are asked for. Raises `ConfigurationError` when they cannot be had."""
+    if not settings.traces.enabled:
+        return None
+    made: Traces = load_optional("twinframe.instruments.traces").Traces(twinframe.__version__)
+    return made
+
+
+def load_optional(name: str) -> ModuleType:
+    """A module that stands on OpenTelemetry. `ConfigurationError` when that is not installed.
+
+    PERF: imported here and not at the head of this file, since it takes 0.1 s and 20 MiB.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("opentelemetry"):
+            raise
+        raise ConfigurationError(
+            f"Traces__Enabled=true needs the package {error.name}, which is not installed. "
+            f"Install it: {_INSTALL}; or set Traces__Enabled=false."
+        ) from error
+
+
+@contextmanager
+def open_metrics(settings: Settings) -> Iterator[None]:
+    """A directory for the metrics of the workers to be started; it goes with this process.
+
+    Where the environment names one already, that is used, and left.
+    """
+    if not settings.metrics.enabled or os.environ.get(_METRICS_VARIABLE):
+        yield
+        return
+    with open_private_directory(_METRICS_PREFIX) as directory:
+        os.environ[_METRICS_VARIABLE] = str(directory)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(KeyError):
+                del os.environ[_METRICS_VARIABLE]

@@ -1,0 +1,266 @@
+"""Prometheus metrics of a worker, in files that all workers of a service share. It serves none.
+
+SEC: labels have few values by construction: templates of routes, statuses, languages, engines, and
+a bounded number of hosted graphs. Nothing that a client may choose freely becomes one.
+
+PERF: an observation is written to mapped memory, 1 to 2 us for each of its numbers; a request costs
+7 us in all, and nothing where metrics are off.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import Counter as Tally
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import prometheus_client
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
+from prometheus_client import multiprocess as untyped_multiprocess
+
+from twinframe.instruments.base import Commit, Gauged, Instruments, Level, QueryRun, Write
+from twinframe.instruments.process import read_process
+from twinframe.instruments.slots import Slot
+
+DIRECTORY_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+OTHER: Final = "(other)"
+
+_METHODS: Final = frozenset(("GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"))
+_SECONDS: Final = (
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0
+)  # fmt: skip
+_WORKS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+_ROWS: Final = (0, 1, 10, 100, 1000, 10_000, 100_000)
+# Results lie in one place that all workers see: their levels are one number, not a sum.
+_SHARED: Final = frozenset((Level.RESULTS_BYTES, Level.RESULTS_FILES))
+_LEVELS: Final = {
+    Level.WRITES_WAITING: "Writes that wait to be committed, or are being so",
+    Level.READS_WAITING: "Reads that wait for a thread",
+    Level.QUERIES_RUNNING: "Queries that run in a thread",
+    Level.RESULTS_BYTES: "Bytes of results that are kept for their next pages",
+    Level.RESULTS_FILES: "Results that are kept for their next pages",
+    Level.MCP_SESSIONS: "Open streams of MCP clients",
+    Level.GRAPHS_OPEN: "Hosted graphs that are open",
+}
+
+multiprocess: Final[Any] = untyped_multiprocess
+
+Child: TypeAlias = Any
+"""A metric with its labels set. The library types it as the metric itself."""
+
+
+class Metrics(Instruments):
+    """All metrics of this process. Make it in the process that serves, once.
+
+    `directory` is where the workers of the service have their files; each has a slot in it.
+    `max_graphs` bounds the hosted graphs that get a name.
+    """
+
+    content_type: Final = prometheus_client.CONTENT_TYPE_LATEST
+
+    def __init__(self, directory: Path, max_graphs: int, version: str) -> None:
+        self._slot = Slot(directory)
+        self._directory = directory
+        self._max_graphs = max_graphs
+        os.environ[DIRECTORY_VARIABLE] = str(directory)
+        # NOTE: the way the library gives for servers whose workers have numbers of their own.
+        number = self._slot.number
+        self._clear(number)
+        build: Any = values.MultiProcessValue
+        values.ValueClass = build(process_identifier=lambda: number)
+        self._registry = CollectorRegistry()
+        self._gauged: list[weakref.ref[Gauged]] = []
+        self._lock = threading.Lock()
+        self._requests: dict[tuple[str, str, int], tuple[Child, Child]] = {}
+        self._queries: dict[tuple[str, str, str], tuple[Child, Child]] = {}
+        self._graphs: dict[tuple[str, int], Child] = {}
+        self._graph_names: set[str] = set()
+        self._writes: dict[str, Child] = {}
+        self._make_counters()
+        self._make_gauges()
+        self._gauge("info", "1 for the version that runs", "livemax", ["version"]).labels(
+            version
+        ).set(1)
+
+    def _make_counters(self) -> None:
+        self._request_count = self._counter(
+            "requests", "Requests that were answered", ["route", "method", "status"]
+        )
+        self._request_seconds = self._histogram(
+            "request_seconds", "Seconds from a request's head to its answer", _SECONDS,
+            ["route", "method"],
+        )  # fmt: skip
+        self._graph_count = self._counter(
+            "graph_requests", "Requests at hosted graphs", ["graph", "class"]
+        )
+        self._query_count = self._counter(
+            "queries", "Pages of queries", ["language", "engine", "outcome"]
+        )
+        self._query_seconds = self._histogram(
+            "query_seconds", "Seconds a page of a query took", _SECONDS, ["language", "engine"]
+        )
+        self._query_rows = self._histogram("query_rows", "Rows of a page", _ROWS).labels()
+        self._query_charge = self._counter("query_charge", "Query units that were charged").labels()
+        self._write_count = self._counter("writes", "Works that write", ["outcome"])
+        self._write_seconds = self._histogram(
+            "write_seconds", "Seconds from a write's arrival to its commit", _SECONDS
+        ).labels()
+        self._commit_seconds = self._histogram(
+            "commit_seconds", "Seconds a store took for a batch of writes", _SECONDS
+        ).labels()
+        self._commit_works = self._histogram(
+            "commit_works", "Works that were committed together", _WORKS
+        ).labels()
+        self._refusals = self._counter(
+            "rate_limited", "Requests refused because their caller was too fast", ["kind"]
+        )
+
+    def _make_gauges(self) -> None:
+        self._levels = {
+            level: self._gauge(
+                level.value, text, "livemax" if level in _SHARED else "livesum"
+            ).labels()
+            for level, text in _LEVELS.items()
+        }
+        names = {
+            "cpu_seconds": "Processor seconds that the worker has used",
+            "resident_bytes": "Memory of the worker",
+            "open_fds": "Open files and connections of the worker",
+            "max_fds": "Most open files the worker may have",
+            "threads": "Threads of the worker",
+        }
+        # NOTE: the library's label `pid` is the slot here: few values, also after many restarts.
+        self._process = {
+            name: self._gauge(f"worker_{name}", text, "liveall").labels()
+            for name, text in names.items()
+        }
+
+    # --- what is told -----------------------------------------------------------------------------
+
+    def note_request(
+        self, route: str, method: str, status: int, seconds: float, graph: str
+    ) -> None:
+        """A request was answered; `route` is its template, empty where it met none."""
+        key = (route, method, status)
+        found = self._requests.get(key)
+        if found is None:
+            shown = method if method in _METHODS else OTHER
+            labels = (route or OTHER, shown)
+            found = self._requests[key if shown != OTHER else (route, OTHER, status)] = (
+                self._request_count.labels(*labels, str(status)),
+                self._request_seconds.labels(*labels),
+            )
+        found[0].inc()
+        found[1].observe(seconds)
+        if graph:
+            self._note_graph(graph, status)
+
+    def note_query(self, run: QueryRun) -> None:
+        """Count and measure the page."""
+        key = (run.language, run.engine, run.error or "done")
+        found = self._queries.get(key)
+        if found is None:
+            engine = run.engine or "none"
+            found = self._queries[key] = (
+                self._query_count.labels(run.language, engine, key[2]),
+                self._query_seconds.labels(run.language, engine),
+            )
+        found[0].inc()
+        found[1].observe(run.seconds)
+        if not run.error:
+            self._query_rows.observe(run.rows)
+            self._query_charge.inc(run.charge)
+
+    def note_write(self, write: Write) -> None:
+        """Count and measure the work."""
+        outcome = write.error or "done"
+        found = self._writes.get(outcome)
+        if found is None:
+            found = self._writes[outcome] = self._write_count.labels(outcome)
+        found.inc()
+        self._write_seconds.observe(write.seconds)
+
+    def note_commit(self, commit: Commit) -> None:
+        """Measure the batch."""
+        self._commit_works.observe(commit.works)
+        self._commit_seconds.observe(commit.seconds)
+
+    def note_refusal(self, kind: str) -> None:
+        """A caller was too fast for its limit of this kind of operation."""
+        self._refusals.labels(kind).inc()
+
+    def watch(self, gauged: Gauged) -> None:
+        """Ask for its levels as long as it lives."""
+        with self._lock:
+            self._gauged = [one for one in self._gauged if one() is not None]
+            self._gauged.append(weakref.ref(gauged))
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def sample(self) -> None:
+        """Write down the levels of now. Call it on the event loop, every few seconds."""
+        with self._lock:
+            alive = [found for one in self._gauged if (found := one()) is not None]
+        total: Any = Tally()
+        for gauged in alive:
+            total.update(gauged.read_levels())
+        for level, child in self._levels.items():
+            child.set(total[level])
+        for name, value in read_process().items():
+            self._process[name].set(value)
+
+    def render(self) -> bytes:
+        """The metrics of all workers as text. Reads files: call it in a thread."""
+        self._slot.clear_dead(self._clear)
+        registry = CollectorRegistry()
+        multiprocess.MultiProcessCollector(registry, path=str(self._directory))
+        return generate_latest(registry)
+
+    def close(self) -> None:
+        """Let another worker have the slot."""
+        self._slot.close()
+
+    def _clear(self, number: int) -> None:
+        """Forget the levels of a slot; its counts stay."""
+        multiprocess.mark_process_dead(number, str(self._directory))
+
+    # --- making -----------------------------------------------------------------------------------
+
+    def _note_graph(self, graph: str, status: int) -> None:
+        key = (graph, status // 100)
+        found = self._graphs.get(key)
+        if found is None:
+            names = self._graph_names
+            if graph not in names and len(names) < self._max_graphs:
+                names.add(graph)
+            if graph not in names:
+                key = (OTHER, key[1])
+            found = self._graph_count.labels(key[0], f"{key[1]}xx")
+            self._graphs[key] = found
+        found.inc()
+
+    def _counter(self, name: str, text: str, labels: Any = ()) -> _Family:
+        return _Family(Counter(f"twinframe_{name}", text, labels, registry=self._registry))
+
+    def _gauge(self, name: str, text: str, mode: Any, labels: Any = ()) -> _Family:
+        gauge = Gauge(
+            f"twinframe_{name}", text, labels, registry=self._registry, multiprocess_mode=mode
+        )
+        return _Family(gauge)
+
+    def _histogram(self, name: str, text: str, buckets: Any, labels: Any = ()) -> _Family:
+        return _Family(
+            Histogram(f"twinframe_{name}", text, labels, buckets=buckets, registry=self._registry)
+        )
+
+
+class _Family:
+    """A metric, with labels or without: `labels` gives the child either way."""
+
+    def __init__(self, metric: Any) -> None:
+        self._metric = metric
+
+    def labels(self, *labels: str) -> Child:
+        return self._metric.labels(*labels) if labels else self._metric

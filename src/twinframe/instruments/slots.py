@@ -1,0 +1,71 @@
+"""A place for each worker among the files of metrics, so that there are no more files than workers.
+
+A worker that starts goes on with the numbers of one that has ended: counters never go back, and a
+service that is reloaded a thousand times has no more files than one that was never.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from twinframe.errors import ConfigurationError
+
+_MOST: Final = 1024
+_NAME: Final = "slot-{}.lock"
+
+
+class Slot:
+    """A number that no other living process has in this directory; freed when the process ends."""
+
+    def __init__(self, directory: Path) -> None:
+        """Take the lowest free one. Raises `ConfigurationError` when the directory is not there."""
+        self._directory = directory
+        self._handle = -1
+        for number in range(_MOST):
+            if self._take(number):
+                self.number = number
+                return
+        raise ConfigurationError(f"{directory} has no free place for the metrics of a worker.")
+
+    def close(self) -> None:
+        """Let another process have it."""
+        os.close(self._handle)
+
+    def clear_dead(self, clear: Callable[[int], object]) -> None:
+        """Call `clear` with each number that a process once had and none has now.
+
+        NOTE: the number is held meanwhile: no process that starts may have it half cleared.
+        """
+        for path in self._directory.glob(_NAME.format("*")):
+            number = int(path.stem.removeprefix("slot-"))
+            if number == self.number:
+                continue
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            else:
+                clear(number)
+            finally:
+                os.close(handle)
+
+    def _take(self, number: int) -> bool:
+        path = self._directory / _NAME.format(number)
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise ConfigurationError(
+                f"The metrics of this worker have no place: {path}: {error.strerror}."
+            ) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return False
+        self._handle = handle
+        return True

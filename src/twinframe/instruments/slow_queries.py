@@ -1,0 +1,81 @@
+"""The slow-query log: one line for each query that took long. It makes none of them faster."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Final
+
+from twinframe.instruments.base import CURRENT_REQUEST, Instruments, QueryRun
+from twinframe.settings.operations import SlowQueryText
+
+logger = logging.getLogger("twinframe.slow_queries")
+
+_LONGEST_TEXT: Final = 4_000
+
+# SEC: what may carry data: strings in both quotes of both languages, comments, numbers. Of a text
+# whose last quote is not closed, all behind it. A quoted name is none of them.
+_LITERAL: Final = re.compile(
+    r"`[^`]*`"
+    r"|(?P<string>'(?:[^'\\]|\\.)*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z))"
+    r"|(?P<comment>//[^\n\r]*|/\*.*?(?:\*/|\Z))"
+    r"|(?<![\w$.])(?P<number>(?:\d[\w.]*|\.\d[\w.]*)(?:(?<=[eE])[+-]\d+)?)",
+    re.DOTALL,
+)
+
+
+class SlowQueryLog(Instruments):
+    """Logs queries that took `seconds` or longer, as warnings.
+
+    SEC: values of parameters are never written. `text` says what is of the query's own text:
+    `masked` leaves literals out, since those too may be secrets.
+    """
+
+    def __init__(self, seconds: float, text: SlowQueryText) -> None:
+        self._seconds = seconds
+        self._text = text
+
+    def note_query(self, run: QueryRun) -> None:
+        """Log it if it was slow."""
+        if run.seconds < self._seconds:
+            return
+        fields: dict[str, object] = {
+            "milliseconds": round(run.seconds * 1000, 3),
+            "language": run.language,
+            "engine": run.engine,
+            "plan": run.fingerprint(),
+            "rows": run.rows,
+            "charge": run.charge,
+            "outcome": run.error or "done",
+            "request_id": CURRENT_REQUEST.get(),
+        }
+        for name, span in (("compile_ms", run.compiling), ("run_ms", run.running)):
+            if span is not None:
+                fields[name] = round((span[1] - span[0]) * 1000, 3)
+        if self._text != "none":
+            shown = run.text if self._text == "full" else mask_literals(run.text)
+            fields["query"] = _render_text(shown)
+        logger.warning("slow query", extra=fields)
+
+
+def mask_literals(text: str) -> str:
+    """A query text of either language with `?` for each literal, and without comments.
+
+    PERF: linear in the text; it is only called for what took far longer.
+    """
+    return _LITERAL.sub(_mask, text)
+
+
+def _mask(found: re.Match[str]) -> str:
+    match found.lastgroup:
+        case "string" | "number":
+            return "?"
+        case "comment":
+            return " "
+        case _:
+            return found.group()
+
+
+def _render_text(text: str) -> str:
+    short = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
+    return short.encode("utf-8", "replace").decode()

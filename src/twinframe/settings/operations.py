@@ -1,0 +1,69 @@
+"""Settings of operating the service: metrics, traces, rates of callers. They switch nothing on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from twinframe.settings.section import Count, Section, check_bind
+
+Rate = Annotated[float, Field(ge=0, le=1_000_000)]
+
+
+class MetricsSettings(Section):
+    """Prometheus metrics, at an address of their own."""
+
+    enabled: bool = Field(default=False, description="Count and measure, and serve `/metrics`.")
+    bind: str = Field(
+        default="127.0.0.1:9464",
+        description="Address and port of `/metrics`. Nobody is asked for credentials there.",
+    )
+    max_graphs: Annotated[int, Field(ge=0)] = Field(
+        default=100,
+        description="Hosted graphs a worker names in metrics; all others are counted as `(other)`.",
+    )
+
+    @field_validator("bind")
+    @classmethod
+    def _check_bind(cls, value: str) -> str:
+        return check_bind(value)
+
+
+class TracesSettings(Section):
+    """OpenTelemetry traces. Where they go is said by the standard `OTEL_*` variables."""
+
+    enabled: bool = Field(
+        default=False, description="Make spans of requests, queries and writes, and export them."
+    )
+
+
+class RateSettings(Section):
+    """What one caller may do a second, and at once. A rate of 0 is no limit."""
+
+    read: Rate = Field(default=1000, description="Reads a second (vendor 1000).")
+    write: Rate = Field(default=1000, description="Writes a second (vendor 1000).")
+    query: Rate = Field(default=500, description="Queries a second (vendor 500).")
+    bulk: Rate = Field(
+        default=10, description="Requests a second for models, jobs and many items at once."
+    )
+
+
+class RateLimitSettings(Section):
+    """Rate limits of each caller, over all workers of a service; off unless enabled."""
+
+    enabled: bool = Field(default=False, description="Hold callers to the rates below.")
+    per_second: RateSettings = RateSettings()
+    burst_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
+        default=2.0,
+        description="Seconds' worth of a rate that may come at once after a pause.",
+    )
+    callers: Count = Field(
+        default=10_000,
+        le=1_000_000,
+        description="Callers remembered at once; beyond, those seen longest ago are forgotten.",
+    )
+
+
+SlowQueryText = Literal["masked", "full", "none"]
+"""What is shown of a slow query's text."""
