@@ -1,1 +1,1 @@
-"""The event envelope, outbox and sinks. Not built yet: telemetry is checked, not delivered."""
+"""Events: their form, the filters that choose among them, where they go. It delivers none."""

@@ -1,7 +1,6 @@
 """Where every write of a twin or relationship ends: the only callers of the store's own writes.
 
-Nothing is judged here but size. The caller has read what was there before if it needed to; what
-is stored already is read from the transaction before it changes by whoever else wants it.
+Nothing is judged here but size. What happened is told from here, in the same transaction.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ def write_twin(
 
     `before` is what a patch was applied to; a put has not read it. `LimitExceeded`.
     """
-    del before, patch
     etag = document[ETAG] = build_etag()
     body = orjson.dumps(document)
     most = context.settings.graph.max_twin_bytes
@@ -43,7 +41,15 @@ def write_twin(
         raise LimitExceeded(f"The twin has {len(body)} bytes; at most {most} are stored.")
     twin_id = cast("str", document[ID])
     model_id = cast("str", cast("JsonObject", document[METADATA])[MODEL])
+    happenings = context.happenings
+    if happenings is not None and before is None:
+        before = transaction.read_twin(twin_id)
     transaction.put_twin(TwinRecord(twin_id, model_id, etag, body))
+    if happenings is not None:
+        if patch is WHOLE or before is None:
+            happenings.tell_twin_put(transaction, twin_id, document, body, before)
+        else:
+            happenings.tell_twin_patched(transaction, twin_id, document, before, patch)
     return StoredDocument(etag, body)
 
 
@@ -51,8 +57,9 @@ def remove_twin(
     context: GraphContext, transaction: GraphTransaction, twin_id: str, before: StoredDocument
 ) -> None:
     """Delete a twin that stands in the store as `before`; `RelationshipsNotDeleted`."""
-    del context, before
     transaction.delete_twin(twin_id)
+    if context.happenings is not None:
+        context.happenings.tell_twin_deleted(transaction, twin_id, before)
 
 
 def write_relationship(
@@ -67,14 +74,21 @@ def write_relationship(
 
     `before` is what a patch was applied to; a put has not read it. `LimitExceeded`.
     """
-    del before, patch
     record = render_relationship(*key, body, build_etag())
     most = context.settings.graph.max_twin_bytes
     if len(record.body) > most:
         raise LimitExceeded(
             f"The relationship would have {len(record.body)} bytes; at most {most} are stored."
         )
+    happenings = context.happenings
+    if happenings is not None and before is None:
+        before = transaction.read_relationship(*key)
     transaction.put_relationship(record)
+    if happenings is not None:
+        if patch is WHOLE or before is None:
+            happenings.tell_relationship_put(transaction, key, record.body, before)
+        else:
+            happenings.tell_relationship_patched(transaction, key, before, patch)
     return StoredDocument(record.etag, record.body)
 
 
@@ -85,5 +99,6 @@ def remove_relationship(
     before: StoredDocument,
 ) -> None:
     """Delete a relationship that stands in the store as `before`."""
-    del context, before
     transaction.delete_relationship(*key)
+    if context.happenings is not None:
+        context.happenings.tell_relationship_deleted(transaction, key, before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from twinframe.graph.happenings import Happenings
 from twinframe.graph.model_cache import ModelCache
 from twinframe.graph.paging import Listing, PageSizes
 from twinframe.graph.ports import StoreRunner
@@ -15,12 +16,13 @@ from twinframe.settings import Settings
 
 @dataclass(slots=True)
 class GraphContext:
-    """One graph as a worker serves it."""
+    """One graph as a worker serves it; without `happenings` no events are kept of its writes."""
 
     runner: StoreRunner
     settings: Settings
     clock: Clock = read_clock
     models: ModelCache = field(default_factory=ModelCache)
+    happenings: Happenings | None = None
     _signer: TokenSigner | None = None
 
     async def read_signer(self) -> TokenSigner:

@@ -6,13 +6,14 @@ An upload is parsed beside the writer and checked again in it only when models c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import orjson
 
 from twinframe.dtdl import SERVICE, Interface, parse_models
 from twinframe.errors import InvalidArgument, LimitExceeded, ModelNotFound
+from twinframe.events.envelope import EventType
 from twinframe.graph.context import GraphContext
 from twinframe.graph.model_cache import build_resolver
 from twinframe.model.clock import render_upload_time
@@ -59,7 +60,10 @@ class Models:
             if transaction.read_schema_version() != upload.version:
                 current = parse(transaction)
             transaction.put_models(current.records)
-            return [render_model(record, with_definition=False) for record in current.records]
+            rendered = [render_model(record, with_definition=False) for record in current.records]
+            for record, data in zip(current.records, rendered, strict=True):
+                self._tell(transaction, EventType.MODEL_CREATE, record.model_id, data)
+            return rendered
 
         return await runner.write(work)
 
@@ -120,6 +124,8 @@ class Models:
                 raise ModelNotFound(model_id)
             if operations and not record.decommissioned:
                 transaction.set_decommissioned(model_id, True)
+                data = render_model(replace(record, decommissioned=True), with_definition=False)
+                self._tell(transaction, EventType.MODEL_DECOMMISSION, model_id, data)
 
         await self._context.runner.write(work)
 
@@ -129,21 +135,40 @@ class Models:
         Errors: `InvalidArgument`, `ModelNotFound`, `ModelReferenced`.
         """
         parse_model_id(model_id)
-        await self._context.runner.write(lambda transaction: transaction.delete_models([model_id]))
+
+        def work(transaction: GraphTransaction) -> None:
+            record = transaction.read_model(model_id)
+            transaction.delete_models([model_id])
+            if record is not None:
+                self._tell_deleted(transaction, record)
+
+        await self._context.runner.write(work)
 
     async def delete_all_models(self) -> None:
         """Delete every model at once; twins stay."""
 
         def work(transaction: GraphTransaction) -> None:
-            ids: list[str] = []
-            after = 0
-            while records := transaction.read_models(after=after, limit=_CHUNK):
-                ids += [record.model_id for record in records]
-                after = records[-1].position
-            if ids:
-                transaction.delete_models(ids)
+            going: list[ModelRecord] = []
+            while records := transaction.read_models(
+                after=going[-1].position if going else 0, limit=_CHUNK
+            ):
+                going += records
+            if going:
+                transaction.delete_models([record.model_id for record in going])
+            for record in going:
+                self._tell_deleted(transaction, record)
 
         await self._context.runner.write(work)
+
+    def _tell_deleted(self, transaction: GraphTransaction, record: ModelRecord) -> None:
+        data = render_model(record, with_definition=False)
+        self._tell(transaction, EventType.MODEL_DELETE, record.model_id, data)
+
+    def _tell(
+        self, transaction: GraphTransaction, kind: EventType, model_id: str, data: bytes
+    ) -> None:
+        if self._context.happenings is not None:
+            self._context.happenings.tell_model(transaction, kind, model_id, data)
 
     def _check_documents(self, documents: JsonValue) -> list[JsonValue]:
         limits = self._context.settings.graph

@@ -1,16 +1,56 @@
-"""Use case of telemetry: checked and accepted. Delivery to anybody is not done here."""
+"""Use case of telemetry: checked, and put into the outbox. Delivery is not done here."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import orjson
 
 from twinframe.errors import ComponentNotFound, InvalidArgument, LimitExceeded, TwinNotFound
 from twinframe.graph.context import GraphContext
-from twinframe.graph.twin_documents import build_failure, list_parts
+from twinframe.graph.happenings import Happenings
+from twinframe.graph.twin_documents import METADATA, MODEL, build_failure, list_parts
 from twinframe.model.ids import parse_component_name, parse_twin_id
 from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphSession, GraphTransaction
 
 _MAX_MESSAGE_ID = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """One message, and judging whether there is somebody to send it."""
+
+    twin_id: str
+    component: str | None
+    message_id: str
+    source_time: str | None
+    payload: JsonValue
+
+    def find_model(self, session: GraphSession) -> str:
+        """The model of the twin, or of the component as far as it is stored; `TwinNotFound`,
+        `ComponentNotFound`.
+        """
+        stored = session.read_twin(self.twin_id)
+        if stored is None:
+            raise TwinNotFound(self.twin_id)
+        document = orjson.loads(stored.body)
+        if self.component is not None and self.component not in list_parts(document):
+            raise ComponentNotFound(self.twin_id, self.component)
+        model_id: str = document[METADATA][MODEL]
+        return model_id
+
+    def tell(self, transaction: GraphTransaction, happenings: Happenings) -> None:
+        """Put the message into the outbox."""
+        happenings.tell_telemetry(
+            transaction,
+            self.twin_id,
+            self.component,
+            self.find_model(transaction),
+            self.message_id,
+            self.source_time,
+            self.payload,
+        )
 
 
 class Telemetry:
@@ -33,7 +73,6 @@ class Telemetry:
         as source time. Errors: `InvalidArgument`, `TwinNotFound`, `ComponentNotFound`,
         `ValidationFailed`, `LimitExceeded`.
         """
-        del source_time
         if not message_id or len(message_id) > _MAX_MESSAGE_ID:
             raise InvalidArgument(
                 f"Message-Id must have 1 to {_MAX_MESSAGE_ID} characters, "
@@ -42,12 +81,13 @@ class Telemetry:
         parse_twin_id(twin_id)
         if component is not None:
             parse_component_name(component)
-        stored = await self._context.runner.read(lambda session: session.read_twin(twin_id))
-        if stored is None:
-            raise TwinNotFound(twin_id)
-        if component is not None and component not in list_parts(orjson.loads(stored.body)):
-            raise ComponentNotFound(twin_id, component)
+        message = _Message(twin_id, component, message_id, source_time, payload)
+        runner, happenings = self._context.runner, self._context.happenings
+        # What cannot be taken needs no turn among the writers; of racing ones the work decides.
+        await runner.read(message.find_model)
         self._check(payload)
+        if happenings is not None:
+            await runner.write(lambda transaction: message.tell(transaction, happenings))
 
     def _check(self, payload: JsonValue) -> None:
         if not isinstance(payload, dict):

@@ -114,8 +114,8 @@ def _merge(assignments: list[Assignment], problems: list[ErrorDetail]) -> Values
             continue
         held, _origin = values.get(item.path, (None, ""))
         part = item.below[0]
-        if not part.isdecimal():
-            values[item.path] = ({**(held or {}), part: item.value}, item.origin)
+        if len(item.below) == 2 or not part.isdecimal():
+            values[item.path] = (_put_below(held, item.below, item.value), item.origin)
             continue
         elements = list(held) if isinstance(held, list) else []
         index = int(part)
@@ -131,6 +131,16 @@ def _merge(assignments: list[Assignment], problems: list[ErrorDetail]) -> Values
         elements[index : index + 1] = [item.value]
         values[item.path] = (elements, item.origin)
     return values
+
+
+def _put_below(held: Any, below: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """The mapping with `value` at these keys; what is no mapping on the way gives way."""
+    kept = held if isinstance(held, dict) else {}
+    name, *rest = below
+    if rest:
+        inner = kept.get(name)
+        value = {**(inner if isinstance(inner, dict) else {}), rest[0]: value}
+    return {**kept, name: value}
 
 
 def _build_section(model: type[S], path: KeyPath, values: Values, reading: Reading) -> S | None:

@@ -42,6 +42,13 @@ class Key:
         """Whether the value is an object with free keys."""
         return _container(self.info.annotation) in (dict, Mapping)
 
+    @property
+    def takes_mappings(self) -> bool:
+        """Whether the value is an object with free keys whose values are such objects."""
+        if not self.takes_mapping:
+            return False
+        return _container(get_args(self.info.annotation)[1]) in (dict, Mapping)
+
 
 @cache
 def read_keys(model: type[Section]) -> dict[str, Key]:

@@ -181,7 +181,7 @@ class Reading:
                 f"{render_key((*path, *below))} ({origin}) is not a setting: "
                 f"{render_key(path)} must be {render_type(key.info)}.",
             )
-        elif len(below) > 1:
+        elif len(below) > (2 if key.takes_mappings else 1):
             self._refuse(
                 INVALID, f"{render_key(path)} ({origin}): write elements of elements as JSON."
             )

@@ -1,0 +1,201 @@
+"""Putting what a write did into the outbox, in the transaction of the write. It delivers nothing.
+
+The key of an event in the outbox, within which order holds, is the twin's id, that of the source
+for relationships; for models it is the model's id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import orjson
+
+from twinframe.events.changes import build_patch, read_old_values
+from twinframe.events.envelope import EventType, render_changes, render_event, render_telemetry
+from twinframe.graph.twin_documents import METADATA, MODEL, TOUCHED, JsonObject, is_source_time
+from twinframe.model.clock import Clock, render_update_time
+from twinframe.model.patches import PatchOperation
+from twinframe.model.values import JsonValue
+from twinframe.settings import Settings
+from twinframe.storage.base import GraphTransaction, OutboxEvent, StoredDocument
+
+Patch = Sequence[PatchOperation]
+RelationshipKey = tuple[str, str]
+
+
+class Happenings:
+    """Appends events of one graph; `source` is the host name that they give."""
+
+    def __init__(self, source: str, clock: Clock) -> None:
+        self._host = source
+        self._source = orjson.dumps(source)
+        self._clock = clock
+
+    # --- twins ----------------------------------------------------------------------------------
+
+    def tell_twin_put(
+        self,
+        transaction: GraphTransaction,
+        twin_id: str,
+        document: JsonObject,
+        body: bytes,
+        before: StoredDocument | None,
+    ) -> None:
+        """A twin was put: created, or replaced. A replacement is told as the patch it comes to.
+
+        SPEC: the vendor does not say what a replacing PUT is; who keeps count of twins, or looks at
+        what changed, is served best by an update.
+        """
+        if before is None:
+            time = _read_time(document)
+            text = render_event(EventType.TWIN_CREATE, self._source, twin_id, time, body)
+            transaction.append_events([OutboxEvent(twin_id, text)])
+            return
+        old = cast("JsonObject", orjson.loads(before.body))
+        self._tell_twin_change(transaction, twin_id, document, old, build_patch(old, document))
+
+    def tell_twin_patched(
+        self,
+        transaction: GraphTransaction,
+        twin_id: str,
+        document: JsonObject,
+        before: StoredDocument,
+        patch: Patch,
+    ) -> None:
+        """A patch was applied to a twin, or to a component of it."""
+        old = cast("JsonObject", orjson.loads(before.body))
+        self._tell_twin_change(transaction, twin_id, document, old, patch)
+
+    def tell_twin_deleted(
+        self, transaction: GraphTransaction, twin_id: str, before: StoredDocument
+    ) -> None:
+        """A twin is gone; the event has its last document."""
+        self._append(transaction, EventType.TWIN_DELETE, twin_id, twin_id, before.body)
+
+    def _tell_twin_change(
+        self,
+        transaction: GraphTransaction,
+        twin_id: str,
+        document: JsonObject,
+        old: JsonObject,
+        patch: Patch,
+    ) -> None:
+        model_id = cast("str", cast("JsonObject", document[METADATA])[MODEL])
+        data = render_changes(model_id, patch)
+        notes = {"old": read_old_values(old, patch)}
+        kind, time = EventType.TWIN_UPDATE, _read_time(document)
+        text = render_event(kind, self._source, twin_id, time, data, notes)
+        transaction.append_events([OutboxEvent(twin_id, text)])
+
+    # --- relationships --------------------------------------------------------------------------
+
+    def tell_relationship_put(
+        self,
+        transaction: GraphTransaction,
+        key: RelationshipKey,
+        body: bytes,
+        before: StoredDocument | None,
+    ) -> None:
+        """A relationship was put. One that gets another target or name is a new one."""
+        if before is None:
+            self._tell_relationship(transaction, EventType.RELATIONSHIP_CREATE, key, body)
+            return
+        old, new = orjson.loads(before.body), orjson.loads(body)
+        if any(old[name] != new[name] for name in ("$targetId", "$relationshipName")):
+            self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
+            self._tell_relationship(transaction, EventType.RELATIONSHIP_CREATE, key, body)
+        else:
+            self._tell_relationship_change(transaction, key, old, build_patch(old, new))
+
+    def tell_relationship_patched(
+        self,
+        transaction: GraphTransaction,
+        key: RelationshipKey,
+        before: StoredDocument,
+        patch: Patch,
+    ) -> None:
+        """A patch was applied to a relationship."""
+        self._tell_relationship_change(transaction, key, orjson.loads(before.body), patch)
+
+    def tell_relationship_deleted(
+        self, transaction: GraphTransaction, key: RelationshipKey, before: StoredDocument
+    ) -> None:
+        """A relationship is gone; the event has its last document."""
+        self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
+
+    def _tell_relationship_change(
+        self, transaction: GraphTransaction, key: RelationshipKey, old: JsonObject, patch: Patch
+    ) -> None:
+        """SPEC: the model of the data is presumed to be that of the source twin."""
+        model_id = transaction.read_twin_model(key[0]) or ""
+        notes = {"old": read_old_values(old, patch)}
+        self._append(
+            transaction,
+            EventType.RELATIONSHIP_UPDATE,
+            key[0],
+            _build_subject(key),
+            render_changes(model_id, patch),
+            notes,
+        )
+
+    def _tell_relationship(
+        self, transaction: GraphTransaction, kind: EventType, key: RelationshipKey, body: bytes
+    ) -> None:
+        notes = {"model": transaction.read_twin_model(key[0])}
+        self._append(transaction, kind, key[0], _build_subject(key), body, notes)
+
+    # --- models and telemetry -------------------------------------------------------------------
+
+    def tell_model(
+        self, transaction: GraphTransaction, kind: EventType, model_id: str, data: bytes
+    ) -> None:
+        """A model came, was decommissioned or went; `data` is its ModelData."""
+        self._append(transaction, kind, model_id, model_id, data)
+
+    def tell_telemetry(
+        self,
+        transaction: GraphTransaction,
+        twin_id: str,
+        component: str | None,
+        model_id: str,
+        message_id: str,
+        source_time: str | None,
+        payload: JsonValue,
+    ) -> None:
+        """A message of a twin. Its own time counts if it is one, else that of its arrival."""
+        known = source_time if source_time is not None and is_source_time(source_time) else None
+        time = known or render_update_time(self._clock())
+        body = render_telemetry(self._host, twin_id, component, model_id, message_id, time, payload)
+        transaction.append_events([OutboxEvent(twin_id, body)])
+
+    def _append(
+        self,
+        transaction: GraphTransaction,
+        kind: EventType,
+        key: str,
+        subject: str,
+        data: bytes,
+        notes: dict[str, Any] | None = None,
+    ) -> None:
+        time = render_update_time(self._clock())
+        body = render_event(kind, self._source, subject, time, data, notes)
+        transaction.append_events([OutboxEvent(key, body)])
+
+
+def build_source(settings: Settings, host: str | None = None) -> str:
+    """The host name of a graph for its events; `host` is that of a hosted one."""
+    if host:
+        return host
+    return settings.events.source or urlsplit(settings.server.public_url).netloc or "localhost"
+
+
+def _read_time(document: JsonObject) -> str:
+    """When the stored twin was written: event and document say the same."""
+    return cast("str", cast("JsonObject", document[METADATA])[TOUCHED])
+
+
+def _build_subject(key: RelationshipKey) -> str:
+    source_id, relationship_id = key
+    return f"{source_id}/relationships/{relationship_id}"

@@ -1,0 +1,94 @@
+"""Settings of events: the outbox, the endpoints to which routes send, delivery. They send none."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import orjson
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from twinframe.settings.section import Bytes, Count, Seconds, Section
+
+ENDPOINT_NAME: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,48}[A-Za-z0-9])?"
+"""How the vendor has endpoints named: 1 to 50 letters, digits and hyphens."""
+
+EndpointName = Annotated[str, Field(pattern=f"^{ENDPOINT_NAME}$")]
+EndpointKeys = dict[str, SecretStr]
+"""`Type` and what the endpoint's plugin takes; secret as a whole, as it may hold passwords."""
+
+
+class EventsSettings(Section):
+    """What happens in the graph: how long it is kept, and where routes may send it."""
+
+    enabled: bool = Field(
+        default=True,
+        description="Keep an event of each write, in the transaction of the write; else there are "
+        "none, and nothing is delivered.",
+    )
+    source: str = Field(
+        default="",
+        description="Host name that events give as their `source`; empty takes that of "
+        "`Server__PublicUrl`, else `localhost`.",
+    )
+    endpoints: dict[EndpointName, EndpointKeys] = Field(
+        default={},
+        description="Where routes may send, by name: `Events__Endpoints__alarms__Type=webhook` and "
+        "the keys of that type.",
+    )
+    max_routes: Count = Field(default=100, description="Most event routes of a graph (vendor 6).")
+    max_filter_bytes: Bytes = Field(default=8192, description="Longest filter of a route.")
+    keep_hours: Annotated[float, Field(gt=0, le=24 * 366)] = Field(
+        default=72.0, description="Hours after which events that were delivered are forgotten."
+    )
+    keep_bytes: Bytes = Field(
+        default=256 * 1024 * 1024,
+        description="Bytes of events kept; of more, the oldest that were delivered are forgotten.",
+    )
+    undelivered_bytes: Bytes = Field(
+        default=1024 * 1024 * 1024,
+        description="Bytes of events kept when routes have not delivered them; beyond, the oldest "
+        "are lost to those routes.",
+    )
+    retry_hours: Annotated[float, Field(gt=0, le=24 * 31)] = Field(
+        default=24.0,
+        description="Hours for which an event is tried again at an endpoint that does not answer.",
+    )
+    max_dead_letters: Count = Field(
+        default=10_000, description="Dead letters kept of a route; the oldest are forgotten."
+    )
+    in_flight: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=16, description="Twins of which a route sends events at the same time."
+    )
+    max_streams: Count = Field(
+        default=100, description="Clients of `GET /events` a worker serves at once; more are 503."
+    )
+    heartbeat: Seconds = Field(
+        default=15.0, description="Seconds without event after which a stream shows it is alive."
+    )
+
+    @field_validator("endpoints", mode="before")
+    @classmethod
+    def _render_values(cls, value: Any) -> Any:
+        """Values of a JSON file may be numbers and lists; each is read by its endpoint's plugin."""
+        if not isinstance(value, dict):
+            return value
+        return {
+            name: {key: _render_value(item) for key, item in keys.items()}
+            if isinstance(keys, dict)
+            else keys
+            for name, keys in value.items()
+        }
+
+    @model_validator(mode="after")
+    def _check_bytes(self) -> EventsSettings:
+        if self.undelivered_bytes < self.keep_bytes:
+            raise ValueError("UndeliveredBytes must not be below KeepBytes")
+        return self
+
+
+def _render_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, dict)):
+        return orjson.dumps(value).decode()
+    return str(value) if isinstance(value, (int, float)) else value
