@@ -5,32 +5,37 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
 from typing import Final, TypeVar, cast
 
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.differences import Differences, State, render_differences
+from twinframe_storage_rdf.draft import DraftView
 from twinframe_storage_rdf.engines.base import Change, Engine, Guard
-from twinframe_storage_rdf.hierarchy import HierarchyCache
 from twinframe_storage_rdf.mapping import (
     GraphNames,
     Triple,
     build_edge_triple,
+    build_entry_triples,
+    build_event_triple,
     build_interface_triples,
     build_model_triples,
     build_relationship_triples,
     build_twin_triples,
+    measure_triples,
 )
 from twinframe_storage_rdf.queries import Queries
-from twinframe_storage_rdf.records import Records, batched, read_key
+from twinframe_storage_rdf.records import batched
 from twinframe_storage_rdf.terms import Iri
-from twinframe_storage_rdf.view import View
+from twinframe_storage_rdf.vocabulary import build_write_iri, parse_write_iri
 
 T = TypeVar("T")
 
 UNDO_SECONDS: Final = 300
 """How long the undo of a write is kept: longer than any snapshot may last."""
 
-_PRUNE_EVERY: Final = 64
+_TIMED_EVERY: Final = 64
+_MOST_OUTDATED: Final = 512
 
 
 def build_guard(names: GraphNames, version: int | None) -> Guard:
@@ -38,33 +43,58 @@ def build_guard(names: GraphNames, version: int | None) -> Guard:
     return Guard(names.state, names.state, v.VERSION, version)
 
 
-def build_write_iri(names: GraphNames, version: int) -> Iri:
-    """The resource of the write that made this version."""
-    return Iri(f"{names.state}:{version}")
+def build_state_triples(names: GraphNames, state: State) -> dict[str, Triple]:
+    """The numbers of the state, each by its name."""
+    return {
+        name: (names.state, predicate, cast("int", getattr(state, name)))
+        for name, predicate in v.STATE.items()
+    }
 
 
-def build_change(engine: Engine, queries: Queries, base: State, draft: Differences) -> Change:
-    """The change from `base` to the draft; reads the records that the draft replaces.
+def build_change(engine: Engine, queries: Queries, view: DraftView) -> tuple[Change, State]:
+    """The change from the base of the view to its draft, and the state that it makes.
 
-    What it reads is of `base`, or the guard of the change will not hold.
+    What it reads is of the base, or the guard of the change will not hold.
     """
-    names = queries.names
-    old = _read_old(engine, queries, draft)
-    removed = _Triples(_build_triples(names, old))
-    added = _Triples(_build_triples(names, draft))
+    names, base, draft = queries.names, view.base, view.draft
+    old = view.known.read_old(draft)
+    before, after = _list_triples(names, old), _list_triples(names, draft)
+    state = replace(
+        base,
+        version=base.version + 1,
+        hierarchy_version=base.version + 1 if draft.interfaces else base.hierarchy_version,
+        twins=base.twins + view.known.count_more(draft),
+        content=base.content + measure_triples(after) - measure_triples(before),
+        **_read_numbers(draft),
+    )
+    removed, added = _Triples(before), _Triples(after)
+    _add_interfaces(names, old, removed)
+    _add_interfaces(names, draft, added)
     _settle_edges(engine, queries, old, draft, removed, added)
-    state_removed, state_added, marker = _build_state(names, base, old, draft)
-    if (base.version + 1) % _PRUNE_EVERY == 0:
-        before = int(time.time()) - UNDO_SECONDS
-        state_removed += (
-            (Iri(str(s)), Iri(str(p)), o) for s, p, o in engine.select(queries.outdated(before))
-        )
-    return Change(
+    write = build_write_iri(names.state, state.version)
+    marker: Triple = (write, v.WRITE_ID, uuid.uuid4().hex)
+    state_removed = _Triples(_list_service_triples(old))
+    state_added = _Triples(_list_service_triples(draft))
+    state_added.add(marker, (write, v.UNDO, render_differences(old)))
+    for name, triple in build_state_triples(names, base).items():
+        state_removed.add(triple)
+        state_added.add(build_state_triples(names, state)[name])
+    if state.version % _TIMED_EVERY == 0:
+        state_added.add((write, v.WRITTEN_AT, int(time.time())))
+        state_removed.add(*_read_outdated(engine, queries))
+    change = Change(
         guard=build_guard(names, base.version),
         marker=marker,
-        removed=[(names.data, removed.without(added)), (names.state, state_removed)],
-        added=[(names.data, added.without(removed)), (names.state, state_added)],
+        removed=[
+            (names.data, removed.without(added)),
+            (names.state, state_removed.without(state_added)),
+        ],
+        added=[
+            (names.data, added.without(removed)),
+            (names.state, state_added.without(state_removed)),
+        ],
     )
+    return change, state
 
 
 class _Triples:
@@ -73,8 +103,9 @@ class _Triples:
     def __init__(self, triples: Iterable[Triple]) -> None:
         self._triples = {_key(triple): triple for triple in triples}
 
-    def add(self, triple: Triple) -> None:
-        self._triples[_key(triple)] = triple
+    def add(self, *triples: Triple) -> None:
+        for triple in triples:
+            self._triples[_key(triple)] = triple
 
     def without(self, other: _Triples) -> list[Triple]:
         return [triple for key, triple in self._triples.items() if key not in other._triples]
@@ -89,38 +120,33 @@ def _key(triple: Triple) -> tuple[object, ...]:
 # --- records --------------------------------------------------------------------------------------
 
 
-def _read_old(engine: Engine, queries: Queries, draft: Differences) -> Differences:
-    """What the engine holds of all that the draft touches: the undo of the draft."""
-    records = Records(queries, View(engine, queries), HierarchyCache())
-    old = Differences(
-        twins=dict.fromkeys(draft.twins),
-        relationships=dict.fromkeys(draft.relationships),
-        interfaces=dict.fromkeys(draft.interfaces),
-        models=dict.fromkeys(draft.models),
-    )
-    for twin in records.read_twins(draft.twins):
-        old.twins[twin.twin_id] = twin
-    for relationship in records.read_relationships(draft.relationships):
-        old.relationships[read_key(relationship)] = relationship
-    for model in records.read_models(draft.models):
-        old.models[model.model_id] = model
-    if draft.interfaces:
-        present = records.read_hierarchy().interfaces
-        for model_id in draft.interfaces:
-            old.interfaces[model_id] = present.get(model_id)
-    return old
-
-
-def _build_triples(names: GraphNames, records: Differences) -> Iterator[Triple]:
+def _list_triples(names: GraphNames, records: Differences) -> list[Triple]:
+    """Those of twins, relationships and models, which make the content."""
+    found: list[Triple] = []
     for twin in _present(records.twins.values()):
-        yield from build_twin_triples(names, twin)
+        found += build_twin_triples(names, twin)
     for relationship in _present(records.relationships.values()):
-        yield from build_relationship_triples(relationship)
+        found += build_relationship_triples(relationship)
+    for model in _present(records.models.values()):
+        found += build_model_triples(names, model)
+    return found
+
+
+def _add_interfaces(names: GraphNames, records: Differences, triples: _Triples) -> None:
     for model_id, parents in records.interfaces.items():
         if parents is not None:
-            yield from build_interface_triples(names, model_id, parents)
-    for model in _present(records.models.values()):
-        yield from build_model_triples(names, model)
+            triples.add(*build_interface_triples(names, model_id, parents))
+
+
+def _list_service_triples(records: Differences) -> list[Triple]:
+    found: list[Triple] = []
+    for key, body in records.entries.items():
+        if body is not None:
+            found += build_entry_triples(*key, body)
+    for position, event in records.events.items():
+        if event is not None:
+            found.append(build_event_triple(position, event))
+    return found
 
 
 def _present(records: Iterable[T | None]) -> Iterator[T]:
@@ -136,14 +162,14 @@ def _settle_edges(
     added: _Triples,
 ) -> None:
     """Direct triples: one comes with the first of parallel relationships, goes with the last."""
-    for record in draft.relationships.values():
-        if record is not None:
-            added.add(build_edge_triple(record))
+    coming = {build_edge_triple(x) for x in _present(draft.relationships.values())}
+    added.add(*coming)
     going = {
-        (record.source_id, record.name, record.target_id): record
-        for record in old.relationships.values()
-        if record is not None
+        (record.source_id, record.name, record.target_id): edge
+        for record in _present(old.relationships.values())
+        if (edge := build_edge_triple(record)) not in coming
     }
+    # NOTE: an edge that is there already is added to no effect.
     for batch in batched(going):
         staying = set()
         for source, name, target, key in cast(
@@ -151,37 +177,32 @@ def _settle_edges(
         ):
             if (source, key) not in draft.relationships:
                 staying.add((source, name, target))
-        for edge in batch:
-            if edge not in staying:
-                removed.add(build_edge_triple(going[edge]))
+        removed.add(*(going[edge] for edge in batch if edge not in staying))
 
 
 # --- state ----------------------------------------------------------------------------------------
 
 
-def _build_state(
-    names: GraphNames, base: State, old: Differences, draft: Differences
-) -> tuple[list[Triple], list[Triple], Triple]:
-    version = base.version + 1
-    write = build_write_iri(names, version)
-    marker: Triple = (write, v.WRITE_ID, uuid.uuid4().hex)
-    removed: list[Triple] = []
-    added: list[Triple] = [
-        marker,
-        (write, v.NUMBER, version),
-        (write, v.WRITTEN_AT, int(time.time())),
-    ]
-    changes = [(v.VERSION, base.version, version)]
-    if draft.interfaces:
-        changes.append((v.HIERARCHY_VERSION, base.hierarchy_version, version))
-    if draft.schema_version is not None:
-        old.schema_version = base.schema_version
-        changes.append((v.SCHEMA_VERSION, base.schema_version, draft.schema_version))
-    if draft.last_position is not None:
-        old.last_position = base.last_position
-        changes.append((v.LAST_POSITION, base.last_position, draft.last_position))
-    for predicate, before, after in changes:
-        removed.append((names.state, predicate, before))
-        added.append((names.state, predicate, after))
-    added.append((write, v.UNDO, render_differences(old)))
-    return removed, added, marker
+def _read_numbers(draft: Differences) -> dict[str, int]:
+    """The numbers of the state that the draft changes."""
+    names = {field.name for field in fields(State)} & {field.name for field in fields(Differences)}
+    found = ((name, getattr(draft, name)) for name in sorted(names - {"twins"}))
+    return {name: number for name, number in found if number is not None}
+
+
+def _read_outdated(engine: Engine, queries: Queries) -> Iterator[Triple]:
+    """What is kept of writes that no snapshot is as old as, of some of them."""
+    before = int(time.time()) - UNDO_SECONDS
+    timed = sorted(
+        parse_write_iri(cast("Iri", write))
+        for write, at in engine.select(queries.write_times())
+        if isinstance(at, int) and at < before
+    )
+    if not timed:
+        return
+    # NOTE: all writes up to one that is outdated are, and each time stands for those before it.
+    first = timed[0] - _TIMED_EVERY + 1
+    last = min(timed[-1], first + _MOST_OUTDATED - 1)
+    outdated = [build_write_iri(queries.names.state, number) for number in range(first, last + 1)]
+    for subject, predicate, value in engine.select(queries.all_of(outdated)):
+        yield Iri(str(subject)), Iri(str(predicate)), value

@@ -11,10 +11,13 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
+from twinframe.storage.base import ModelRecord, OutboxEvent, RelationshipRecord, TwinRecord
 
 RelationshipKey: TypeAlias = tuple[str, str]
 """Source id and relationship id."""
+
+EntryKey: TypeAlias = tuple[str, str]
+"""Kind and key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,57 +25,66 @@ class State:
     """What belongs to the graph as a whole.
 
     `version` counts writes; `hierarchy_version` is the version that last changed an interface.
+    `twins` counts them, `content` is the bytes of triples. Events are kept at each position from
+    `first_event` to `last_event`.
     """
 
     version: int
     schema_version: int = 0
     last_position: int = 0
     hierarchy_version: int = 0
+    twins: int = 0
+    content: int = 0
+    first_event: int = 1
+    last_event: int = 0
 
 
 @dataclass(slots=True)
 class Differences:
     """Records by key; None stands for one that is not there. `interfaces` maps to direct parents.
 
-    `schema_version` and `last_position` are None where they do not differ.
+    Events are by position. The numbers are None where they do not differ.
     """
 
     twins: dict[str, TwinRecord | None] = field(default_factory=dict)
     relationships: dict[RelationshipKey, RelationshipRecord | None] = field(default_factory=dict)
     interfaces: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     models: dict[str, ModelRecord | None] = field(default_factory=dict)
+    entries: dict[EntryKey, bytes | None] = field(default_factory=dict)
+    events: dict[int, OutboxEvent | None] = field(default_factory=dict)
     schema_version: int | None = None
     last_position: int | None = None
+    first_event: int | None = None
+    last_event: int | None = None
 
     def is_empty(self) -> bool:
         """Whether nothing differs."""
-        return (
-            not (self.twins or self.relationships or self.interfaces or self.models)
-            and self.schema_version is None
-            and self.last_position is None
-        )
+        return not any(self._maps()) and all(number is None for number in self._numbers())
 
     def copy(self) -> Differences:
         """The same differences, to be changed apart from these."""
-        return Differences(
-            dict(self.twins),
-            dict(self.relationships),
-            dict(self.interfaces),
-            dict(self.models),
-            self.schema_version,
-            self.last_position,
-        )
+        return Differences(*map(dict, self._maps()), *self._numbers())  # type: ignore[arg-type]  # each as it was
 
     def lay_under(self, earlier: Differences) -> None:
-        """Let `earlier` hold wherever both differ: undo of a write before this one."""
-        self.twins.update(earlier.twins)
-        self.relationships.update(earlier.relationships)
-        self.interfaces.update(earlier.interfaces)
-        self.models.update(earlier.models)
-        if earlier.schema_version is not None:
-            self.schema_version = earlier.schema_version
-        if earlier.last_position is not None:
-            self.last_position = earlier.last_position
+        """Let the records of `earlier` hold wherever both differ: undo of a write before this one.
+
+        The numbers of a state are known without: they stand in the state that is meant.
+        """
+        for own, other in zip(self._maps(), earlier._maps(), strict=True):
+            own.update(other)
+
+    def _maps(self) -> tuple[dict[Any, Any], ...]:
+        return (
+            self.twins,
+            self.relationships,
+            self.interfaces,
+            self.models,
+            self.entries,
+            self.events,
+        )
+
+    def _numbers(self) -> tuple[int | None, ...]:
+        return self.schema_version, self.last_position, self.first_event, self.last_event
 
     def relationships_at(self, twin_id: str) -> Iterator[RelationshipRecord]:
         """Those that start or end at the twin."""
@@ -82,7 +94,7 @@ class Differences:
 
 
 def render_differences(differences: Differences) -> bytes:
-    """The differences as JSON, read by `parse_differences`."""
+    """The records that differ as JSON, read by `parse_differences`."""
     return orjson.dumps(
         {
             "twins": [[key, _pack(record)] for key, record in differences.twins.items()],
@@ -91,8 +103,11 @@ def render_differences(differences: Differences) -> bytes:
             ],
             "interfaces": list(differences.interfaces.items()),
             "models": [[key, _pack(record)] for key, record in differences.models.items()],
-            "schemaVersion": differences.schema_version,
-            "lastPosition": differences.last_position,
+            "entries": [
+                [*key, None if body is None else body.decode()]
+                for key, body in differences.entries.items()
+            ],
+            "events": [[at, _pack(event)] for at, event in differences.events.items()],
         }
     )
 
@@ -108,12 +123,18 @@ def parse_differences(text: bytes) -> Differences:
         },
         interfaces={key: None if x is None else tuple(x) for key, x in found["interfaces"]},
         models={key: None if x is None else _unpack_model(x) for key, x in found["models"]},
-        schema_version=found["schemaVersion"],
-        last_position=found["lastPosition"],
+        entries={
+            (kind, key): None if x is None else x.encode() for kind, key, x in found["entries"]
+        },
+        events={
+            at: None if x is None else OutboxEvent(x[0], x[1].encode()) for at, x in found["events"]
+        },
     )
 
 
-def _pack(record: TwinRecord | RelationshipRecord | ModelRecord | None) -> list[object] | None:
+def _pack(
+    record: TwinRecord | RelationshipRecord | ModelRecord | OutboxEvent | None,
+) -> list[object] | None:
     if record is None:
         return None
     fields = (getattr(record, name) for name in record.__slots__)

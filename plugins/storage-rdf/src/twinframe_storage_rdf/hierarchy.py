@@ -55,6 +55,10 @@ class HierarchyCache:
         """Hold this one."""
         self._held = version, hierarchy
 
+    def forget(self) -> None:
+        """Hold none: another graph may have the same versions."""
+        self._held = None
+
 
 def _walk(start: str, steps: Interfaces) -> frozenset[str]:
     seen = {start}

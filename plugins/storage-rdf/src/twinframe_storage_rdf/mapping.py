@@ -5,7 +5,7 @@ The page `rdf-mapping.md` of the reference shows the same with examples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, cast
 from urllib.parse import quote, unquote
@@ -14,8 +14,9 @@ import orjson
 
 from twinframe.model.ids import build_model_name
 from twinframe.model.values import JsonValue
-from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
+from twinframe.storage.base import ModelRecord, OutboxEvent, RelationshipRecord, TwinRecord
 from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.ontology import Ontology
 from twinframe_storage_rdf.terms import Iri, Term
 
 Triple: TypeAlias = tuple[Iri, Iri, Term]
@@ -39,28 +40,27 @@ RELATIONSHIP_MEMBERS: Final = {
 class GraphNames:
     """The names that one graph uses: its two named graphs, and IRIs of models.
 
-    `ontology` maps DTMIs to IRIs of public ontologies, one to one; other models are named by their
-    DTMI itself.
+    `ontology` are the rules of `Ontology`; models of no rule are named by their DTMI itself.
     """
 
     name: str
     ontology: Mapping[str, str] = field(default_factory=dict)
     data: Iri = field(init=False)
     state: Iri = field(init=False)
-    _models: Mapping[str, str] = field(init=False)
+    _rules: Ontology = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", v.build_graph_iri(self.name))
         object.__setattr__(self, "state", v.build_state_iri(self.name))
-        object.__setattr__(self, "_models", {iri: dtmi for dtmi, iri in self.ontology.items()})
+        object.__setattr__(self, "_rules", Ontology(self.ontology))
 
     def build_model_iri(self, model_id: str) -> Iri:
         """The class that stands for the interface."""
-        return Iri(self.ontology.get(model_id) or quote(model_id, safe=":;"))
+        return Iri(self._rules.find_iri(model_id) or quote(model_id, safe=":;"))
 
     def parse_model_iri(self, iri: str) -> str:
         """The DTMI of a class of `build_model_iri`."""
-        return self._models.get(iri) or unquote(str(iri))
+        return self._rules.find_model(iri) or unquote(str(iri))
 
 
 def build_twin_predicate(path: Sequence[str]) -> Iri | None:
@@ -84,6 +84,7 @@ def build_twin_triples(names: GraphNames, record: TwinRecord) -> list[Triple]:
         (iri, v.RDF_TYPE, model),
         (iri, v.MODEL, model),
         (iri, v.ID, record.twin_id),
+        (iri, v.PLACE, v.build_place(record.twin_id)),
         (iri, v.ETAG, record.etag),
         (iri, v.DOCUMENT, record.body),
         *_build_properties(iri, record.body, TWIN_MEMBERS),
@@ -143,6 +144,29 @@ def build_model_triples(names: GraphNames, record: ModelRecord) -> list[Triple]:
         (iri, v.POSITION, record.position),
         *((iri, v.COMPONENT, names.build_model_iri(part)) for part in record.components),
     ]
+
+
+def build_entry_triples(kind: str, key: str, body: bytes) -> list[Triple]:
+    """An entry of the service, for the state graph."""
+    iri = v.build_entry_iri(kind, key)
+    return [(iri, v.build_key_iri(kind), key), (iri, v.BODY, body)]
+
+
+def build_event_triple(position: int, event: OutboxEvent) -> Triple:
+    """An event, for the state graph."""
+    text = orjson.dumps([event.subject, event.body.decode()])
+    return v.build_event_iri(position), v.EVENT, text
+
+
+def measure_triples(triples: Iterable[Triple]) -> int:
+    """Bytes of the triples' names and values, about as they stand in N-Triples."""
+    return sum(len(s) + len(p) + _measure(o) for s, p, o in triples)
+
+
+def _measure(value: Term) -> int:
+    if isinstance(value, str):
+        return len(value) if value.isascii() else len(value.encode())
+    return len(value) if isinstance(value, bytes) else len(str(value))
 
 
 def _build_properties(subject: Iri, body: bytes, members: Mapping[str, Iri]) -> Iterator[Triple]:

@@ -196,21 +196,43 @@ class Queries:
         iri = render_iri(self.names.state)
         return f"SELECT ?p ?o WHERE {{ GRAPH {iri} {{ {iri} ?p ?o }} }}"
 
-    def undo(self, after: int, until: int) -> str:
-        """Number and undo of the writes behind one version up to another."""
-        iri = render_iri(self.names.state)
-        return (
-            f"SELECT ?number ?undo WHERE {{ GRAPH {iri} {{ ?w {_P['NUMBER']} ?number ; "
-            f"{_P['UNDO']} ?undo FILTER(?number > {after} && ?number <= {until}) }} }}"
+    def undo(self, versions: Iterable[int]) -> str:
+        """Resource and undo of the writes that made these versions."""
+        wanted = _values("?w", (v.build_write_iri(self.names.state, x) for x in versions))
+        return self._select_state("?w ?undo", f"{wanted} ?w {_P['UNDO']} ?undo .")
+
+    def write_times(self) -> str:
+        """Resource and time (seconds since 1970) of those writes that have one."""
+        return self._select_state("?w ?at", f"?w {_P['WRITTEN_AT']} ?at .")
+
+    def all_of(self, subjects: Iterable[Iri]) -> str:
+        """All triples of some subjects in the state graph."""
+        return self._select_state("?s ?p ?o", f"{_values('?s', subjects)} ?s ?p ?o .")
+
+    # --- the service's own ----------------------------------------------------------------------
+
+    def entries_by_key(self, keys: Iterable[tuple[str, str]]) -> str:
+        """Resource and body of entries of these kinds and keys."""
+        wanted = _values("?e", (v.build_entry_iri(*key) for key in keys))
+        return self._select_state("?e ?body", f"{wanted} ?e {_P['BODY']} ?body .")
+
+    def entries_after(self, kind: str, after: str | None, limit: int) -> str:
+        """A page of keys and bodies of a kind."""
+        behind = "" if after is None else f"FILTER(STR(?key) > {render_term(after)})"
+        return self._select_state(
+            "?key ?body",
+            f"?e {render_iri(v.build_key_iri(kind))} ?key ; {_P['BODY']} ?body . {behind}",
+            f"ORDER BY ?key LIMIT {limit}",
         )
 
-    def outdated(self, before: int) -> str:
-        """All triples of some writes made before this time (seconds since 1970)."""
-        iri = render_iri(self.names.state)
-        return (
-            f"SELECT ?w ?p ?o WHERE {{ GRAPH {iri} {{ {{ SELECT ?w WHERE {{ "
-            f"?w {_P['WRITTEN_AT']} ?at FILTER(?at < {before}) }} LIMIT 1000 }} ?w ?p ?o }} }}"
-        )
+    def events_at(self, positions: Iterable[int]) -> str:
+        """Resource and text of the events at these positions."""
+        wanted = _values("?e", map(v.build_event_iri, positions))
+        return self._select_state("?e ?event", f"{wanted} ?e {_P['EVENT']} ?event .")
+
+    def _select_state(self, columns: str, pattern: str, ending: str = "") -> str:
+        state = render_iri(self.names.state)
+        return f"SELECT {columns} WHERE {{ GRAPH {state} {{ {pattern} }} }} {ending}"
 
     def _select(self, columns: str, pattern: str, ending: str = "") -> str:
         data = render_iri(self.names.data)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from twinframe.storage.base import ModelRecord, RelationshipRecord, TwinRecord
+from twinframe.storage.base import ModelRecord, RelationshipRecord, StoredDocument, TwinRecord
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.differences import Differences, RelationshipKey, State
 from twinframe_storage_rdf.hierarchy import Hierarchy, HierarchyCache
@@ -66,6 +66,15 @@ class Records:
             rows, differ = self._source.read(self.queries.twins_by_id(batch))
             found = (read_twin_row(self.queries.names, row) for row in rows)
             yield from _merge_keyed(found, differ.twins, _read_twin_id, batch)
+
+    def read_twin_document(self, twin_id: str) -> StoredDocument | None:
+        """Etag and document of a twin alone."""
+        rows, differ = self._source.read(self.queries.document_of(v.build_twin_iri(twin_id)))
+        if twin_id in differ.twins:
+            twin = differ.twins[twin_id]
+            return None if twin is None else StoredDocument(twin.etag, twin.body)
+        row = next(rows, None)
+        return None if row is None else StoredDocument(*cast("tuple[str, bytes]", row))
 
     def read_twin_model(self, twin_id: str) -> str | None:
         """The DTMI of a twin's interface; None when there is no twin."""

@@ -1,51 +1,72 @@
-"""Entries and outbox of a graph on triples: there are none yet. It keeps nothing."""
+"""Reading what the service keeps for itself in a graph: entries and events. It changes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
-from twinframe.errors import StorageError
-from twinframe.storage.base import GraphSession, GraphTransaction, Listed, OutboxEvent
+import orjson
 
-_MISSING = "This storage keeps no entries and no events of the service yet."
-
-
-class ServiceReads(GraphSession):
-    """Reads of what cannot be written: nothing is there."""
-
-    def read_entry(self, kind: str, key: str) -> bytes | None:
-        """None."""
-        return None
-
-    def read_entries(self, kind: str, *, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
-        """None."""
-        return ()
-
-    def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
-        """None."""
-        return ()
-
-    def read_event_bounds(self) -> tuple[int, int]:
-        """There never was one."""
-        return 0, 0
+from twinframe.storage.base import Listed, OutboxEvent
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.differences import EntryKey
+from twinframe_storage_rdf.queries import Queries
+from twinframe_storage_rdf.records import Source, batched
+from twinframe_storage_rdf.terms import Iri
 
 
-class ServiceWrites(GraphTransaction):
-    """Refuses what it could not keep."""
+class ServiceRecords:
+    """Entries and events of the graph as `source` means it."""
 
-    def put_entry(self, kind: str, key: str, body: bytes) -> None:
-        """Refused."""
-        raise StorageError(_MISSING)
+    def __init__(self, queries: Queries, source: Source) -> None:
+        self._queries = queries
+        self._source = source
 
-    def delete_entry(self, kind: str, key: str) -> bool:
-        """There is none."""
-        return False
+    def read_bodies(self, keys: Iterable[EntryKey]) -> Mapping[EntryKey, bytes]:
+        """The bodies of those of these entries that there are."""
+        found: dict[EntryKey, bytes] = {}
+        for batch in batched(keys):
+            rows, differ = self._source.read(self._queries.entries_by_key(batch))
+            bodies = {cast("Iri", iri): cast("bytes", body) for iri, body in rows}
+            for key in batch:
+                body = (
+                    differ.entries[key]
+                    if key in differ.entries
+                    else bodies.get(v.build_entry_iri(*key))
+                )
+                if body is not None:
+                    found[key] = body
+        return found
 
-    def append_events(self, events: Sequence[OutboxEvent]) -> None:
-        """Refused, unless there are none."""
-        if events:
-            raise StorageError(_MISSING)
+    def list_entries(self, kind: str, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
+        """A page of a kind by key."""
+        more = len(self._source.differences().entries)
+        while True:
+            rows, differ = self._source.read(self._queries.entries_after(kind, after, limit + more))
+            if len(differ.entries) <= more:
+                break
+            more = len(differ.entries)
+        found = {cast("str", key): cast("bytes", body) for key, body in rows}
+        for (own, key), body in differ.entries.items():
+            if own == kind:
+                found.pop(key, None)
+                if body is not None and (after is None or key > after):
+                    found[key] = body
+        return [Listed(key, found[key]) for key in sorted(found)[:limit]]
 
-    def delete_events(self, *, up_to: int, limit: int) -> int:
-        """There are none."""
-        return 0
+    def read_events(self, positions: Iterable[int]) -> Mapping[int, OutboxEvent]:
+        """Those events at these positions that there are, in the order of positions."""
+        found: dict[int, OutboxEvent] = {}
+        for batch in batched(positions):
+            rows, differ = self._source.read(self._queries.events_at(batch))
+            for iri, text in rows:
+                subject, body = cast("list[str]", orjson.loads(cast("bytes", text)))
+                position = v.parse_event_iri(cast("Iri", iri))
+                found[position] = OutboxEvent(subject, body.encode())
+            for position in batch:
+                if position in differ.events:
+                    event = differ.events[position]
+                    found.pop(position, None)
+                    if event is not None:
+                        found[position] = event
+        return {position: found[position] for position in sorted(found)}

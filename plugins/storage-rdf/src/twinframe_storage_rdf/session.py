@@ -20,6 +20,7 @@ from twinframe.storage.base import (
     Instance,
     Listed,
     ModelRecord,
+    OutboxEvent,
     StoredDocument,
 )
 from twinframe.storage.entities import build_model_node, build_relationship, build_twin_node
@@ -29,12 +30,12 @@ from twinframe_storage_rdf.hierarchy import Hierarchy, HierarchyCache
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, batched
-from twinframe_storage_rdf.service_records import ServiceReads
+from twinframe_storage_rdf.service_records import ServiceRecords
 from twinframe_storage_rdf.terms import Iri, Row
 from twinframe_storage_rdf.view import View
 
 
-class RdfSession(ServiceReads, GraphSession):
+class RdfSession(GraphSession):
     """Reads the newest state, or inside `snapshot` the one of its first read.
 
     `names` are the IRIs of the graph, for who compiles queries and runs them with `select`.
@@ -44,6 +45,7 @@ class RdfSession(ServiceReads, GraphSession):
         self.names: GraphNames = queries.names
         self._view = View(engine, queries)
         self._records = Records(queries, self._view, cache)
+        self._service = ServiceRecords(queries, self._view)
 
     def select(self, text: str) -> Iterator[Row]:
         """The rows of a compiled SELECT over the data graph, in one state, the snapshot's if any.
@@ -80,12 +82,42 @@ class RdfSession(ServiceReads, GraphSession):
         """The number of the last change of a model."""
         return self._view.read_state().schema_version
 
+    def count_twins(self) -> int:
+        """The number that is kept."""
+        return self._view.read_state().twins
+
+    # --- the service's own --------------------------------------------------------------------
+
+    def read_entry(self, kind: str, key: str) -> bytes | None:
+        """The entry's body."""
+        return self._service.read_bodies([(kind, key)]).get((kind, key))
+
+    def read_entries(self, kind: str, *, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
+        """Entries of a kind by key."""
+        return self._service.list_entries(kind, after, limit)
+
+    def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
+        """Events behind a position; there is one at each position within the bounds."""
+        with self._one_state():
+            first, last = self._read_event_range()
+            start = max(after + 1, first)
+            positions = range(start, min(start + limit, last + 1))
+            return list(self._service.read_events(positions).items())
+
+    def read_event_bounds(self) -> tuple[int, int]:
+        """The first kept and the last ever."""
+        first, last = self._read_event_range()
+        return (first, last) if last else (0, 0)
+
+    def _read_event_range(self) -> tuple[int, int]:
+        state = self._view.read_state()
+        return state.first_event, state.last_event
+
     # --- twins and relationships --------------------------------------------------------------
 
     def read_twin(self, twin_id: str) -> StoredDocument | None:
         """The twin's document."""
-        twin = next(self._records.read_twins([twin_id]), None)
-        return None if twin is None else StoredDocument(twin.etag, twin.body)
+        return self._records.read_twin_document(twin_id)
 
     def has_twin(self, twin_id: str) -> bool:
         """Whether the twin exists."""

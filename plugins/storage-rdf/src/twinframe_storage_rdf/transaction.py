@@ -6,8 +6,7 @@ It writes nothing; the store makes the differences of a batch one change of the 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 
 from twinframe.errors import (
@@ -20,68 +19,35 @@ from twinframe.errors import (
     TwinNotFound,
 )
 from twinframe.storage.base import (
-    CannotRun,
     GraphTransaction,
     ModelRecord,
+    OutboxEvent,
     RelationshipRecord,
+    StoredDocument,
     TwinRecord,
 )
 from twinframe_storage_rdf.differences import Differences, State
+from twinframe_storage_rdf.draft import DraftView
 from twinframe_storage_rdf.engines.base import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache, Interfaces
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, read_key
-from twinframe_storage_rdf.service_records import ServiceWrites
+from twinframe_storage_rdf.service_records import ServiceRecords
 from twinframe_storage_rdf.session import RdfSession
-from twinframe_storage_rdf.terms import Row
-from twinframe_storage_rdf.view import View
 
 
-class DraftView(View):
-    """The newest state with the differences of a batch laid over it.
-
-    NOTE: reads are not checked against writes of other processes: the change is made only if the
-    version is still `base`, and else the whole batch runs again.
-    """
-
-    holds_own = True
-
-    def __init__(self, engine: Engine, queries: Queries) -> None:
-        super().__init__(engine, queries)
-        self.base = self._read_newest()
-        self.draft = Differences()
-
-    @contextmanager
-    def snapshot(self, deadline: float | None) -> Iterator[None]:
-        """The draft is its own snapshot: reads inside still see its writes."""
-        del deadline
-        yield
-
-    def read_state(self) -> State:
-        """The state that the batch began with."""
-        return self.base
-
-    def differences(self) -> Differences:
-        """The differences of the batch."""
-        return self.draft
-
-    def read(self, text: str) -> tuple[Iterator[Row], Differences]:
-        """Rows, and the differences as they are now, however long the rows are taken."""
-        return self._engine.select(text), self.draft.copy()
-
-    def select(self, text: str) -> Iterator[Row]:
-        """No compiled query sees a draft."""
-        raise CannotRun("A compiled query does not see what a work has not committed.")
-
-
-class RdfTransaction(RdfSession, ServiceWrites, GraphTransaction):
+class RdfTransaction(RdfSession, GraphTransaction):
     """Reads the draft of a batch and changes it; `undo` takes back what a work changed."""
 
-    def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache) -> None:
+    def __init__(
+        self, engine: Engine, queries: Queries, cache: HierarchyCache, guess: State | None
+    ) -> None:
         super().__init__(engine, queries, cache)
-        self.view = DraftView(engine, queries)
+        self.view = DraftView(engine, queries, cache, guess)
         self._view = self.view
+        self._known = self.view.known
         self._records = Records(queries, self.view, cache)
+        self._service = ServiceRecords(queries, self.view)
 
     def mark(self) -> Differences:
         """The draft as it is, for `undo`."""
@@ -95,6 +61,42 @@ class RdfTransaction(RdfSession, ServiceWrites, GraphTransaction):
         """The number of the last change of a model, this draft's if it has one."""
         changed = self.view.draft.schema_version
         return self.view.base.schema_version if changed is None else changed
+
+    # --- reading what a change replaces ---------------------------------------------------------
+
+    def read_twin(self, twin_id: str) -> StoredDocument | None:
+        """The twin's document."""
+        twin = self._read_twin(twin_id)
+        return None if twin is None else StoredDocument(twin.etag, twin.body)
+
+    def read_twin_model(self, twin_id: str) -> str | None:
+        """The twin's model id."""
+        twin = self._read_twin(twin_id)
+        return None if twin is None else twin.model_id
+
+    def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
+        """The relationship's document."""
+        key = source_id, relationship_id
+        draft = self.view.draft.relationships
+        found = draft[key] if key in draft else self._known.read_relationship(*key)
+        return None if found is None else StoredDocument(found.etag, found.body)
+
+    def read_entry(self, kind: str, key: str) -> bytes | None:
+        """The entry's body."""
+        draft = self.view.draft.entries
+        return draft[kind, key] if (kind, key) in draft else self._known.read_entry(kind, key)
+
+    def count_twins(self) -> int:
+        """The number that is kept, with what the draft changes."""
+        return self.view.base.twins + self._known.count_more(self.view.draft)
+
+    def measure_content(self) -> int:
+        """Bytes of the triples of twins, relationships and models; indexes take more on disk."""
+        return self.view.base.content + self._known.measure_more(self.view.draft)
+
+    def _read_twin(self, twin_id: str) -> TwinRecord | None:
+        draft = self.view.draft.twins
+        return draft[twin_id] if twin_id in draft else self._known.read_twin(twin_id)
 
     # --- twins and relationships --------------------------------------------------------------
 
@@ -115,11 +117,6 @@ class RdfTransaction(RdfSession, ServiceWrites, GraphTransaction):
             )
         self.view.draft.twins[twin_id] = None
 
-    def has_twin(self, twin_id: str) -> bool:
-        """Whether the twin exists; the draft knows of its own without asking."""
-        draft = self.view.draft.twins
-        return draft[twin_id] is not None if twin_id in draft else super().has_twin(twin_id)
-
     def has_relationships(self, twin_id: str) -> bool:
         """Whether any relationship starts or ends at the twin."""
         return self._records.has_relationships(twin_id)
@@ -137,6 +134,44 @@ class RdfTransaction(RdfSession, ServiceWrites, GraphTransaction):
         if self.read_relationship(source_id, relationship_id) is None:
             raise RelationshipNotFound(source_id, relationship_id)
         self.view.draft.relationships[source_id, relationship_id] = None
+
+    # --- the service's own ----------------------------------------------------------------------
+
+    def put_entry(self, kind: str, key: str, body: bytes) -> None:
+        """Create or replace an entry."""
+        self.view.draft.entries[kind, key] = body
+
+    def delete_entry(self, kind: str, key: str) -> bool:
+        """Delete an entry."""
+        if self.read_entry(kind, key) is None:
+            return False
+        self.view.draft.entries[kind, key] = None
+        return True
+
+    def append_events(self, events: Sequence[OutboxEvent]) -> None:
+        """Put events behind the others, a position each."""
+        if not events:
+            return
+        _, last = self._read_event_range()
+        draft = self.view.draft
+        draft.events.update(enumerate(events, last + 1))
+        draft.last_event = last + len(events)
+
+    def delete_events(self, *, up_to: int, limit: int) -> int:
+        """Delete the oldest events."""
+        first, last = self._read_event_range()
+        end = max(min(up_to, last, first + limit - 1) + 1, first)
+        if end > first:
+            self.view.draft.events.update(dict.fromkeys(range(first, end)))
+            self.view.draft.first_event = end
+        return end - first
+
+    def _read_event_range(self) -> tuple[int, int]:
+        base, draft = self.view.base, self.view.draft
+        return (
+            base.first_event if draft.first_event is None else draft.first_event,
+            base.last_event if draft.last_event is None else draft.last_event,
+        )
 
     # --- models ---------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from typing import Final
 from twinframe.errors import StorageBusy
 
 _PAUSE: Final = 0.0005
+_MARK: Final = struct.Struct("<q")
 
 
 class Turn:
@@ -25,6 +27,8 @@ class Turn:
     def __init__(self, file: Path | None) -> None:
         self._file = file
         self._lock = threading.Lock()
+        self._handle = -1
+        self._mark = -1
 
     @contextmanager
     def taken(self, deadline: float) -> Iterator[None]:
@@ -35,14 +39,31 @@ class Turn:
             if self._file is None:
                 yield
             else:
-                with _locked(self._file, deadline):
+                with _locked(self._file, deadline) as self._handle:
                     yield
         finally:
+            self._handle = -1
             self._lock.release()
+
+    def read_mark(self) -> int:
+        """The number that the last holder left, in any process; it may have left none. In a turn.
+
+        It is a hint: who died, and who does not lock the same file, left no number.
+        """
+        if self._handle < 0:
+            return self._mark
+        held = os.pread(self._handle, _MARK.size, 0)
+        return int(_MARK.unpack(held)[0]) if len(held) == _MARK.size else -1
+
+    def leave_mark(self, number: int) -> None:
+        """Leave a number for the next holder. In a turn."""
+        self._mark = number
+        if self._handle >= 0:
+            os.pwrite(self._handle, _MARK.pack(number), 0)
 
 
 @contextmanager
-def _locked(file: Path, deadline: float) -> Iterator[None]:
+def _locked(file: Path, deadline: float) -> Iterator[int]:
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         while True:
@@ -55,6 +76,6 @@ def _locked(file: Path, deadline: float) -> Iterator[None]:
                         "The turn to write did not come in time; nothing was changed."
                     ) from None
                 time.sleep(_PAUSE)
-        yield
+        yield handle
     finally:
         os.close(handle)

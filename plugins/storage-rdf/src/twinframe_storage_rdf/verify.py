@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 import orjson
 
 from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.differences import State
+from twinframe_storage_rdf.draft import measure_record
 from twinframe_storage_rdf.engines.base import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache
 from twinframe_storage_rdf.mapping import (
@@ -19,6 +21,7 @@ from twinframe_storage_rdf.mapping import (
 )
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, batched
+from twinframe_storage_rdf.service_records import ServiceRecords
 from twinframe_storage_rdf.terms import Iri, OtherLiteral, Term, render_iri, render_term
 from twinframe_storage_rdf.view import View
 
@@ -27,9 +30,14 @@ _MOST_FAULTS: Final = 100
 
 def find_faults(engine: Engine, queries: Queries) -> Iterator[str]:
     """What is wrong, in one state of the graph as far as nobody writes meanwhile."""
-    records = Records(queries, View(engine, queries), HierarchyCache())
+    view = View(engine, queries)
+    records = Records(queries, view, HierarchyCache())
     known = records.read_hierarchy().interfaces
-    faults = _find_all(engine, queries, records, frozenset(known))
+    faults = chain(
+        _find_all(engine, queries, records, frozenset(known)),
+        _find_miscounts(queries, records, view.read_state()),
+        _find_lost_events(queries, view),
+    )
     yield from islice(faults, _MOST_FAULTS)
     if next(faults, None) is not None:
         yield "and more"
@@ -88,6 +96,28 @@ def _compare(engine: Engine, queries: Queries, expected: Iterable[Triple]) -> It
 def _render_loosely(term: Term) -> str:
     is_number = isinstance(term, (int, float, OtherLiteral)) and not isinstance(term, bool)
     return "a number" if is_number else render_term(term)
+
+
+def _find_miscounts(queries: Queries, records: Records, state: State) -> Iterator[str]:
+    twins = content = 0
+    for twin in records.scan_twins(None):
+        twins += 1
+        content += measure_record(queries.names, twin)
+    for relationship in records.scan_relationships(()):
+        content += measure_record(queries.names, relationship)
+    for model in records.list_models(0, None):
+        content += measure_record(queries.names, model)
+    if twins != state.twins:
+        yield f"there are {twins} twins, but {state.twins} are counted"
+    if content != state.content:
+        yield f"triples take {content} bytes, but {state.content} are counted"
+
+
+def _find_lost_events(queries: Queries, view: View) -> Iterator[str]:
+    state = view.read_state()
+    for batch in batched(range(state.first_event, state.last_event + 1)):
+        found = ServiceRecords(queries, view).read_events(batch)
+        yield from (f"the event {at} is missing" for at in batch if at not in found)
 
 
 def _find_strays(engine: Engine, queries: Queries, twins: int, relationships: int) -> Iterator[str]:

@@ -18,6 +18,7 @@ from twinframe_storage_rdf.terms import Row, Term
 _NOTHING: Final = Differences()
 _ATTEMPTS: Final = 50
 _TURN_ROWS: Final = 64
+_UNDO_BATCH: Final = 500
 
 
 class View:
@@ -124,14 +125,17 @@ class View:
 
     def _read_newest(self) -> State:
         facts = self.read_facts()
-        numbers = [facts.get(p, 0) for p in _NUMBERS]
-        return State(*(number if isinstance(number, int) else 0 for number in numbers))
+        numbers = {name: facts.get(predicate) for name, predicate in v.STATE.items()}
+        return State(**{x: number for x, number in numbers.items() if isinstance(number, int)})
 
     def _read_undo(self, newest: int) -> Differences:
-        pinned = self.read_state().version
-        rows = self._engine.select(self._queries.undo(pinned, newest), self._deadline)
-        found = {number: text for number, text in rows if isinstance(number, int)}
-        if len(found) != newest - pinned:
+        versions = range(self.read_state().version + 1, newest + 1)
+        found: dict[int, Term] = {}
+        for at in range(0, len(versions), _UNDO_BATCH):
+            query = self._queries.undo(versions[at : at + _UNDO_BATCH])
+            for write, undone in self._engine.select(query, self._deadline):
+                found[v.parse_write_iri(str(write))] = undone
+        if len(found) != len(versions):
             raise QueryTimeout("The snapshot is so old that what it shows is not kept any more.")
         undo = Differences()
         for number in sorted(found, reverse=True):
@@ -146,6 +150,3 @@ class View:
             if at % _TURN_ROWS == 0:
                 self.check_deadline()
             yield row
-
-
-_NUMBERS: Final = (v.VERSION, v.SCHEMA_VERSION, v.LAST_POSITION, v.HIERARCHY_VERSION)

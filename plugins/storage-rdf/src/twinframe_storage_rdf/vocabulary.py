@@ -5,6 +5,7 @@ Names made of ids hold them percent-encoded in UTF-8, all but letters, digits an
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -16,6 +17,9 @@ _TWIN: Final = BASE + "twin:"
 _RELATIONSHIP: Final = BASE + "relationship:"
 _EDGE: Final = BASE + "edge:"
 _PROPERTY: Final = BASE + "property:"
+_SHAPE: Final = BASE + "shape:"
+_ENTRY: Final = BASE + "entry:"
+_EVENT: Final = BASE + "event:"
 
 RDF_TYPE: Final = Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 RDFS_SUBCLASS: Final = Iri("http://www.w3.org/2000/01/rdf-schema#subClassOf")
@@ -39,6 +43,9 @@ TARGET: Final = Iri(_VOCABULARY + "target")
 SOURCE_ID: Final = Iri(_VOCABULARY + "sourceId")
 TARGET_ID: Final = Iri(_VOCABULARY + "targetId")
 NAME: Final = Iri(_VOCABULARY + "name")
+PLACE: Final = Iri(_VOCABULARY + "place")
+"""From a twin to a number below `PLACES` that its id gives: scans go through twins by it."""
+PLACES: Final = 2**14
 
 # --- of interfaces ------------------------------------------------------------------------------
 
@@ -62,9 +69,30 @@ HIERARCHY_VERSION: Final = Iri(_VOCABULARY + "hierarchyVersion")
 INSTANCE: Final = Iri(_VOCABULARY + "instance")
 SECRET: Final = Iri(_VOCABULARY + "secret")
 FORMAT: Final = Iri(_VOCABULARY + "format")
+TWINS: Final = Iri(_VOCABULARY + "twins")
+"""How many there are."""
+CONTENT: Final = Iri(_VOCABULARY + "content")
+"""How many bytes their triples take, and those of relationships and models."""
+FIRST_EVENT: Final = Iri(_VOCABULARY + "firstEvent")
+LAST_EVENT: Final = Iri(_VOCABULARY + "lastEvent")
+BODY: Final = Iri(_VOCABULARY + "body")
+"""Of an entry."""
+EVENT: Final = Iri(_VOCABULARY + "event")
+"""Subject and body of an event, as a JSON array."""
 UNDO: Final = Iri(_VOCABULARY + "undo")
-NUMBER: Final = Iri(_VOCABULARY + "number")
 WRITTEN_AT: Final = Iri(_VOCABULARY + "writtenAt")
+
+STATE: Final = {
+    "version": VERSION,
+    "schema_version": SCHEMA_VERSION,
+    "last_position": LAST_POSITION,
+    "hierarchy_version": HIERARCHY_VERSION,
+    "twins": TWINS,
+    "content": CONTENT,
+    "first_event": FIRST_EVENT,
+    "last_event": LAST_EVENT,
+}
+"""Where each number of the graph's state stands, by the name it has here."""
 
 
 def build_graph_iri(name: str) -> Iri:
@@ -75,6 +103,16 @@ def build_graph_iri(name: str) -> Iri:
 def build_state_iri(name: str) -> Iri:
     """The named graph of what belongs to the graph as a whole, and its only lasting subject."""
     return Iri(f"{BASE}state:{_quote(name)}")
+
+
+def build_write_iri(state: Iri, version: int) -> Iri:
+    """The resource of the write that made this version of a graph."""
+    return Iri(f"{state}:{version}")
+
+
+def parse_write_iri(iri: str) -> int:
+    """The version in an IRI of `build_write_iri`."""
+    return int(iri.rpartition(":")[2])
 
 
 def build_twin_iri(twin_id: str) -> Iri:
@@ -97,9 +135,39 @@ def build_edge_iri(name: str) -> Iri:
     return Iri(_EDGE + _quote(name))
 
 
+def build_entry_iri(kind: str, key: str) -> Iri:
+    """The IRI of an entry of the service."""
+    return Iri(f"{_ENTRY}{_quote(kind)}:{_quote(key)}")
+
+
+def build_key_iri(kind: str) -> Iri:
+    """The predicate from an entry of this kind to its key."""
+    return Iri(_ENTRY + _quote(kind))
+
+
+def build_event_iri(position: int) -> Iri:
+    """The IRI of the event at this position."""
+    return Iri(f"{_EVENT}{position}")
+
+
+def parse_event_iri(iri: str) -> int:
+    """The position in an IRI of `build_event_iri`."""
+    return int(iri[len(_EVENT) :])
+
+
+def build_place(twin_id: str) -> int:
+    """The twin's `PLACE`: ids that are alike are far from each other."""
+    return int.from_bytes(blake2b(twin_id.encode(), digest_size=2).digest()) % PLACES
+
+
 def build_property_iri(*path: str) -> Iri:
     """The predicate of the member at this path of member names: `("hvac", "power")`."""
     return Iri(_PROPERTY + "/".join(map(_quote, path)))
+
+
+def build_shape_iri(model_id: str, *path: str) -> Iri:
+    """The SHACL shape of a model, or of the member at this path of names in it."""
+    return Iri(_SHAPE + ":".join(map(_quote, (model_id, *path))))
 
 
 def _quote(text: str) -> str:

@@ -1,0 +1,177 @@
+"""What the works of a batch have changed and read so far. It writes nothing.
+
+All of it holds for one version of the graph, or the change is not made: what was read once need
+not be read again, and tells what the change replaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeVar
+
+from twinframe.storage.base import CannotRun, ModelRecord, RelationshipRecord, TwinRecord
+from twinframe_storage_rdf.differences import Differences, State
+from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.hierarchy import HierarchyCache
+from twinframe_storage_rdf.mapping import (
+    GraphNames,
+    build_model_triples,
+    build_relationship_triples,
+    build_twin_triples,
+    measure_triples,
+)
+from twinframe_storage_rdf.queries import Queries
+from twinframe_storage_rdf.records import Records, read_key
+from twinframe_storage_rdf.service_records import ServiceRecords
+from twinframe_storage_rdf.terms import Row
+from twinframe_storage_rdf.view import View
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+class DraftView(View):
+    """The newest state with the differences of a batch laid over it.
+
+    NOTE: reads are not checked against writes of other processes: the change is made only if the
+    version is still `base`, and else the whole batch runs again.
+    """
+
+    holds_own = True
+
+    def __init__(
+        self, engine: Engine, queries: Queries, cache: HierarchyCache, guess: State | None
+    ) -> None:
+        """`guess` is the state as the caller takes it to be; a wrong one is found at the end."""
+        super().__init__(engine, queries)
+        self.base = guess or self._read_newest()
+        self.draft = Differences()
+        self.known = Known(engine, queries, cache)
+
+    @contextmanager
+    def snapshot(self, deadline: float | None) -> Iterator[None]:
+        """The draft is its own snapshot: reads inside still see its writes."""
+        del deadline
+        yield
+
+    def read_state(self) -> State:
+        """The state that the batch began with."""
+        return self.base
+
+    def differences(self) -> Differences:
+        """The differences of the batch."""
+        return self.draft
+
+    def read(self, text: str) -> tuple[Iterator[Row], Differences]:
+        """Rows, and the differences as they are now, however long the rows are taken."""
+        return self._engine.select(text), self.draft.copy()
+
+    def select(self, text: str) -> Iterator[Row]:
+        """No compiled query sees a draft."""
+        raise CannotRun("A compiled query does not see what a work has not committed.")
+
+
+class Known:
+    """Records as the engine holds them, each read once for a batch; None for one that is absent."""
+
+    def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache) -> None:
+        self._held = Differences()
+        view = View(engine, queries)
+        self._names = queries.names
+        self._records = Records(queries, view, cache)
+        self._service = ServiceRecords(queries, view)
+        self._sizes: dict[int, tuple[object, int]] = {}
+
+    def read_twin(self, twin_id: str) -> TwinRecord | None:
+        """The twin."""
+        self._fill_twins((twin_id,))
+        return self._held.twins[twin_id]
+
+    def read_relationship(self, source_id: str, relationship_id: str) -> RelationshipRecord | None:
+        """The relationship."""
+        self._fill_relationships(((source_id, relationship_id),))
+        return self._held.relationships[source_id, relationship_id]
+
+    def read_entry(self, kind: str, key: str) -> bytes | None:
+        """The body of the entry."""
+        self._fill_entries(((kind, key),))
+        return self._held.entries[kind, key]
+
+    def read_old(self, draft: Differences) -> Differences:
+        """What stands in the place of all that the draft touches: its undo."""
+        self._fill_twins(draft.twins)
+        self._fill_relationships(draft.relationships)
+        self._fill_entries(draft.entries)
+        held = self._held
+        models: dict[str, ModelRecord | None] = dict.fromkeys(draft.models)
+        models |= {model.model_id: model for model in self._records.read_models(draft.models)}
+        old = Differences(
+            twins=_pick(held.twins, draft.twins),
+            relationships=_pick(held.relationships, draft.relationships),
+            models=models,
+            entries=_pick(held.entries, draft.entries),
+            events={**dict.fromkeys(draft.events), **self._service.read_events(draft.events)},
+        )
+        if draft.interfaces:
+            present = self._records.read_hierarchy().interfaces
+            old.interfaces = {key: present.get(key) for key in draft.interfaces}
+        return old
+
+    def count_more(self, draft: Differences) -> int:
+        """How many more twins there are with the draft."""
+        self._fill_twins(draft.twins)
+        held = self._held.twins
+        return sum(
+            (twin is not None) - (held[twin_id] is not None)
+            for twin_id, twin in draft.twins.items()
+        )
+
+    def measure_more(self, draft: Differences) -> int:
+        """How much larger the content is with the draft."""
+        return self._measure(draft) - self._measure(self.read_old(draft))
+
+    def _measure(self, records: Differences) -> int:
+        maps: tuple[Mapping[object, TwinRecord | RelationshipRecord | ModelRecord | None], ...] = (
+            records.twins,  # type: ignore[assignment]  # only the values are looked at
+            records.relationships,
+            records.models,
+        )
+        return sum(self._measure_record(x) for each in maps for x in each.values() if x is not None)
+
+    def _measure_record(self, record: TwinRecord | RelationshipRecord | ModelRecord) -> int:
+        held = self._sizes.get(id(record))
+        if held is None:  # the record is kept beside its size: its id is nobody else's
+            held = self._sizes[id(record)] = record, measure_record(self._names, record)
+        return held[1]
+
+    def _fill_twins(self, ids: Iterable[str]) -> None:
+        held = self._held.twins
+        missing = [key for key in ids if key not in held]
+        held.update(dict.fromkeys(missing))
+        held.update((twin.twin_id, twin) for twin in self._records.read_twins(missing))
+
+    def _fill_relationships(self, keys: Iterable[tuple[str, str]]) -> None:
+        held = self._held.relationships
+        missing = [key for key in keys if key not in held]
+        held.update(dict.fromkeys(missing))
+        held.update((read_key(x), x) for x in self._records.read_relationships(missing))
+
+    def _fill_entries(self, keys: Iterable[tuple[str, str]]) -> None:
+        held = self._held.entries
+        missing = [key for key in keys if key not in held]
+        held.update(dict.fromkeys(missing))
+        held.update(self._service.read_bodies(missing))
+
+
+def measure_record(names: GraphNames, record: TwinRecord | RelationshipRecord | ModelRecord) -> int:
+    """Bytes of the triples of a record."""
+    if isinstance(record, TwinRecord):
+        return measure_triples(build_twin_triples(names, record))
+    if isinstance(record, RelationshipRecord):
+        return measure_triples(build_relationship_triples(record))
+    return measure_triples(build_model_triples(names, record))
+
+
+def _pick(held: Mapping[K, T], keys: Iterable[K]) -> dict[K, T]:
+    return {key: held[key] for key in keys}
