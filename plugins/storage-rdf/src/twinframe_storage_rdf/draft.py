@@ -88,6 +88,10 @@ class Known:
         self._fill_twins((twin_id,))
         return self._held.twins[twin_id]
 
+    def read_twins(self, ids: Iterable[str]) -> None:
+        """Read these twins together, for whoever asks for one of them later."""
+        self._fill_twins(dict.fromkeys(ids))
+
     def read_relationship(self, source_id: str, relationship_id: str) -> RelationshipRecord | None:
         """The relationship."""
         self._fill_relationships(((source_id, relationship_id),))

@@ -69,6 +69,15 @@ class Queries:
             "?model", f"{render_iri(v.build_twin_iri(twin_id))} {_P['MODEL']} ?model ."
         )
 
+    def models_of_twins(self, ids: Iterable[str]) -> str:
+        """Id and class of these twins."""
+        wanted = _values("?twin", map(v.build_twin_iri, ids))
+        return self._select("?id ?model", f"{wanted} ?twin {_P['ID']} ?id ; {_P['MODEL']} ?model .")
+
+    def twin_ids(self) -> str:
+        """The ids of all twins."""
+        return self._select("?id", f"?twin {_P['MODEL']} ?model ; {_P['ID']} ?id .")
+
     def twins_of_models(self) -> str:
         """How many twins each class has."""
         data = render_iri(self.names.data)
@@ -83,6 +92,10 @@ class Queries:
         """Relationship rows of these sources and ids."""
         wanted = _values("?r", (v.build_relationship_iri(*key) for key in keys))
         return self._select(_RELATIONSHIP_COLUMNS, f"{wanted} {_RELATIONSHIP}")
+
+    def relationship_keys(self) -> str:
+        """Source and id of all relationships."""
+        return self._select("?sourceId ?id", f"?r {_P['SOURCE_ID']} ?sourceId ; {_P['ID']} ?id .")
 
     def relationships_by_type(self, types: Sequence[str]) -> str:
         """Relationship rows of these types, of all if there are none."""

@@ -85,6 +85,28 @@ class Records:
         row = next(rows, None)
         return None if row is None else self.queries.names.parse_model_iri(cast("Iri", row[0]))
 
+    def read_twin_models(self, ids: Iterable[str]) -> dict[str, str]:
+        """The DTMIs of the interfaces of these twins, by id."""
+        parse = self.queries.names.parse_model_iri
+        models: dict[str, str] = {}
+        for batch in batched(dict.fromkeys(ids)):
+            rows, differ = self._source.read(self.queries.models_of_twins(batch))
+            found = {cast("str", key): parse(cast("Iri", model)) for key, model in rows}
+            for key in batch:
+                twin = differ.twins.get(key)
+                if twin is not None:
+                    models[key] = twin.model_id
+                elif key in found and key not in differ.twins:
+                    models[key] = found[key]
+        return models
+
+    def iterate_twins(self) -> Iterator[TwinRecord]:
+        """All twins by id; only the ids are held in memory."""
+        rows, differ = self._source.read(self.queries.twin_ids())
+        ids = {cast("str", row[0]) for row in rows} | differ.twins.keys()
+        for batch in batched(sorted(ids)):
+            yield from sorted(self.read_twins(batch), key=_read_twin_id)
+
     def scan_twins(self, models: frozenset[str] | None) -> Iterator[TwinRecord]:
         """The twins of these models; of all, if None."""
         wanted = None if models is None else sorted(models)
@@ -105,6 +127,13 @@ class Records:
             rows, differ = self._source.read(self.queries.relationships_by_key(batch))
             found = map(read_relationship_row, rows)
             yield from _merge_keyed(found, differ.relationships, read_key, batch)
+
+    def iterate_relationships(self) -> Iterator[RelationshipRecord]:
+        """All relationships by source and id; only these are held in memory."""
+        rows, differ = self._source.read(self.queries.relationship_keys())
+        keys = {cast("RelationshipKey", row) for row in rows} | differ.relationships.keys()
+        for batch in batched(sorted(keys)):
+            yield from sorted(self.read_relationships(batch), key=read_key)
 
     def scan_relationships(self, types: Sequence[str]) -> Iterator[RelationshipRecord]:
         """The relationships of these types, of all if there are none."""

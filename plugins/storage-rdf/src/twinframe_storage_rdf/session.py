@@ -21,7 +21,9 @@ from twinframe.storage.base import (
     Listed,
     ModelRecord,
     OutboxEvent,
+    RelationshipRecord,
     StoredDocument,
+    TwinRecord,
 )
 from twinframe.storage.entities import build_model_node, build_relationship, build_twin_node
 from twinframe_storage_rdf import vocabulary as v
@@ -81,6 +83,21 @@ class RdfSession(GraphSession):
     def read_schema_version(self) -> int:
         """The number of the last change of a model."""
         return self._view.read_state().schema_version
+
+    # --- whole graphs ---------------------------------------------------------------------------
+
+    def read_twin_models(self, twin_ids: Sequence[str]) -> Mapping[str, str]:
+        """The model ids of these twins."""
+        with self._one_state():
+            return self._records.read_twin_models(twin_ids)
+
+    def iterate_twins(self) -> Iterator[TwinRecord]:
+        """All twins by id."""
+        return self._records.iterate_twins()
+
+    def iterate_relationships(self) -> Iterator[RelationshipRecord]:
+        """All relationships by source and id."""
+        return self._records.iterate_relationships()
 
     def count_twins(self) -> int:
         """The number that is kept."""

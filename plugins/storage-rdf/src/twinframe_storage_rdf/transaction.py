@@ -6,7 +6,7 @@ It writes nothing; the store makes the differences of a batch one change of the 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from twinframe.errors import (
@@ -74,6 +74,12 @@ class RdfTransaction(RdfSession, GraphTransaction):
         twin = self._read_twin(twin_id)
         return None if twin is None else twin.model_id
 
+    def read_twin_models(self, twin_ids: Sequence[str]) -> Mapping[str, str]:
+        """The model ids of these twins."""
+        self._known.read_twins(x for x in twin_ids if x not in self.view.draft.twins)
+        found = ((twin_id, self.read_twin_model(twin_id)) for twin_id in twin_ids)
+        return {twin_id: model_id for twin_id, model_id in found if model_id is not None}
+
     def read_relationship(self, source_id: str, relationship_id: str) -> StoredDocument | None:
         """The relationship's document."""
         key = source_id, relationship_id
@@ -128,6 +134,13 @@ class RdfTransaction(RdfSession, GraphTransaction):
         if not self.has_twin(record.target_id):
             raise TargetTwinNotFound(record.target_id)
         self.view.draft.relationships[read_key(record)] = record
+
+    def put_relationships(self, records: Sequence[RelationshipRecord]) -> None:
+        """Create or replace many; the twins at their ends are read together."""
+        ends = (end for record in records for end in (record.source_id, record.target_id))
+        self._known.read_twins(end for end in ends if end not in self.view.draft.twins)
+        for record in records:
+            self.put_relationship(record)
 
     def delete_relationship(self, source_id: str, relationship_id: str) -> None:
         """Delete a relationship."""
