@@ -359,6 +359,21 @@ class PreconditionFailed(TwinframeError):
     code = "PreconditionFailed"
 
 
+class OperationRefused(TwinframeError):
+    """One operation of a transaction was refused, and with it the whole: nothing was changed.
+
+    `index` counts the operations from 0, `name` is what it does; `reason` is the operation's own
+    error, which gives code and status.
+    """
+
+    def __init__(self, index: int, name: str, reason: TwinframeError) -> None:
+        super().__init__(f"Operation {index} ({name}): {reason.message}", details=reason.details)
+        self.code = reason.code  # type: ignore[misc]  # this class has no code of its own
+        self.index = index
+        self.name = name
+        self.reason = reason
+
+
 # --- control plane --------------------------------------------------------------------------------
 
 

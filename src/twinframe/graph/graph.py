@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from twinframe.graph.bulk import Bulk
 from twinframe.graph.components import Components
 from twinframe.graph.context import GraphContext
 from twinframe.graph.happenings import Happenings, build_source
@@ -15,6 +16,7 @@ from twinframe.graph.ports import StoreRunner
 from twinframe.graph.queries import Queries
 from twinframe.graph.relationships import Relationships
 from twinframe.graph.telemetry import Telemetry
+from twinframe.graph.transactions import Transactions
 from twinframe.graph.twins import Twins
 from twinframe.instruments.base import Instruments
 from twinframe.model.clock import Clock, read_clock
@@ -49,6 +51,8 @@ class Graph:
         self.components = Components(context, self.twins)
         self.relationships = Relationships(context)
         self.models = Models(context)
+        self.bulk = Bulk(context)
+        self.transactions = Transactions(context)
         self.telemetry = Telemetry(context)
         self.queries = Queries(context, engine, scratch, instruments)
         if instruments is not None:

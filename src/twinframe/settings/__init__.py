@@ -10,6 +10,7 @@ from twinframe.settings.access import (
     TokenServerSettings,
 )
 from twinframe.settings.billing import BillingSettings
+from twinframe.settings.bulk import BulkSettings
 from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
 from twinframe.settings.load import CONFIG_VARIABLE, Configuration, load_settings
 from twinframe.settings.section import (
@@ -41,6 +42,7 @@ __all__ = [
     "AuthenticationSettings",
     "AuthorizationSettings",
     "BillingSettings",
+    "BulkSettings",
     "Bytes",
     "Configuration",
     "ControlSettings",

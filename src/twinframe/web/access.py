@@ -5,7 +5,7 @@ The decisions are the gate's; this brings requests to it and its refusals back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from falcon.asgi import Request, Response
@@ -107,6 +107,22 @@ def build_errand(exchange: Exchange) -> Errand:
     )
 
 
+async def authorize_parts(exchange: Exchange, permissions: Iterable[str]) -> None:
+    """Ask for what the parts of a request need beside the permission of its route.
+
+    Raises `PermissionMissing` for the first that the caller lacks. The caller's permissions are
+    read once for all of them.
+    """
+    gate, caller = exchange.gate, exchange.caller
+    if gate is None:
+        return
+    if caller is None:
+        raise Unauthenticated("the request came past the layer that authenticates")
+    errand = build_errand(exchange)
+    for permission in permissions:
+        caller = await gate.admit(caller, parse_permission(permission), errand)
+
+
 def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> BoundResponder:
     """The responder, run only for callers with the permission of its route."""
     if route.permission is None:
@@ -119,6 +135,7 @@ def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> Boun
         if caller is None:  # no layer has asked: a mistake in the wiring must not let anybody in
             raise Unauthenticated("the request came past the layer that authenticates")
         await gate.authorize(caller, needed, build_errand(exchange))
+        exchange.gate = gate
         await responder(request, response, **parameters)
 
     return admit

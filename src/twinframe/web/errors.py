@@ -6,7 +6,7 @@ It decides nothing about when an error is raised, and it knows no route.
 from __future__ import annotations
 
 import http
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import orjson
@@ -17,7 +17,9 @@ from twinframe.errors import (
     EmptyBody,
     ErrorDetail,
     InputError,
+    JsonPatchInvalid,
     NotFound,
+    OperationRefused,
     PatchNotObjects,
     PermissionMissing,
     PreconditionFailed,
@@ -144,6 +146,8 @@ def find_status(kind: type[TwinframeError]) -> int:
 
 def build_status(error: TwinframeError) -> int:
     """The HTTP status of an error: a rate that is used up is 429, another quota 403."""
+    if isinstance(error, OperationRefused):
+        return build_status(error.reason)
     if isinstance(error, QuotaExceeded) and error.retry_after is not None:
         return 429
     return find_status(type(error))
@@ -163,6 +167,8 @@ def build_answer(
     `patches_twin` says that the request patched a whole twin: the vendor's problem document for a
     patch of non-objects has one member more there, and it names the request by its id.
     """
+    if isinstance(error, OperationRefused):
+        return _build_refused_operation(error)
     if isinstance(error, PatchNotObjects):
         return _build_problem(error, patches_twin, request_id)
     if isinstance(error, PermissionMissing):
@@ -184,6 +190,23 @@ def build_answer(
     if isinstance(error, MethodNotAllowed):
         headers.append(("allow", ", ".join(error.allowed)))
     return ErrorAnswer(status, render_envelope(error.code, message, details), tuple(headers))
+
+
+def build_single(error: TwinframeError) -> TwinframeError:
+    """The error of one part of a request, as one that has the envelope in any case."""
+    if not isinstance(error, PatchNotObjects):
+        return error
+    places = ", ".join(str(position) for position in error.positions)
+    return JsonPatchInvalid(f"{error.message} These are none: {places}.")
+
+
+def _build_refused_operation(error: OperationRefused) -> ErrorAnswer:
+    """As the answer to the single call, with the place of the operation in message and `index`."""
+    answer = build_answer(build_single(error.reason))
+    body = orjson.loads(answer.body)
+    body["error"]["message"] = f"Operation {error.index} ({error.name}): {body['error']['message']}"
+    body["error"]["index"] = error.index
+    return replace(answer, body=orjson.dumps(body))
 
 
 def build_http_answer(status: int, title: str | None, description: str | None) -> ErrorAnswer:

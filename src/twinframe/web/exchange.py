@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from time import perf_counter
 from typing import Any
 
+from twinframe.authentication.gate import Gate
 from twinframe.permissions.base import Caller
 from twinframe.web.errors import BodyTooLarge, ClientDisconnected, UnsupportedMediaType
 from twinframe.web.paths import Target
@@ -58,6 +59,7 @@ class Exchange:
         "_start",
         "_trace",
         "caller",
+        "gate",
         "graph",
         "has_body",
         "host",
@@ -84,6 +86,7 @@ class Exchange:
         self.host = b""
         self.own_host = False  # whether the host name is the address, so that links have to keep it
         self.caller: Caller | None = None
+        self.gate: Gate | None = None  # that let it in; None: nobody is asked for credentials
         self.route = ""  # the template of its path, once that is found
         self.graph = ""  # the hosted graph it is at, once that is known to be there
         self._receive = receive

@@ -305,6 +305,7 @@ def bind_responder(asks: bool, route: Route, _bound: BoundResponder) -> BoundRes
             if caller is None or visit.gate is None:  # a mistake in the wiring lets nobody in
                 raise Unauthenticated("the request came past the layer that authenticates")
             await visit.gate.authorize(caller, needed, build_errand(visit.exchange))
+            visit.exchange.gate = visit.gate
         await responder(visit.edge, request, response, **parameters)
 
     return run

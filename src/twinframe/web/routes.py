@@ -13,6 +13,7 @@ from falcon.asgi import Request, Response
 from twinframe.web.edge import Edge
 from twinframe.web.errors import NotBuiltYet
 from twinframe.web.graph import components, models, query, relationships, schemas, telemetry, twins
+from twinframe.web.graph.bulk_routes import BULK_ROUTES
 from twinframe.web.operations import Answer, Body, Parameter, Route
 from twinframe.web.service_routes import SERVICE_ROUTES
 
@@ -460,6 +461,7 @@ _LATER_ROUTES = (
 ROUTES: tuple[Route, ...] = (
     *_TWIN_ROUTES,
     *_RELATIONSHIP_ROUTES,
+    *BULK_ROUTES,
     *_MODEL_ROUTES,
     *_QUERY_ROUTES,
     *_LATER_ROUTES,

@@ -16,10 +16,15 @@ from twinframe.errors import (
     RelationshipNotFound,
     TwinNotFound,
 )
+from twinframe.graph.bulk import Bulk
+from twinframe.graph.context import GraphContext
+from twinframe.graph.transactions import Transactions
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 from twinframe.settings import ServerSettings, Settings
 from twinframe.storage.base import IncomingRelationship, StoredDocument
+from twinframe.storage.memory import MemoryStore
+from twinframe.testing.inline_runner import InlineRunner
 from twinframe.web.application import build_application
 
 
@@ -213,6 +218,9 @@ class FakeGraph:
         self.models = FakeModels(self.documents)
         self.telemetry = FakeTelemetry(self.documents)
         self.queries = FakeQueries(self.documents)
+        context = GraphContext(InlineRunner(MemoryStore()), Settings())  # a graph without models
+        self.bulk = Bulk(context)
+        self.transactions = Transactions(context)
 
 
 def build_served() -> object:

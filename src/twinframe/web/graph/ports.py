@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from twinframe.graph.bulk import ItemResult
+from twinframe.graph.transaction_operations import Operation
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
+from twinframe.settings import BulkSettings
 from twinframe.storage.base import IncomingRelationship, StoredDocument
 
 
@@ -173,6 +176,38 @@ class Queries(Protocol):
         """One page of rows; with a token the text is not needed."""
 
 
+class Bulk(Protocol):
+    """Many twins or relationships in one call."""
+
+    @property
+    def limits(self) -> BulkSettings:
+        """How much one call may bring."""
+
+    async def put_twins(
+        self, documents: JsonValue, if_none_match: str | None
+    ) -> Sequence[ItemResult]:
+        """Create or replace twins; what became of each."""
+
+    async def put_relationships(
+        self, documents: JsonValue, if_none_match: str | None
+    ) -> Sequence[ItemResult]:
+        """Create or replace relationships; what became of each."""
+
+
+class Transactions(Protocol):
+    """Several writes, all or none."""
+
+    @property
+    def limits(self) -> BulkSettings:
+        """How much one transaction may bring."""
+
+    async def parse(self, body: JsonValue) -> Sequence[Operation]:
+        """The operations of a body."""
+
+    async def run(self, operations: Sequence[Operation]) -> Sequence[str | None]:
+        """Apply them in order; the etag that each made."""
+
+
 class Graph(Protocol):
     """All use cases of one graph."""
 
@@ -199,3 +234,11 @@ class Graph(Protocol):
     @property
     def queries(self) -> Queries:
         """Queries."""
+
+    @property
+    def bulk(self) -> Bulk:
+        """Bulk writes."""
+
+    @property
+    def transactions(self) -> Transactions:
+        """Transactions."""

@@ -1,0 +1,195 @@
+"""Use cases of bulk writes: many twins or relationships in one call, each with its own result.
+
+They are no transaction: what one item is refused for does not concern the others. Items are
+written in their order, a bounded group of them a commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from twinframe.errors import (
+    InvalidArgument,
+    LimitExceeded,
+    QuotaExceeded,
+    StorageError,
+    TwinframeError,
+)
+from twinframe.graph.commands import Command, run_command
+from twinframe.graph.context import GraphContext
+from twinframe.graph.relationship_commands import parse_put_relationship
+from twinframe.graph.relationship_documents import ID as RELATIONSHIP_ID
+from twinframe.graph.relationship_documents import SOURCE
+from twinframe.graph.twin_commands import parse_put_twin
+from twinframe.graph.twin_documents import ID as TWIN_ID
+from twinframe.model.etags import parse_if_none_match
+from twinframe.model.values import JsonValue
+from twinframe.settings import BulkSettings
+from twinframe.storage.base import GraphTransaction, StoredDocument
+
+T = TypeVar("T")
+
+Put: TypeAlias = Command[StoredDocument]
+Made: TypeAlias = StoredDocument | TwinframeError
+"""What became of one item: what is stored now, or why nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """What became of one item. `key`: the ids that name it, None where the item has none.
+
+    `etag` is that of the stored document, None with an `error`.
+    """
+
+    key: tuple[str | None, ...]
+    etag: str | None
+    error: TwinframeError | None
+
+
+class Bulk:
+    """Putting many twins or relationships."""
+
+    def __init__(self, context: GraphContext) -> None:
+        self._context = context
+
+    @property
+    def limits(self) -> BulkSettings:
+        """How much one call may bring."""
+        return self._context.settings.bulk
+
+    async def put_twins(
+        self, documents: JsonValue, if_none_match: str | None = None
+    ) -> list[ItemResult]:
+        """Create or replace twins, each named by its `$dtId`; `*`: only create.
+
+        Errors of the call: `InvalidArgument`, `LimitExceeded`, and `StorageError` when nothing
+        could be stored; errors of an item are those of `Twins.put_twin`.
+        """
+        parse_if_none_match(if_none_match)
+
+        def parse(document: dict[str, JsonValue]) -> Put:
+            return parse_put_twin(_read_id(document, TWIN_ID), document, if_none_match)
+
+        return await self._put(self._check(documents, "twins"), (TWIN_ID,), parse)
+
+    async def put_relationships(
+        self, documents: JsonValue, if_none_match: str | None = None
+    ) -> list[ItemResult]:
+        """Create or replace relationships, each named by `$sourceId` and `$relationshipId`.
+
+        Errors of the call: `InvalidArgument`, `LimitExceeded`, and `StorageError` when nothing
+        could be stored; errors of an item are those of `Relationships.put_relationship`.
+        """
+        parse_if_none_match(if_none_match)
+
+        def parse(document: dict[str, JsonValue]) -> Put:
+            source_id = _read_id(document, SOURCE)
+            relationship_id = _read_id(document, RELATIONSHIP_ID)
+            return parse_put_relationship(source_id, relationship_id, document, if_none_match)
+
+        items = self._check(documents, "relationships")
+        return await self._put(items, (SOURCE, RELATIONSHIP_ID), parse)
+
+    def _check(self, documents: JsonValue, what: str) -> Sequence[JsonValue]:
+        if not isinstance(documents, list):
+            raise InvalidArgument(f"Payload is invalid: the body must be an array of {what}.")
+        most = self.limits.max_items
+        if len(documents) > most:
+            raise LimitExceeded(
+                f"The request has {len(documents)} {what}; at most {most} are taken at once "
+                "(Bulk__MaxItems)."
+            )
+        return documents
+
+    async def _put(
+        self,
+        documents: Sequence[JsonValue],
+        names: tuple[str, ...],
+        parse: Callable[[dict[str, JsonValue]], Put],
+    ) -> list[ItemResult]:
+        made: list[Made] = []
+        for group in _split(documents, self.limits.group_items):
+            try:
+                made += await self._put_group([_parse(document, parse) for document in group])
+            except (StorageError, QuotaExceeded) as error:
+                if not made:
+                    raise
+                # What was stored before has to be told, and the rest would fare no better.
+                made += [error] * (len(documents) - len(made))
+                break
+        return [
+            _build_result(_read_key(document, names), one)
+            for document, one in zip(documents, made, strict=True)
+        ]
+
+    async def _put_group(self, group: Sequence[Put | TwinframeError]) -> list[Made]:
+        def work(transaction: GraphTransaction) -> list[Made]:
+            return [_apply(self._context, transaction, command) for command in group]
+
+        try:
+            return await self._context.runner.write(work)
+        except QuotaExceeded as error:
+            if error.retry_after is not None:  # a rate: asking again would only make it worse
+                raise
+            # The group as a whole is too much; some of it may not be.
+            return [await self._put_alone(command) for command in group]
+
+    async def _put_alone(self, command: Put | TwinframeError) -> Made:
+        if isinstance(command, TwinframeError):
+            return command
+        try:
+            return await run_command(self._context, command)
+        except StorageError:
+            raise
+        except TwinframeError as error:
+            return error
+
+
+def _split(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _parse(
+    document: JsonValue, parse: Callable[[dict[str, JsonValue]], Put]
+) -> Put | TwinframeError:
+    if not isinstance(document, dict):
+        return InvalidArgument("Payload is invalid. An item is a JSON object.")
+    try:
+        return parse(document)
+    except TwinframeError as error:
+        return error
+
+
+def _apply(
+    context: GraphContext, transaction: GraphTransaction, command: Put | TwinframeError
+) -> Made:
+    if isinstance(command, TwinframeError):
+        return command
+    try:
+        return command.apply(context, transaction)
+    except StorageError:
+        raise
+    except TwinframeError as error:  # it has changed nothing, as commands promise
+        return error
+
+
+def _read_id(document: dict[str, JsonValue], name: str) -> str:
+    value = document.get(name)
+    if not isinstance(value, str):
+        raise InvalidArgument(f"The item needs its {name}, a string: it has no URL of its own.")
+    return value
+
+
+def _read_key(document: JsonValue, names: tuple[str, ...]) -> tuple[str | None, ...]:
+    members = document if isinstance(document, dict) else {}
+    values = (members.get(name) for name in names)
+    return tuple(value if isinstance(value, str) else None for value in values)
+
+
+def _build_result(key: tuple[str | None, ...], made: Made) -> ItemResult:
+    if isinstance(made, TwinframeError):
+        return ItemResult(key, None, made)
+    return ItemResult(key, made.etag, None)

@@ -1,0 +1,57 @@
+"""The operations that write many things in one request; the vendor has none of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from twinframe.web.graph import bulk, bulk_schemas
+from twinframe.web.operations import Answer, Body, Parameter, Route
+
+_IF_NONE_MATCH = Parameter("If-None-Match", "header", "`*`: only create, never replace any.")
+_TOO_LARGE = "RequestBodyTooLarge"
+_OPERATIONS = (
+    "InvalidArgument, InvalidRelationship, JsonPatchInvalid, LimitExceeded, ModelDecommissioned, "
+    "OperationNotAllowed, RelationshipsNotDeleted, ValidationFailed"
+)
+_ABSENT = "DigitalTwinNotFound, RelationshipNotFound, TargetDigitalTwinNotFound"
+
+BULK_ROUTES: Final[tuple[Route, ...]] = (
+    Route(
+        "POST",
+        "/digitaltwins",
+        "Bulk_PutTwins",
+        "Create or replace many twins",
+        "digitaltwins/write",
+        bulk.put_twins,
+        Answer(200, "What became of each.", bulk_schemas.BulkTwinResult),
+        "Bulk",
+        (_IF_NONE_MATCH,),
+        Body(list[bulk_schemas.BulkTwin]),
+        {400: "InvalidArgument, LimitExceeded", 413: _TOO_LARGE},
+    ),
+    Route(
+        "POST",
+        "/relationships",
+        "Bulk_PutRelationships",
+        "Create or replace many relationships",
+        "digitaltwins/relationships/write",
+        bulk.put_relationships,
+        Answer(200, "What became of each.", bulk_schemas.BulkRelationshipResult),
+        "Bulk",
+        (_IF_NONE_MATCH,),
+        Body(list[bulk_schemas.BulkRelationship]),
+        {400: "InvalidArgument, LimitExceeded", 413: _TOO_LARGE},
+    ),
+    Route(
+        "POST",
+        "/$transaction",
+        "Transactions_Run",
+        "Apply several writes, all or none; each needs its own permission too",
+        "digitaltwins/write",
+        bulk.run_transaction,
+        Answer(200, "What each operation made.", bulk_schemas.TransactionResult),
+        "Bulk",
+        body=Body(bulk_schemas.Transaction),
+        errors={400: _OPERATIONS, 404: _ABSENT, 412: "PreconditionFailed", 413: _TOO_LARGE},
+    ),
+)
