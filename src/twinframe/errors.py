@@ -222,10 +222,25 @@ class QueryInvalid(InputError):
         self.excerpt = excerpt
 
 
+class SparqlInvalid(InputError):
+    """A SPARQL text is refused before it runs, or asks for what the endpoint does not give."""
+
+    code = "SparqlQueryError"
+
+
 class QueryTimeout(InputError):
     """A query passed its deadline and was interrupted; nothing is left running."""
 
     code = "TimeoutError"
+
+
+# --- what this installation cannot do ---------------------------------------------------------
+
+
+class Unsupported(TwinframeError):
+    """This installation cannot do it, as it is set up; the message says what it takes."""
+
+    code = "NotImplemented"
 
 
 # --- things that are not there ----------------------------------------------------------------
@@ -445,6 +460,101 @@ class QuotaExceeded(TwinframeError):
         self.retry_after = retry_after
 
 
+# --- jobs -----------------------------------------------------------------------------------------
+
+
+class ImportFileInvalid(InputError):
+    """A file to be imported cannot be read on: its form is broken at `line` (0: not at a line)."""
+
+    code = "ImportFileInvalid"
+
+    def __init__(self, message: str, *, line: int = 0) -> None:
+        super().__init__(f"Line {line}: {message}" if line else message)
+        self.line = line
+
+
+class JobNotFound(NotFound):
+    """No import job has this id."""
+
+    code = "JobNotFound"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"There is no import job with the ID {job_id}.")
+        self.job_id = job_id
+
+
+class DeleteJobNotFound(NotFound):
+    """No delete job has this id."""
+
+    code = "DeleteJobNotFound"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"There is no delete job with the ID {job_id}.")
+        self.job_id = job_id
+
+
+class JobAlreadyExists(Conflict):
+    """An import job of this id exists, finished or not."""
+
+    code = "JobIdAlreadyExists"
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(
+            f"An import job with the ID {job_id} exists already. Delete it first, or choose "
+            "another ID."
+        )
+        self.job_id = job_id
+
+
+class JobStateRefused(InputError):
+    """The state of a job does not allow this: cancelling a finished one, deleting a running one."""
+
+    code = "ValidationFailed"
+
+
+class TooManyJobs(TwinframeError):
+    """As many jobs as may be are unfinished; `retry_after` is in seconds."""
+
+    code = "TooManyRequests"
+    retry_after = 30
+
+
+class JobLimitReached(InputError):
+    """As many finished jobs as may be are kept; delete some."""
+
+    code = "JobLimitReached"
+
+
+class UrlNotAllowed(InputError):
+    """A URL or path that the operator does not allow, or that leads somewhere else."""
+
+    code = "UrlNotAllowed"
+
+
+class RateExceeded(TwinframeError):
+    """A caller is ahead of its rate for a `kind` of operation (429 with `Retry-After`).
+
+    `limit` is the rate in operations a second, `retry_after` in how many seconds to try again.
+    """
+
+    code = "TooManyRequests"
+
+    def __init__(self, kind: str, limit: float, retry_after: int) -> None:
+        super().__init__(
+            f"You may send {limit:g} {kind} operations a second "
+            f"(RateLimits__PerSecond__{kind.title()}); try again in {retry_after} s."
+        )
+        self.kind = kind
+        self.limit = limit
+        self.retry_after = retry_after
+
+
+class QueryRateExceeded(RateExceeded):
+    """The same for queries, which the vendor gives a code of their own."""
+
+    code = "QuotaReachedError"
+
+
 # --- the store ------------------------------------------------------------------------------------
 
 
@@ -470,3 +580,57 @@ class StorageDamaged(StorageError):
     """The stored data fails its own checks; no further writes are taken until it is restored."""
 
     code = "StorageDamaged"
+
+
+# --- events ---------------------------------------------------------------------------------------
+
+
+class EventRouteIdInvalid(InputError):
+    """The id of an event route has a form that none can have."""
+
+    code = "EventRouteIdInvalid"
+
+
+class EventRouteEndpointInvalid(InputError):
+    """An event route names an endpoint that the operator has not configured."""
+
+    code = "EventRouteEndpointInvalid"
+
+
+class EventRouteFilterInvalid(InputError):
+    """The filter of an event route is none; `line` counts from 1, `position` from 0.
+
+    Both are those of the vendor's message.
+    """
+
+    code = "EventRouteFilterInvalid"
+
+    def __init__(self, message: str, line: int = 1, position: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+        self.position = position
+
+
+class EventRouteNotFound(NotFound):
+    """No event route has this id."""
+
+    code = "EventRouteNotFound"
+
+    def __init__(self, route_id: str) -> None:
+        super().__init__(
+            f"There is no route available that matches the provided input: {route_id}. "
+            "GET /eventroutes lists them."
+        )
+        self.route_id = route_id
+
+
+class EventsDisabled(InputError):
+    """The service keeps no events: `Events__Enabled` is off."""
+
+    code = "EventsDisabled"
+
+
+class TooManyStreams(StorageBusy):
+    """As many clients follow events as may; the message names the limit."""
+
+    code = "TooManyStreams"

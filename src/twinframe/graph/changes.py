@@ -11,12 +11,21 @@ from typing import Final, cast
 import orjson
 
 from twinframe.errors import LimitExceeded
+from twinframe.events.envelope import EventType
 from twinframe.graph.context import GraphContext
+from twinframe.graph.happenings import Happenings
+from twinframe.graph.models import render_model
 from twinframe.graph.relationship_documents import RelationshipBody, render_relationship
 from twinframe.graph.twin_documents import ETAG, ID, METADATA, MODEL, JsonObject
 from twinframe.model.etags import build_etag
 from twinframe.model.patches import PatchOperation
-from twinframe.storage.base import GraphTransaction, StoredDocument, TwinRecord
+from twinframe.storage.base import (
+    GraphTransaction,
+    ModelRecord,
+    RelationshipRecord,
+    StoredDocument,
+    TwinRecord,
+)
 
 Patch = Sequence[PatchOperation]
 WHOLE: Final = None
@@ -102,3 +111,51 @@ def remove_relationship(
     transaction.delete_relationship(*key)
     if context.happenings is not None:
         context.happenings.tell_relationship_deleted(transaction, key, before)
+
+
+def write_twins(
+    context: GraphContext, transaction: GraphTransaction, records: Sequence[TwinRecord]
+) -> None:
+    """Store the twins of a job, as they are. They are told of if the operator wants that
+    (`Jobs__Events`): a job may be of millions.
+    """
+    happenings = _find_happenings(context)
+    if happenings is None:
+        transaction.put_twins(records)
+        return
+    for record in records:
+        before = transaction.read_twin(record.twin_id)
+        transaction.put_twin(record)
+        document = cast("JsonObject", orjson.loads(record.body))
+        happenings.tell_twin_put(transaction, record.twin_id, document, record.body, before)
+
+
+def write_relationships(
+    context: GraphContext, transaction: GraphTransaction, records: Sequence[RelationshipRecord]
+) -> None:
+    """Store the relationships of a job, as they are; see `write_twins`."""
+    happenings = _find_happenings(context)
+    if happenings is None:
+        transaction.put_relationships(records)
+        return
+    for record in records:
+        key = record.source_id, record.relationship_id
+        before = transaction.read_relationship(*key)
+        transaction.put_relationship(record)
+        happenings.tell_relationship_put(transaction, key, record.body, before)
+
+
+def write_models(
+    context: GraphContext, transaction: GraphTransaction, records: Sequence[ModelRecord]
+) -> None:
+    """Store new models; see `write_twins`."""
+    transaction.put_models(records)
+    happenings = _find_happenings(context)
+    if happenings is not None:
+        for record in records:
+            data = render_model(record, with_definition=False)
+            happenings.tell_model(transaction, EventType.MODEL_CREATE, record.model_id, data)
+
+
+def _find_happenings(context: GraphContext) -> Happenings | None:
+    return context.happenings if context.settings.jobs.events else None

@@ -27,7 +27,7 @@ _CHUNK = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _Upload:
+class Upload:
     """Parsed models and the schema version against which they were parsed."""
 
     records: tuple[ModelRecord, ...]
@@ -50,8 +50,8 @@ class Models:
         runner = self._context.runner
         moment = render_upload_time(self._context.clock())
 
-        def parse(session: GraphSession) -> _Upload:
-            return _parse_upload(session, checked, moment)
+        def parse(session: GraphSession) -> Upload:
+            return parse_upload(session, checked, moment)
 
         upload = await runner.scan(parse, self._context.settings.query.timeout)
 
@@ -213,14 +213,18 @@ def render_model(record: ModelRecord, *, with_definition: bool) -> bytes:
     return b",".join(parts) + b"}"
 
 
-def _parse_upload(session: GraphSession, documents: Sequence[JsonValue], moment: str) -> _Upload:
+def parse_upload(session: GraphSession, documents: Sequence[JsonValue], moment: str) -> Upload:
+    """The records of DTDL documents, in their order, as the state that `session` sees allows.
+
+    Errors: `ModelParsingFailed`, `ModelVersionNotSupported`.
+    """
     version = session.read_schema_version()
     parsed = parse_models(documents, resolve=build_resolver(session), limits=SERVICE)
     records = tuple(
         _build_record(parsed.interfaces[model_id], document, moment)
         for model_id, document in zip(parsed.uploaded, documents, strict=True)
     )
-    return _Upload(records, version)
+    return Upload(records, version)
 
 
 def _build_record(interface: Interface, document: JsonValue, moment: str) -> ModelRecord:

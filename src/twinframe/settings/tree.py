@@ -17,6 +17,7 @@ from twinframe.settings.billing import BillingSettings
 from twinframe.settings.bulk import BulkSettings
 from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
 from twinframe.settings.events import EventsSettings
+from twinframe.settings.jobs import JobsSettings
 from twinframe.settings.operations import (
     MetricsSettings,
     RateLimitSettings,
@@ -299,6 +300,7 @@ class Settings(Section):
     token_server: TokenServerSettings = TokenServerSettings()
     control: ControlSettings = ControlSettings()
     hosting: HostingSettings = HostingSettings()
+    jobs: JobsSettings = JobsSettings()
     billing: BillingSettings = BillingSettings()
     resources: ResourcesSettings = ResourcesSettings()
     export: ExportSettings = ExportSettings()

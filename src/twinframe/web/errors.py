@@ -24,13 +24,16 @@ from twinframe.errors import (
     PermissionMissing,
     PreconditionFailed,
     QuotaExceeded,
+    RateExceeded,
     ScopeMissing,
     StorageBusy,
     StorageDamaged,
     StorageError,
     StorageFull,
+    TooManyJobs,
     TwinframeError,
     Unauthenticated,
+    Unsupported,
     ValidationFailed,
 )
 
@@ -81,6 +84,13 @@ class BodyTooLarge(EdgeError):
         self.limit = limit
 
 
+class NotAcceptable(EdgeError):
+    """The answer cannot be given in any form that `Accept` names."""
+
+    code = "NotAcceptable"
+    status = 406
+
+
 class UnsupportedMediaType(EdgeError):
     """The body's media type, charset or content coding is not one this operation reads."""
 
@@ -116,12 +126,15 @@ class ErrorAnswer:
 
 _STATUS: dict[type[TwinframeError], int] = {
     InputError: 400,
+    Unsupported: 501,
     Unauthenticated: 401,
     AccessError: 403,
     NotFound: 404,
     QuotaExceeded: 403,
+    TooManyJobs: 429,
     Conflict: 409,
     PreconditionFailed: 412,
+    RateExceeded: 429,
     StorageBusy: 503,
     StorageFull: 507,
     StorageDamaged: 500,
@@ -155,7 +168,7 @@ def build_status(error: TwinframeError) -> int:
 
 def build_retry_after(error: TwinframeError) -> str:
     """The seconds after which to try again: those the error tells, else one."""
-    known = error.retry_after if isinstance(error, QuotaExceeded) else None
+    known = error.retry_after if isinstance(error, QuotaExceeded | RateExceeded | TooManyJobs) else None
     return _RETRY_AFTER_SECONDS if known is None else str(known)
 
 
@@ -183,7 +196,7 @@ def build_answer(
     headers = [("content-type", JSON)]
     if not isinstance(error, EmptyBody):  # SPEC: the vendor's BadRequest carries no code header
         headers.append(("x-ms-error-code", error.code))
-    if isinstance(error, QuotaExceeded):
+    if isinstance(error, QuotaExceeded | RateExceeded):
         headers.append(_NO_STORE)
     if status in (429, 503):
         headers.append(("retry-after", build_retry_after(error)))

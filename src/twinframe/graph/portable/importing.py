@@ -1,0 +1,287 @@
+"""Files into a graph: line by line, in chunks, each with its checkpoint. It opens no file.
+
+A chunk is parsed and judged beside the writer, then stored in one work together with what the
+caller keeps of the progress; an import that was cut off goes on behind the last such work, and
+nothing is stored twice or not at all. Lines that do not suit are refused one by one; what breaks
+the file as a whole ends the import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, TypeAlias, TypeVar
+
+from twinframe.errors import EmptyBody, ImportFileInvalid, InvalidArgument, StorageBusy
+from twinframe.graph.context import GraphContext
+from twinframe.graph.portable.lines import ByteSource, read_lines
+from twinframe.graph.portable.model_lines import ModelSection, finish_models
+from twinframe.graph.portable.progress import BEGIN, Finding, Progress, build_finding
+from twinframe.graph.portable.relationship_lines import RelationshipChunk
+from twinframe.graph.portable.sections import (
+    Header,
+    Section,
+    check_order,
+    parse_header,
+    parse_section,
+)
+from twinframe.graph.portable.twin_lines import TwinChunk
+from twinframe.graph.portable.values import Numbered
+from twinframe.model.json import JsonLimits, parse_json
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphSession, GraphTransaction
+
+_CHUNK_BYTES: Final = 1 << 20
+_PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
+T = TypeVar("T")
+
+Keep: TypeAlias = Callable[[GraphTransaction, Progress, Sequence[Finding]], None]
+"""Called in the transaction of each chunk: checks the lease, keeps progress and findings."""
+
+
+class Chunk(Protocol):
+    """Parsed lines of one section."""
+
+    def judge(self, session: GraphSession) -> None:
+        """Judge them in the state that `session` sees."""
+        ...
+
+    def store(
+        self, transaction: GraphTransaction, before: Progress, end: int
+    ) -> tuple[Progress, Sequence[Finding]]:
+        """Store them; the progress behind line `end` and what was refused."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RawChunk:
+    """Lines of one section as they stand in the file; `end` is the number of the last."""
+
+    section: Section
+    lines: Sequence[Numbered[bytes]]
+    end: int
+
+
+def keep_nothing(
+    _transaction: GraphTransaction, _progress: Progress, _findings: Sequence[Finding]
+) -> None:
+    """For an import that begins anew when it is cut off."""
+
+
+class FileReader:
+    """Gives the chunks of one file in order. Blocking; used by one thread at a time."""
+
+    def __init__(self, context: GraphContext, source: ByteSource, start: Progress) -> None:
+        settings = context.settings
+        self._jobs = settings.jobs
+        self._limits = JsonLimits(settings.json_.max_depth, settings.json_.max_keys)
+        self._lines = enumerate(read_lines(source, self._jobs.max_line_bytes), start=1)
+        self._start = start
+        self.header = Header()
+        self._chunks = self._cut()
+
+    def read_chunk(self) -> RawChunk | None:
+        """The next chunk behind the start; None at the end. Errors: `ImportFileInvalid`."""
+        return next(self._chunks, None)
+
+    def parse(self, chunk: RawChunk) -> tuple[list[Numbered[JsonValue]], list[Finding]]:
+        """The values of the lines, and the lines that are no JSON."""
+        values: list[Numbered[JsonValue]] = []
+        findings: list[Finding] = []
+        for line in chunk.lines:
+            try:
+                values.append(Numbered(line.number, parse_json(line.value, self._limits)))
+            except EmptyBody:
+                continue
+            except InvalidArgument as error:
+                findings.append(build_finding(line.number, chunk.section, "", error))
+        return values, findings
+
+    def _cut(self) -> Iterator[RawChunk]:
+        section: Section | None = None
+        lines: list[Numbered[bytes]] = []
+        size, end = 0, 0
+        for end, line in self._lines:
+            begun = self._find_section(end, line)
+            if begun is not None:
+                check_order(section, begun, end)
+                if section is not None and self._has_chunk(section, lines, end - 1):
+                    yield RawChunk(section, lines, end - 1)
+                section, lines, size = begun, [], 0
+                if begun is Section.HEADER:
+                    self.header = self._read_header()
+                continue
+            if not line or line.isspace():
+                continue
+            if section is None or section is Section.HEADER:
+                raise ImportFileInvalid(_MISPLACED[section is None], line=end)
+            if end <= self._start.line:
+                continue
+            lines.append(Numbered(end, line))
+            size += len(line)
+            if self._is_full(section, lines, size, end):
+                yield RawChunk(section, lines, end)
+                lines, size = [], 0
+        if section is None:
+            raise ImportFileInvalid("The file is empty.", line=1)
+        if self._has_chunk(section, lines, end):
+            yield RawChunk(section, lines, end)
+
+    def _has_chunk(self, section: Section, lines: Sequence[Numbered[bytes]], end: int) -> bool:
+        """NOTE: a file without models may still say of some that they were deleted."""
+        is_new = end > self._start.line
+        return bool(lines) or (section is Section.MODELS and is_new and bool(self.header.deleted))
+
+    def _is_full(
+        self, section: Section, lines: Sequence[Numbered[bytes]], size: int, number: int
+    ) -> bool:
+        if section is Section.MODELS:  # they rest on each other: one chunk
+            most = self._jobs.max_model_section_bytes
+            if size > most:
+                raise ImportFileInvalid(
+                    f"The models have more than {most} bytes together "
+                    "(Jobs__MaxModelSectionBytes).",
+                    line=number,
+                )
+            return False
+        return len(lines) >= self._jobs.chunk_rows or size >= _CHUNK_BYTES
+
+    def _find_section(self, number: int, line: bytes) -> Section | None:
+        # PERF: documents begin otherwise, and are not parsed here.
+        if b'"Section"' not in line[:64]:
+            return None
+        try:
+            return parse_section(parse_json(line, self._limits))
+        except ImportFileInvalid as error:
+            raise ImportFileInvalid(error.message, line=number) from error
+        except InvalidArgument:
+            return None
+
+    def _read_header(self) -> Header:
+        for number, line in self._lines:
+            if not line or line.isspace():
+                continue
+            try:
+                return parse_header(parse_json(line, self._limits))
+            except InvalidArgument as error:
+                raise ImportFileInvalid(error.message, line=number) from error
+            except ImportFileInvalid as error:
+                raise ImportFileInvalid(error.message, line=number) from error
+        raise ImportFileInvalid("The file ends before its header.")
+
+
+_MISPLACED: Final = {
+    True: 'The file must begin with {"Section":"Header"}.',
+    False: "The header is one line; a section must begin here.",
+}
+
+
+class Importer:
+    """Stores a file in a graph. `keep` is called in the transaction of each chunk; `report` behind
+    each, with the progress.
+    """
+
+    def __init__(
+        self,
+        context: GraphContext,
+        keep: Keep = keep_nothing,
+        report: Callable[[Progress, Sequence[Finding]], object] = lambda _progress, _findings: None,
+    ) -> None:
+        self._context = context
+        self._keep = keep
+        self._report = report
+
+    async def run(
+        self, source: ByteSource, start: Progress = BEGIN, pause: float = 0.0
+    ) -> Progress:
+        """Import what stands behind `start`, resting `pause` seconds behind each chunk.
+
+        Errors: `ImportFileInvalid`, those of an upload of models, `QuotaExceeded`, `StorageError`,
+        and what `keep` raises.
+        """
+        reader = FileReader(self._context, source, start)
+        progress = start
+        waiting: asyncio.Task[_Prepared | None] | None = None
+        try:
+            prepared = await self._prepare(reader)
+            while prepared is not None:
+                # PERF: the next chunk is read, parsed and judged while this one is written.
+                waiting = asyncio.create_task(self._prepare(reader))
+                progress = await self._store(prepared, progress)
+                await asyncio.sleep(pause)
+                prepared = await waiting
+        finally:
+            if waiting is not None and not waiting.done():
+                waiting.cancel()
+                await asyncio.wait([waiting])
+        return await self._finish(reader.header, progress)
+
+    async def _prepare(self, reader: FileReader) -> _Prepared | None:
+        raw = await asyncio.to_thread(reader.read_chunk)
+        if raw is None:
+            return None
+
+        def prepare(session: GraphSession) -> _Prepared:
+            values, findings = reader.parse(raw)
+            chunk = _CHUNKS[raw.section](self._context, reader.header, values)
+            chunk.judge(session)
+            return _Prepared(chunk, raw.section, raw.end, findings)
+
+        timeout = self._context.settings.query.timeout
+        return await _insist(lambda: self._context.runner.scan(prepare, timeout))
+
+    async def _store(self, prepared: _Prepared, before: Progress) -> Progress:
+        def work(transaction: GraphTransaction) -> tuple[Progress, Sequence[Finding]]:
+            done, refused = prepared.chunk.store(transaction, before, prepared.end)
+            findings = sorted((*prepared.findings, *refused), key=lambda each: each.line)
+            done = replace(done, errors=before.errors + len(findings))
+            self._keep(transaction, done, findings)
+            return done, findings
+
+        progress, findings = await _insist(lambda: self._context.runner.write(work))
+        self._report(progress, findings)
+        most = self._context.settings.jobs.max_errors
+        if progress.errors > most:
+            raise ImportFileInvalid(
+                f"More than {most} lines were refused (Jobs__MaxErrors); the rest is not read.",
+                line=progress.line,
+            )
+        return progress
+
+    async def _finish(self, header: Header, before: Progress) -> Progress:
+        def work(transaction: GraphTransaction) -> Progress:
+            done = finish_models(transaction, header, before)
+            self._keep(transaction, done, ())
+            return done
+
+        return await _insist(lambda: self._context.runner.write(work))
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A chunk that is ready to be stored."""
+
+    chunk: Chunk
+    section: Section
+    end: int
+    findings: Sequence[Finding]
+
+
+_CHUNKS: Final[
+    Mapping[Section, Callable[[GraphContext, Header, Sequence[Numbered[JsonValue]]], Chunk]]
+] = {
+    Section.MODELS: ModelSection,
+    Section.TWINS: TwinChunk,
+    Section.RELATIONSHIPS: RelationshipChunk,
+}
+
+
+async def _insist(call: Callable[[], Awaitable[T]]) -> T:
+    """Try again while the store is busy, for a while: an import has time."""
+    for pause in _PAUSES:
+        try:
+            return await call()
+        except StorageBusy:
+            await asyncio.sleep(pause)
+    return await call()

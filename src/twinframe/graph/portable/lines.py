@@ -1,0 +1,97 @@
+"""The lines of a file of any size, plain or gzip, in bounded memory. It knows no JSON."""
+
+from __future__ import annotations
+
+import codecs
+import zlib
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+from twinframe.errors import ImportFileInvalid
+
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_GZIP: Final = zlib.MAX_WBITS | 16
+_MARK: Final = codecs.BOM_UTF8
+_PIECE: Final = 1 << 18
+
+
+class ByteSource(Protocol):
+    """What lines are read from: an open file, an answer of a server."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes, at most `size`; none at the end."""
+
+
+def read_lines(source: ByteSource, max_line_bytes: int) -> Iterator[bytes]:
+    """The lines without their ends, empty ones included; the n-th is line n.
+
+    Errors: `ImportFileInvalid` for a line that is too long or a gzip stream that is damaged or cut
+    off, naming the line.
+    """
+    number = 1
+    rest: list[bytes] = []
+    size = 0
+    pieces = _read_pieces(source)
+    while True:
+        try:
+            piece = next(pieces)
+        except StopIteration:
+            break
+        except zlib.error as error:
+            raise ImportFileInvalid(f"The gzip stream is damaged: {error}.", line=number) from error
+        first, *lines = piece.split(b"\n")
+        rest.append(first)
+        size += len(first)
+        for line in lines:
+            yield _take(rest, size, max_line_bytes, number)
+            number += 1
+            rest, size = [line], len(line)
+        if size > max_line_bytes:
+            _refuse_long(max_line_bytes, number)
+    if size:
+        yield _take(rest, size, max_line_bytes, number)
+
+
+def _take(rest: list[bytes], size: int, most: int, number: int) -> bytes:
+    if size > most:
+        _refuse_long(most, number)
+    line = rest[0] if len(rest) == 1 else b"".join(rest)
+    return line[:-1] if line.endswith(b"\r") else line
+
+
+def _refuse_long(most: int, number: int) -> None:
+    raise ImportFileInvalid(f"The line is longer than {most} bytes.", line=number)
+
+
+def _read_pieces(source: ByteSource) -> Iterator[bytes]:
+    """Bytes as they are, or decompressed when they begin as gzip does."""
+    head = source.read(_PIECE)
+    while head and len(head) < len(_MARK) and (more := source.read(_PIECE)):
+        head += more
+    head = head.removeprefix(_MARK)
+    if head.startswith(_GZIP_MAGIC):
+        yield from _decompress(head, source)
+        return
+    while head:
+        yield head
+        head = source.read(_PIECE)
+
+
+def _decompress(data: bytes, source: ByteSource) -> Iterator[bytes]:
+    """SEC: in pieces of bounded size, however much a few bytes stand for."""
+    stream = zlib.decompressobj(_GZIP)
+    while True:
+        if stream.eof:  # the end of a member; another may follow, zeros are padding
+            data = stream.unused_data or data
+            data = data.lstrip(b"\0")
+            while not data and (data := source.read(_PIECE)):
+                data = data.lstrip(b"\0")
+            if not data:
+                return
+            stream = zlib.decompressobj(_GZIP)
+        elif not data and not (data := source.read(_PIECE)):
+            raise zlib.error("it ends before its end")
+        piece = stream.decompress(data, _PIECE)
+        data = stream.unconsumed_tail
+        if piece:
+            yield piece

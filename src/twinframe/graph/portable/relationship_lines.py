@@ -1,0 +1,157 @@
+"""Lines of relationships: parsed and judged beside the writer, stored in one work.
+
+It reads no file. SPEC: `$dtId` of a line is the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+from twinframe.errors import InvalidArgument, LimitExceeded, TargetTwinNotFound, TwinNotFound
+from twinframe.graph.changes import write_relationships
+from twinframe.graph.context import GraphContext
+from twinframe.graph.portable.progress import Finding, Progress, build_finding
+from twinframe.graph.portable.restoring import restore_relationship
+from twinframe.graph.portable.sections import Header, Section
+from twinframe.graph.portable.values import LINE_ERRORS, Numbered
+from twinframe.graph.relationship_commands import (
+    RelationshipJudge,
+    parse_relationship_key,
+)
+from twinframe.graph.relationship_documents import (
+    ID,
+    RelationshipBody,
+    parse_relationship_body,
+    render_relationship,
+)
+from twinframe.graph.twin_documents import ID as TWIN_ID
+from twinframe.graph.twin_documents import JsonObject
+from twinframe.model.etags import build_etag
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphSession, GraphTransaction, RelationshipRecord
+
+_LABEL: Final = "{} of {}"
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipLine:
+    """A relationship as its line gives it, and as it will be stored."""
+
+    number: int
+    body: RelationshipBody
+    record: RelationshipRecord
+
+    @property
+    def item(self) -> str:
+        """What findings call it."""
+        return _LABEL.format(self.record.relationship_id, self.record.source_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """Lines that suit their models in one state of models and of these twins."""
+
+    version: int
+    models: Mapping[str, str]
+    records: Sequence[RelationshipRecord]
+    findings: Sequence[Finding]
+
+
+class RelationshipChunk:
+    """Some lines of relationships on their way into the store."""
+
+    def __init__(
+        self, context: GraphContext, header: Header, documents: Sequence[Numbered[JsonValue]]
+    ) -> None:
+        self._context = context
+        self._header = header
+        self._deleted = frozenset(one.model_id for one in header.deleted)
+        self._lines: list[RelationshipLine] = []
+        self._refused: list[Finding] = []
+        for each in documents:
+            try:
+                self._lines.append(self._parse(each))
+            except LINE_ERRORS as error:
+                finding = build_finding(
+                    each.number, Section.RELATIONSHIPS, _find_item(each.value), error
+                )
+                self._refused.append(finding)
+        self._ends = list(
+            dict.fromkeys(
+                end
+                for line in self._lines
+                for end in (line.record.source_id, line.record.target_id)
+            )
+        )
+        self._judged: _Judged | None = None
+
+    def judge(self, session: GraphSession) -> None:
+        """Judge the lines in the state that `session` sees."""
+        self._judge(session, session.read_twin_models(self._ends))
+
+    def store(
+        self, transaction: GraphTransaction, before: Progress, end: int
+    ) -> tuple[Progress, Sequence[Finding]]:
+        """Store what suits its model; the progress behind line `end`, and what was refused."""
+        judged, models = self._judged, transaction.read_twin_models(self._ends)
+        version = transaction.read_schema_version()
+        if judged is None or judged.version != version or judged.models != models:
+            self._judge(transaction, models)
+            judged = cast("_Judged", self._judged)
+        write_relationships(self._context, transaction, judged.records)
+        findings = sorted((*self._refused, *judged.findings), key=lambda finding: finding.line)
+        done = before.advance(end, Section.RELATIONSHIPS, findings)
+        stored = before.relationships + len(judged.records)
+        return replace(done, relationships=stored), findings
+
+    def _judge(self, session: GraphSession, models: Mapping[str, str]) -> None:
+        judge = RelationshipJudge(self._context, session)
+        records: list[RelationshipRecord] = []
+        findings: list[Finding] = []
+        for line in self._lines:
+            record = line.record
+            source_model = models.get(record.source_id)
+            try:
+                if source_model is None:
+                    raise TwinNotFound(record.source_id)
+                if source_model not in self._deleted:
+                    target_model = models.get(record.target_id)
+                    judge.check(record.source_id, source_model, line.body, target_model)
+                elif record.target_id not in models:
+                    raise TargetTwinNotFound(record.target_id)
+            except LINE_ERRORS as error:
+                finding = build_finding(line.number, Section.RELATIONSHIPS, line.item, error)
+                findings.append(finding)
+            else:
+                records.append(record)
+        self._judged = _Judged(session.read_schema_version(), models, records, findings)
+
+    def _parse(self, each: Numbered[JsonValue]) -> RelationshipLine:
+        body = parse_relationship_body(each.value)
+        document = cast("JsonObject", each.value)
+        source_id, relationship_id = document.get(TWIN_ID), document.get(ID)
+        if not isinstance(source_id, str) or not isinstance(relationship_id, str):
+            raise InvalidArgument(
+                f"The line needs {TWIN_ID}, the id of the source, and {ID}, both strings."
+            )
+        parse_relationship_key(source_id, relationship_id)
+        body.properties.pop(TWIN_ID, None)
+        if self._header.exact:
+            record = restore_relationship(source_id, relationship_id, body, document)
+        else:
+            record = render_relationship(source_id, relationship_id, body, build_etag())
+        most = self._context.settings.graph.max_twin_bytes
+        if len(record.body) > most:
+            raise LimitExceeded(
+                f"The relationship would have {len(record.body)} bytes; at most {most} are stored."
+            )
+        return RelationshipLine(each.number, body, record)
+
+
+def _find_item(value: JsonValue) -> str:
+    if not isinstance(value, dict):
+        return ""
+    names = value.get(ID), value.get(TWIN_ID)
+    return _LABEL.format(*names) if all(isinstance(name, str) for name in names) else ""

@@ -1,0 +1,166 @@
+"""The form of the file: its sections and its header. It reads no twin.
+
+SPEC: one JSON object a line. `{"Section":"Header"}` comes first, with one line behind it; Models,
+Twins and Relationships may follow, in this order. See `docs/how-to/import-and-export.md`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Final, cast
+
+import orjson
+
+from twinframe.errors import ImportFileInvalid
+from twinframe.model.values import JsonValue
+
+VERSION: Final = "1.0.0"
+SECTION: Final = "Section"
+OWN: Final = "twinframe"
+"""The member of the header that says how the file is more than the vendor's."""
+
+
+class Section(enum.Enum):
+    """A section, in the order in which they come."""
+
+    HEADER = "Header"
+    MODELS = "Models"
+    TWINS = "Twins"
+    RELATIONSHIPS = "Relationships"
+
+
+ORDER: Final = tuple(Section)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What the service knows of a model beside its document; `uploaded` in the wire's form."""
+
+    uploaded: str
+    decommissioned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedModel:
+    """A model that only twins still name, with the interfaces that it extended."""
+
+    model_id: str
+    ancestors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file says of itself.
+
+    `exact`: etags and times of its documents are kept when it is imported; without it each document
+    is new then, as the vendor has it. `models` and `deleted` are there in exact files only.
+    """
+
+    exact: bool = False
+    models: Mapping[str, ModelFacts] = field(default_factory=dict)
+    deleted: tuple[DeletedModel, ...] = ()
+
+
+def render_header(header: Header, author: str = "", organization: str = "") -> bytes:
+    """The header's line, without its end."""
+    document: dict[str, object] = {"fileVersion": VERSION}
+    if author:
+        document["author"] = author
+    if organization:
+        document["organization"] = organization
+    if header.exact:
+        document[OWN] = {
+            "exact": True,
+            "models": {
+                model_id: {"uploadTime": facts.uploaded, "decommissioned": facts.decommissioned}
+                for model_id, facts in header.models.items()
+            },
+            "deletedModels": {one.model_id: list(one.ancestors) for one in header.deleted},
+        }
+    return orjson.dumps(document)
+
+
+def render_section(section: Section) -> bytes:
+    """The line that begins a section, without its end."""
+    return orjson.dumps({SECTION: section.value})
+
+
+def parse_section(document: JsonValue) -> Section | None:
+    """The section that a line begins; None for a line inside one. `ImportFileInvalid`."""
+    if not isinstance(document, dict) or document.keys() != {SECTION}:
+        return None
+    name = document[SECTION]
+    try:
+        return Section(name)
+    except ValueError:
+        names = [each.value for each in ORDER]
+        near = get_close_matches(str(name), names, 1)
+        raise ImportFileInvalid(
+            f"There is no section {name!a}; "
+            + (f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}.")
+        ) from None
+
+
+def parse_header(document: JsonValue) -> Header:
+    """The header of the line behind `{"Section":"Header"}`. `ImportFileInvalid`."""
+    if not isinstance(document, dict) or not isinstance(document.get("fileVersion"), str):
+        raise ImportFileInvalid(
+            "The header must be an object with a fileVersion, such as "
+            f'{{"fileVersion":"{VERSION}"}}.'
+        )
+    version = cast("str", document["fileVersion"])
+    if version.partition(".")[0] != VERSION.partition(".")[0]:
+        raise ImportFileInvalid(
+            f"The file is of version {version!a}; {VERSION} is what can be read here."
+        )
+    own = document.get(OWN)
+    if own is None:
+        return Header()
+    if not isinstance(own, dict):
+        raise ImportFileInvalid(f"{OWN} in the header must be an object.")
+    return Header(own.get("exact") is True, _parse_models(own), _parse_deleted(own))
+
+
+def check_order(before: Section | None, section: Section, line: int) -> None:
+    """Refuse a section that may not come behind `before`: `ImportFileInvalid`."""
+    if before is None and section is not Section.HEADER:
+        raise ImportFileInvalid('The file must begin with {"Section":"Header"}.', line=line)
+    if before is not None and ORDER.index(section) <= ORDER.index(before):
+        raise ImportFileInvalid(
+            f"The section {section.value} cannot come behind {before.value}: the order is "
+            f"{', '.join(each.value for each in ORDER)}, each once.",
+            line=line,
+        )
+
+
+def _parse_models(own: Mapping[str, JsonValue]) -> dict[str, ModelFacts]:
+    models: dict[str, ModelFacts] = {}
+    for model_id, facts in _parse_object(own, "models"):
+        uploaded = facts.get("uploadTime") if isinstance(facts, dict) else None
+        if not isinstance(facts, dict) or not isinstance(uploaded, str):
+            raise ImportFileInvalid(
+                f"{OWN}.models in the header has no uploadTime of {model_id!a}."
+            )
+        models[model_id] = ModelFacts(uploaded, facts.get("decommissioned") is True)
+    return models
+
+
+def _parse_deleted(own: Mapping[str, JsonValue]) -> tuple[DeletedModel, ...]:
+    deleted = []
+    for model_id, ancestors in _parse_object(own, "deletedModels"):
+        if not isinstance(ancestors, list) or not all(isinstance(x, str) for x in ancestors):
+            raise ImportFileInvalid(
+                f"{OWN}.deletedModels in the header must map ids to lists of ids."
+            )
+        deleted.append(DeletedModel(model_id, tuple(cast("list[str]", ancestors))))
+    return tuple(deleted)
+
+
+def _parse_object(own: Mapping[str, JsonValue], name: str) -> Iterable[tuple[str, JsonValue]]:
+    value = own.get(name, {})
+    if not isinstance(value, dict):
+        raise ImportFileInvalid(f"{OWN}.{name} in the header must be an object.")
+    return value.items()
