@@ -14,6 +14,8 @@ from twinframe.app.installation import Installation, build_installation, load_in
 from twinframe.app.instruments import InstrumentService
 from twinframe.app.logs import LogService, configure_logging
 from twinframe.errors import StorageError
+from twinframe.app.rates import build_rates
+from twinframe.app.triples import build_triple_support
 from twinframe.graph import Graph
 from twinframe.instruments.base import Instruments
 from twinframe.settings import Section, Settings
@@ -128,6 +130,7 @@ async def open_graph(installation: Installation) -> AsyncIterator[Graph]:
 
 
 class StoreService:
+        triples=build_triple_support(installation, service.store),
     """A store and its runner as the lifespan sees them: opened at the start, closed at the end."""
 
     def __init__(

@@ -19,6 +19,7 @@ from twinframe.app.hosted_journal import GraphJournal, Unwritten
 from twinframe.app.hosted_load import SharedCount
 from twinframe.app.hosted_quotas import GraphQuotas, QuotaRunner, SharedCounter
 from twinframe.app.installation import Installation
+from twinframe.app.triples import build_triple_support
 from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
@@ -274,6 +275,7 @@ class HostedGraphs:
                 engine=engine,
                 scratch=store.scratch,
                 instruments=self._instruments,
+                triples=build_triple_support(self._installation, store, tenant.entry.store),
             )
             edge = self._build_edge(graph)
             runner.prepare()

@@ -22,6 +22,7 @@ from twinframe.settings import Configuration, Section, Settings, load_settings
 from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore, QueryEngine
 from twinframe.storage.control import ControlStore
+from twinframe.storage.triples import SparqlEngine, TripleWriter
 
 CONTROL_NAME: Final = "control"
 """The name of the control plane's records in their storage."""
@@ -61,6 +62,23 @@ class Installation:
         if plugin.call("twinframe_query_engine", store=store) is None:
             return None
         return plugin.build("twinframe_query_engine", QueryEngine, store=store)  # type: ignore[type-abstract]  # only for isinstance
+
+    def build_triple_writer(self, graph: str = "") -> TripleWriter:
+        """What writes a graph as RDF, whatever stores it. Raises `PluginError`."""
+        plugin = self._load(STORAGE, self.settings.export.writer)
+        return plugin.build(
+            "twinframe_triple_writer",
+            TripleWriter,  # type: ignore[type-abstract]  # only for isinstance
+            settings=self._read_section(plugin),
+            graph=graph or self.settings.storage.graph,
+        )
+
+    def build_sparql_engine(self, store: GraphStore) -> SparqlEngine | None:
+        """SPARQL over the store, None when it is not of RDF. Raises `PluginError`."""
+        plugin = self.load_storage()
+        if plugin.call("twinframe_sparql_engine", store=store) is None:
+            return None
+        return plugin.build("twinframe_sparql_engine", SparqlEngine, store=store)  # type: ignore[type-abstract]  # only for isinstance
 
     def build_control_store(self) -> ControlStore:
         """The store of the control plane's records, not opened.

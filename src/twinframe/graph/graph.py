@@ -17,11 +17,13 @@ from twinframe.graph.queries import Queries
 from twinframe.graph.relationships import Relationships
 from twinframe.graph.telemetry import Telemetry
 from twinframe.graph.transactions import Transactions
+from twinframe.graph.triples import Triples
 from twinframe.graph.twins import Twins
 from twinframe.instruments.base import Instruments
 from twinframe.model.clock import Clock, read_clock
 from twinframe.settings import Settings
 from twinframe.storage.base import QueryEngine
+from twinframe.storage.triples import TripleSupport
 
 
 class Graph:
@@ -37,11 +39,13 @@ class Graph:
         scratch: Path | None = None,
         instruments: Instruments | None = None,
         host: str | None = None,
+        triples: TripleSupport | None = None,
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
         `scratch` is the store's directory for files that may be lost, if it has one. `instruments`
         are told of queries. `host` is the name of a hosted graph's own host, for its events.
+        `triples` is what there is to write the graph as RDF and to ask it in SPARQL.
         """
         happenings = None
         if settings.events.enabled:
@@ -60,3 +64,4 @@ class Graph:
         self.overview = Overview(context, self.queries)
         self.neighborhoods = Neighborhoods(context)
         self.observation = Observation(context)
+        self.triples = Triples(context, triples, scratch)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from twinframe.settings import AuthorizationSettings, Section
     from twinframe.storage.base import GraphStore, QueryEngine
     from twinframe.storage.control import ControlStore
+    from twinframe.storage.triples import SparqlEngine, TripleWriter
 
 hookspec = pluggy.HookspecMarker("twinframe")
 
@@ -31,6 +32,19 @@ def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
 @hookspec(firstresult=True)
 def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
     """The engine that runs queries inside this store; None leaves all to the evaluator."""
+
+
+@hookspec(firstresult=True)
+def twinframe_triple_writer(settings: Section, graph: str) -> TripleWriter | None:
+    """What writes the graph named `graph` as RDF, whatever stores it; `settings` as above.
+
+    A storage plugin that knows no RDF leaves it out; the one that `Export__Writer` names has it.
+    """
+
+
+@hookspec(firstresult=True)
+def twinframe_sparql_engine(store: GraphStore) -> SparqlEngine | None:
+    """SPARQL over this store; None, or no such hook, where graphs are not stored as RDF."""
 
 
 @hookspec(firstresult=True)

@@ -14,6 +14,7 @@ from twinframe.web.edge import Edge
 from twinframe.web.errors import NotBuiltYet
 from twinframe.web.graph import components, models, query, relationships, schemas, telemetry, twins
 from twinframe.web.graph.bulk_routes import BULK_ROUTES
+from twinframe.web.graph.triple_routes import TRIPLE_ROUTES
 from twinframe.web.operations import Answer, Body, Parameter, Route
 from twinframe.web.service_routes import SERVICE_ROUTES
 
@@ -464,6 +465,7 @@ ROUTES: tuple[Route, ...] = (
     *BULK_ROUTES,
     *_MODEL_ROUTES,
     *_QUERY_ROUTES,
+    *TRIPLE_ROUTES,
     *_LATER_ROUTES,
     *SERVICE_ROUTES,
 )

@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, model_validator
 
 from twinframe.settings import Count, Seconds, Section, check_endpoint
+from twinframe_storage_rdf.ontology import Ontology
 
 
 class RdfSettings(Section):
@@ -34,8 +35,8 @@ class RdfSettings(Section):
     )
     ontology: dict[str, str] = Field(
         default_factory=dict,
-        description="IRIs of public ontologies for models, by DTMI, as a JSON object. Fixed when "
-        "a graph is made.",
+        description="IRIs of public ontologies for models, by DTMI, as a JSON object; a `*` in both "
+        "stands for the last name segment. Fixed when a graph is made.",
     )
     query_url: str = Field(default="", description="`sparql`: address of the query service.")
     update_url: str = Field(
@@ -70,6 +71,7 @@ class RdfSettings(Section):
         if self.authentication in ("basic", "bearer"):  # SEC: these send the secret itself
             for url in (self.query_url, self.update_url):
                 check_endpoint(url)
-        if len(set(self.ontology.values())) != len(self.ontology):
-            raise ValueError("Ontology gives two models the same IRI")
+        faults = list(Ontology(self.ontology).find_faults())
+        if faults:
+            raise ValueError(f"Ontology: {'; '.join(faults)}")
         return self

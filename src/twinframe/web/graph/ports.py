@@ -15,6 +15,8 @@ from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings
 from twinframe.storage.base import IncomingRelationship, StoredDocument
+from twinframe.storage.triples import Content, SparqlQuery, Syntax
+from twinframe.web.streaming import ByteStream
 
 
 class Twins(Protocol):
@@ -208,6 +210,28 @@ class Transactions(Protocol):
         """Apply them in order; the etag that each made."""
 
 
+class Triples(Protocol):
+    """The graph as RDF. Streams are to be closed."""
+
+    @property
+    def is_sparql_enabled(self) -> bool:
+        """Whether SPARQL may be asked at all."""
+
+    async def export_graph(self, syntax: Syntax, content: Content) -> ByteStream:
+        """The graph, of one state."""
+
+    async def export_shapes(self, syntax: Syntax) -> ByteStream:
+        """SHACL shapes of the stored models."""
+
+    async def parse_query(
+        self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
+    ) -> SparqlQuery:
+        """Read a SPARQL query."""
+
+    async def run_query(self, query: SparqlQuery, syntax: Syntax) -> ByteStream:
+        """Its answer in a syntax of its form."""
+
+
 class Graph(Protocol):
     """All use cases of one graph."""
 
@@ -234,6 +258,10 @@ class Graph(Protocol):
     @property
     def queries(self) -> Queries:
         """Queries."""
+
+    @property
+    def triples(self) -> Triples:
+        """The graph as RDF."""
 
     @property
     def bulk(self) -> Bulk:

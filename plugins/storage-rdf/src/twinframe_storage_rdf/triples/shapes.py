@@ -1,0 +1,199 @@
+"""SHACL shapes of stored models, over the triples of this mapping. It validates nothing.
+
+A shape says what its interface itself declares; what a base declares comes from the base's shape,
+which targets the classes below it as well. What DTDL asks of texts, such as the form of a date, and
+of the inside of arrays and maps, stands in one JSON text and is beyond SHACL.
+
+SPEC: Shapes Constraint Language (SHACL), W3C 20 July 2017, core constraints only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import orjson
+
+from twinframe.dtdl import (
+    SERVICE,
+    Component,
+    EnumSchema,
+    Interface,
+    ObjectSchema,
+    OpenSchema,
+    PrimitiveSchema,
+    Relationship,
+    Schema,
+    SchemaReference,
+    parse_models,
+)
+from twinframe.storage.base import ModelRecord
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.mapping import GraphNames, Triple
+from twinframe_storage_rdf.terms import (
+    JSON_TEXT,
+    XSD_BOOLEAN,
+    XSD_DOUBLE,
+    XSD_INTEGER,
+    XSD_STRING,
+    Iri,
+    Term,
+)
+from twinframe_storage_rdf.triples.nodes import Node
+
+_SH: Final = "http://www.w3.org/ns/shacl#"
+_RDF: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_NODE_SHAPE: Final = Iri(_SH + "NodeShape")
+_PROPERTY_SHAPE: Final = Iri(_SH + "PropertyShape")
+_TARGET: Final = Iri(_SH + "targetClass")
+_PROPERTY: Final = Iri(_SH + "property")
+_PATH: Final = Iri(_SH + "path")
+_NAME: Final = Iri(_SH + "name")
+_DATATYPE: Final = Iri(_SH + "datatype")
+_CLASS: Final = Iri(_SH + "class")
+_IN: Final = Iri(_SH + "in")
+_OR: Final = Iri(_SH + "or")
+_MIN: Final = Iri(_SH + "minCount")
+_MAX: Final = Iri(_SH + "maxCount")
+_NODE_KIND: Final = Iri(_SH + "nodeKind")
+_IRI_KIND: Final = Iri(_SH + "IRI")
+_FIRST: Final = Iri(_RDF + "first")
+_REST: Final = Iri(_RDF + "rest")
+_NIL: Final = Iri(_RDF + "nil")
+
+_BASE: Final = v.BASE + "shape:"
+_DOUBLE_SHAPE: Final = Iri(_BASE + "double")
+_INTEGER_SHAPE: Final = Iri(_BASE + "integer")
+_NUMBER_LIST: Final = Iri(_BASE + "number")
+
+_SIZES: Final = ("byte", "short", "integer", "long")
+_INTEGERS: Final = frozenset((*_SIZES, *(f"unsigned{size.capitalize()}" for size in _SIZES)))
+_FRACTIONS: Final = frozenset(("float", "double"))
+_DEEPEST: Final = 16
+
+
+def build_shapes(names: GraphNames, models: Iterable[ModelRecord]) -> Iterator[Node]:
+    """The shapes of all models that are stored; they are parsed together."""
+    documents: list[object] = [orjson.loads(model.document) for model in models]
+    if not documents:
+        return
+    found = parse_models(documents, limits=SERVICE)
+    yield from _build_number_nodes()
+    for model_id in found.uploaded:
+        yield from _Shape(names, found.interfaces, found.interfaces[model_id]).build()
+
+
+def _build_number_nodes() -> Iterator[Node]:
+    """A fraction may be written without one: JSON's `21` is an integer in the mapping."""
+    yield [(_DOUBLE_SHAPE, _DATATYPE, Iri(XSD_DOUBLE))]
+    yield [(_INTEGER_SHAPE, _DATATYPE, Iri(XSD_INTEGER))]
+    yield from _build_list(_NUMBER_LIST, (_DOUBLE_SHAPE, _INTEGER_SHAPE))
+
+
+def _build_list(head: Iri, items: Sequence[Term]) -> Iterator[Node]:
+    at = head
+    for number, item in enumerate(items, start=1):
+        following = Iri(f"{head}:{number}") if number < len(items) else _NIL
+        yield [(at, _FIRST, item), (at, _REST, following)]
+        at = following
+
+
+@dataclass
+class _Shape:
+    """The shapes of one interface in the making."""
+
+    names: GraphNames
+    interfaces: Mapping[str, Interface]
+    interface: Interface
+    nodes: list[Node] = field(default_factory=list)
+    parts: list[Iri] = field(default_factory=list)
+
+    def build(self) -> Iterator[Node]:
+        """The node shape, then the property shapes that it names."""
+        model_id = self.interface.id
+        for content in self.interface.contents.values():
+            if content.declared_by != model_id:
+                continue
+            if isinstance(content, Relationship):
+                self._add_relationship(content)
+            elif isinstance(content, Component):
+                self._add_component(content, (), 0)
+        self._add_properties(self.interface, (), own=True)
+        iri = v.build_shape_iri(model_id)
+        head: Node = [
+            (iri, v.RDF_TYPE, _NODE_SHAPE),
+            (iri, _TARGET, self.names.build_model_iri(model_id)),
+            (iri, _NAME, model_id),
+        ]
+        yield [*head, *((iri, _PROPERTY, part) for part in self.parts)]
+        yield from self.nodes
+
+    def _add_properties(self, interface: Interface, path: tuple[str, ...], *, own: bool) -> None:
+        for declared in interface.properties.values():
+            if not own or declared.declared_by == interface.id:
+                self._add_value((*path, declared.name), declared.schema, 0)
+
+    def _add_component(self, component: Component, path: tuple[str, ...], depth: int) -> None:
+        here = (*path, component.name)
+        self._add(here, [(_MIN, 1), (_MAX, 1), (_DATATYPE, Iri(JSON_TEXT))])
+        interface = self.interfaces.get(component.schema)
+        if interface is None or depth == _DEEPEST:
+            return
+        self._add_properties(interface, here, own=False)
+        for inner in interface.components.values():
+            self._add_component(inner, here, depth + 1)
+
+    def _add_relationship(self, relationship: Relationship) -> None:
+        facts: list[tuple[Iri, Term]] = [(_NODE_KIND, _IRI_KIND)]
+        if relationship.target is not None:
+            facts.append((_CLASS, self.names.build_model_iri(relationship.target)))
+        if relationship.min_multiplicity:  # parallel ones share a triple: more cannot be told
+            facts.append((_MIN, 1))
+        if relationship.max_multiplicity is not None:
+            facts.append((_MAX, relationship.max_multiplicity))
+        # NOTE: no member's name holds a slash, so this is no member's shape.
+        path = (f"relationship/{relationship.name}",)
+        self._add_at(v.build_edge_iri(relationship.name), path, relationship.name, facts)
+
+    def _add_value(self, path: tuple[str, ...], schema: Schema, depth: int) -> None:
+        if isinstance(schema, SchemaReference):
+            if depth < _DEEPEST:
+                self._add_value(path, schema.target, depth + 1)
+            return
+        facts: list[tuple[Iri, Term]] = [(_MAX, 1)]
+        if isinstance(schema, EnumSchema):
+            head = v.build_shape_iri(self.interface.id, *path, "/values")
+            self.nodes += _build_list(head, list(schema.values))
+            facts.append((_IN, head))
+        elif isinstance(schema, PrimitiveSchema):
+            facts.append(_build_primitive(schema))
+        elif not isinstance(schema, OpenSchema):
+            facts.append((_DATATYPE, Iri(JSON_TEXT)))
+        self._add(path, facts)
+        if isinstance(schema, ObjectSchema):
+            for name, inner in schema.fields.items():
+                self._add_value((*path, name), inner, depth + 1)
+
+    def _add(self, path: tuple[str, ...], facts: Sequence[tuple[Iri, Term]]) -> None:
+        self._add_at(v.build_property_iri(*path), path, path[-1], facts)
+
+    def _add_at(
+        self, predicate: Iri, path: tuple[str, ...], name: str, facts: Sequence[tuple[Iri, Term]]
+    ) -> None:
+        iri = v.build_shape_iri(self.interface.id, *path)
+        node: list[Triple] = [
+            (iri, v.RDF_TYPE, _PROPERTY_SHAPE),
+            (iri, _PATH, predicate),
+            (iri, _NAME, name),
+        ]
+        self.parts.append(iri)
+        self.nodes.append([*node, *((iri, kind, value) for kind, value in facts)])
+
+
+def _build_primitive(schema: PrimitiveSchema) -> tuple[Iri, Term]:
+    if schema.name in _FRACTIONS:
+        return _OR, _NUMBER_LIST
+    if schema.name in _INTEGERS:
+        return _DATATYPE, Iri(XSD_INTEGER)
+    return _DATATYPE, Iri(XSD_BOOLEAN if schema.name == "boolean" else XSD_STRING)

@@ -1,0 +1,207 @@
+"""How each RDF syntax writes nodes, piece by piece. It reads nothing and holds one node at a time.
+
+SPEC: RDF 1.1 Turtle, TriG, N-Triples, N-Quads; JSON-LD 1.1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from twinframe.storage.triples import JSON_LD, N_QUADS, N_TRIPLES, TRIG, TURTLE, Syntax
+from twinframe_storage_rdf.terms import (
+    JSON_TEXT,
+    XSD,
+    XSD_DOUBLE,
+    XSD_INTEGER,
+    Iri,
+    OtherLiteral,
+    Term,
+    render_double,
+    render_iri,
+    render_string,
+    render_term,
+)
+from twinframe_storage_rdf.triples.nodes import Node
+from twinframe_storage_rdf.vocabulary import BASE, RDF_TYPE
+
+Prefixes: TypeAlias = Mapping[str, str]
+
+PREFIXES: Final[Prefixes] = {
+    "tf": BASE + "vocabulary:",
+    "p": BASE + "property:",
+    "e": BASE + "edge:",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "xsd": XSD,
+}
+SHAPE_PREFIXES: Final[Prefixes] = {**PREFIXES, "sh": "http://www.w3.org/ns/shacl#"}
+
+_PIECE: Final = 64 * 1024
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_PREFERRED: Final = 4096
+
+
+def write_nodes(
+    nodes: Iterable[Node], syntax: Syntax, graph: Iri, prefixes: Prefixes = PREFIXES
+) -> Iterator[bytes]:
+    """The nodes as a document in `syntax`, in pieces of some ten kilobytes; `graph` names quads."""
+    return _join(_WRITERS[syntax](nodes, graph, prefixes))
+
+
+def _join(texts: Iterator[str]) -> Iterator[bytes]:
+    parts: list[str] = []
+    size = 0
+    for text in texts:
+        parts.append(text)
+        size += len(text)
+        if size >= _PIECE:
+            yield "".join(parts).encode()
+            parts.clear()
+            size = 0
+    yield "".join(parts).encode()
+
+
+# --- line by line ---------------------------------------------------------------------------------
+
+
+def _write_n_triples(nodes: Iterable[Node], _graph: Iri, _prefixes: Prefixes) -> Iterator[str]:
+    for node in nodes:
+        for subject, predicate, value in node:
+            yield f"{render_iri(subject)} {render_iri(predicate)} {render_term(value)} .\n"
+
+
+def _write_n_quads(nodes: Iterable[Node], graph: Iri, _prefixes: Prefixes) -> Iterator[str]:
+    name = render_iri(graph)
+    for node in nodes:
+        for subject, predicate, value in node:
+            term = render_term(value)
+            yield f"{render_iri(subject)} {render_iri(predicate)} {term} {name} .\n"
+
+
+# --- Turtle ---------------------------------------------------------------------------------------
+
+
+def _write_turtle(nodes: Iterable[Node], _graph: Iri, prefixes: Prefixes) -> Iterator[str]:
+    yield _render_prefixes(prefixes)
+    shorten = _build_shortener(prefixes)
+    for node in nodes:
+        yield _render_node(node, shorten)
+
+
+def _write_trig(nodes: Iterable[Node], graph: Iri, prefixes: Prefixes) -> Iterator[str]:
+    yield _render_prefixes(prefixes)
+    yield f"{render_iri(graph)} {{\n"
+    shorten = _build_shortener(prefixes)
+    for node in nodes:
+        yield _render_node(node, shorten)
+    yield "}\n"
+
+
+def _render_prefixes(prefixes: Prefixes) -> str:
+    return "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in prefixes.items()) + "\n"
+
+
+def _render_node(node: Node, shorten: Callable[[str], str]) -> str:
+    facts: dict[Iri, list[str]] = {}
+    for _, predicate, value in node:
+        facts.setdefault(predicate, []).append(_render_short(value, shorten))
+    lines = [
+        f"{'a' if predicate == RDF_TYPE else shorten(predicate)} {', '.join(values)}"
+        for predicate, values in facts.items()
+    ]
+    body = " ;\n    ".join(lines)
+    return f"{shorten(node[0][0])} {body} .\n"
+
+
+def _render_short(value: Term, shorten: Callable[[str], str]) -> str:
+    if isinstance(value, Iri):
+        return shorten(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return f'"{render_double(value)}"^^{shorten(XSD_DOUBLE)}'
+    if isinstance(value, bytes):
+        return f"{render_string(value.decode())}^^{shorten(JSON_TEXT)}"
+    return render_term(value)
+
+
+def _build_shortener(prefixes: Prefixes) -> Callable[[str], str]:
+    """IRIs as prefixed names where that is plain, else in angle brackets."""
+
+    @lru_cache(maxsize=_PREFERRED)  # PERF: predicates come with every node
+    def shorten(iri: str) -> str:
+        return _compact(iri, prefixes) or render_iri(iri)
+
+    return shorten
+
+
+def _compact(iri: str, prefixes: Prefixes) -> str | None:
+    for name, start in prefixes.items():
+        if iri.startswith(start) and _PLAIN.fullmatch(iri, len(start)):
+            return f"{name}:{iri[len(start) :]}"
+    return None
+
+
+# --- JSON-LD --------------------------------------------------------------------------------------
+
+
+def _write_json_ld(nodes: Iterable[Node], _graph: Iri, prefixes: Prefixes) -> Iterator[str]:
+    context = orjson.dumps(dict(prefixes)).decode()
+    yield f'{{"@context":{context},"@graph":[\n'
+
+    @lru_cache(maxsize=_PREFERRED)
+    def shorten(iri: str) -> str:
+        return _compact(iri, prefixes) or str(iri)
+
+    separator = ""
+    for node in nodes:
+        yield separator + orjson.dumps(_build_object(node, shorten)).decode()
+        separator = ",\n"
+    yield "\n]}\n"
+
+
+def _build_object(node: Node, shorten: Callable[[str], str]) -> dict[str, Any]:
+    built: dict[str, Any] = {"@id": str(node[0][0])}
+    for _, predicate, value in node:
+        if predicate == RDF_TYPE:
+            built.setdefault("@type", []).append(shorten(str(value)))
+        else:
+            built.setdefault(shorten(predicate), []).append(_build_value(value, shorten))
+    return {name: _unwrap(values) for name, values in built.items()}
+
+
+def _unwrap(values: Any) -> Any:
+    return values[0] if isinstance(values, list) and len(values) == 1 else values
+
+
+def _build_value(value: Term, shorten: Callable[[str], str]) -> Any:
+    """A JSON-LD value. Numbers are texts with their type: JSON's own do not keep it."""
+    if isinstance(value, Iri):
+        return {"@id": str(value)}
+    if isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return {"@type": shorten(XSD_INTEGER), "@value": str(value)}
+    if isinstance(value, float):
+        return {"@type": shorten(XSD_DOUBLE), "@value": render_double(value)}
+    if isinstance(value, bytes):
+        return {"@type": shorten(JSON_TEXT), "@value": value.decode()}
+    if isinstance(value, OtherLiteral):
+        return {"@type": shorten(value.datatype), "@value": value.text}
+    raise TypeError("an unbound value is no term of a triple")
+
+
+_WRITERS: Final[Mapping[Syntax, Callable[[Iterable[Node], Iri, Prefixes], Iterator[str]]]] = {
+    TURTLE: _write_turtle,
+    TRIG: _write_trig,
+    N_TRIPLES: _write_n_triples,
+    N_QUADS: _write_n_quads,
+    JSON_LD: _write_json_ld,
+}

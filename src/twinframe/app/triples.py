@@ -1,0 +1,25 @@
+"""What an installation has for graphs as RDF: the writer is loaded when it is first asked for."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from twinframe.app.installation import Installation
+from twinframe.errors import PluginError, Unsupported
+from twinframe.storage.base import GraphStore
+from twinframe.storage.triples import TripleSupport, TripleWriter
+
+
+def build_triple_support(
+    installation: Installation, store: GraphStore, graph: str = ""
+) -> TripleSupport:
+    """For a graph and its store; without a name for the graph that the settings name."""
+
+    @cache  # PERF: the plugin brings libraries that a service without exports never imports
+    def load_writer() -> TripleWriter:
+        try:
+            return installation.build_triple_writer(graph)
+        except PluginError as error:
+            raise Unsupported(f"The graph cannot be written as RDF: {error.message}") from error
+
+    return TripleSupport(load_writer, installation.build_sparql_engine(store))

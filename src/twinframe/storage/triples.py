@@ -1,0 +1,150 @@
+"""The seam of RDF: graphs written as triples, and SPARQL for those that are stored as such.
+
+It knows no triple and no library of them. Both sides are optional: a storage plugin offers them
+with the hooks `twinframe_triple_writer` and `twinframe_sparql_engine`.
+"""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from twinframe.storage.base import GraphSession
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """A syntax of answers: a short name, its media types (the first is sent), and a file suffix."""
+
+    name: str
+    media_types: tuple[str, ...]
+    suffix: str
+
+
+TURTLE = Syntax("turtle", ("text/turtle",), "ttl")
+N_TRIPLES = Syntax("ntriples", ("application/n-triples",), "nt")
+N_QUADS = Syntax("nquads", ("application/n-quads",), "nq")
+TRIG = Syntax("trig", ("application/trig",), "trig")
+JSON_LD = Syntax("jsonld", ("application/ld+json",), "jsonld")
+
+ROWS_JSON = Syntax("json", ("application/sparql-results+json", "application/json"), "srj")
+ROWS_XML = Syntax("xml", ("application/sparql-results+xml", "application/xml"), "srx")
+ROWS_CSV = Syntax("csv", ("text/csv",), "csv")
+ROWS_TSV = Syntax("tsv", ("text/tab-separated-values",), "tsv")
+
+GRAPH_SYNTAXES = (TURTLE, N_TRIPLES, N_QUADS, TRIG, JSON_LD)
+"""Of exports; the first is that of who does not ask."""
+
+TRIPLE_SYNTAXES = (TURTLE, N_TRIPLES, JSON_LD)
+"""Of the triples that a SPARQL query makes."""
+
+ROW_SYNTAXES = (ROWS_JSON, ROWS_XML, ROWS_CSV, ROWS_TSV)
+"""Of the rows of a SPARQL query."""
+
+TRUTH_SYNTAXES = (ROWS_JSON, ROWS_XML)
+"""Of the answer to an ASK: the standard has no other."""
+
+
+class Content(enum.Enum):
+    """What of a graph is written."""
+
+    ALL = "all"
+    MODELS = "models"
+    TWINS = "twins"  # with their relationships
+
+
+class TripleWriter(ABC):
+    """Writes one graph as RDF, whatever stores it. Any thread may call."""
+
+    @abstractmethod
+    def write_graph(
+        self, session: GraphSession, syntax: Syntax, content: Content
+    ) -> Iterator[bytes]:
+        """The graph in one of `GRAPH_SYNTAXES`, piece by piece, in bounded memory.
+
+        The caller holds the snapshot of the session until it has the last piece.
+        """
+
+    @abstractmethod
+    def write_shapes(self, session: GraphSession, syntax: Syntax) -> Iterator[bytes]:
+        """SHACL shapes of the stored models, in one of `GRAPH_SYNTAXES`."""
+
+
+class QueryForm(enum.Enum):
+    """What a SPARQL query gives."""
+
+    SELECT = "SELECT"
+    ASK = "ASK"
+    CONSTRUCT = "CONSTRUCT"
+    DESCRIBE = "DESCRIBE"
+
+    @property
+    def syntaxes(self) -> tuple[Syntax, ...]:
+        """The syntaxes of its answer; the first is that of who does not ask."""
+        if self is QueryForm.SELECT:
+            return ROW_SYNTAXES
+        return TRUTH_SYNTAXES if self is QueryForm.ASK else TRIPLE_SYNTAXES
+
+
+@dataclass(frozen=True, slots=True)
+class SparqlQuery:
+    """A query that was read and may run.
+
+    The graph's triples are its default graph if `default` is set, and its only named graph if
+    `named` is.
+    """
+
+    text: str
+    form: QueryForm
+    default: bool = True
+    named: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SparqlLimits:
+    """`text` in bytes; `depth` in brackets inside each other."""
+
+    text: int
+    depth: int
+
+
+class SparqlEngine(ABC):
+    """Read-only SPARQL 1.1 over the triples of one stored graph, and nothing else in its store."""
+
+    @abstractmethod
+    def parse_query(
+        self,
+        text: str,
+        limits: SparqlLimits,
+        default_graphs: Sequence[str] = (),
+        named_graphs: Sequence[str] = (),
+    ) -> SparqlQuery:
+        """Read a query before it runs; graphs are IRIs that its caller chose, none: as it says.
+
+        `SparqlInvalid`, also for an update, a SERVICE and any graph but the one that is served;
+        `LimitExceeded`.
+        """
+
+    @abstractmethod
+    def run_query(
+        self, query: SparqlQuery, syntax: Syntax, deadline: float, limit: int
+    ) -> Iterator[bytes]:
+        """The answer in a syntax of the query's form, piece by piece.
+
+        It ends at `deadline`, a `time.monotonic()` moment, with `QueryTimeout`, and behind `limit`
+        bytes with `LimitExceeded`. It blocks.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class TripleSupport:
+    """What an installation has for one graph.
+
+    `load_writer` gives the writer or raises `Unsupported` saying what to install; `sparql` is None
+    when the graph is not stored as RDF.
+    """
+
+    load_writer: Callable[[], TripleWriter]
+    sparql: SparqlEngine | None = None

@@ -1,0 +1,45 @@
+"""Answers that are streamed for as long as their client is there. It makes no bytes itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from twinframe.web.exchange import Exchange
+
+
+class ByteStream(Protocol):
+    """Bytes that come piece by piece, and what is to be given back when nobody wants more."""
+
+    async def read(self) -> bytes:
+        """The next piece; empty at the end. An error means that the rest does not come."""
+
+    async def close(self) -> None:
+        """Give everything back."""
+
+
+async def stream_answer(exchange: Exchange, stream: ByteStream) -> AsyncIterator[bytes]:
+    """The pieces of `stream` until its end, or until the client of `exchange` has left.
+
+    The request must have been read whole. The stream is closed in any case.
+
+    NOTE: the server takes what is sent to a client that has gone without a word, so who does not
+    look would go on to the end.
+    """
+    departure = asyncio.ensure_future(exchange.wait_for_departure())
+    try:
+        while True:
+            reading = asyncio.ensure_future(stream.read())
+            await asyncio.wait((reading, departure), return_when=asyncio.FIRST_COMPLETED)
+            if departure.done():
+                reading.cancel()
+                await asyncio.wait((reading,))
+                return
+            piece = reading.result()
+            if not piece:
+                return
+            yield piece
+    finally:
+        departure.cancel()
+        await stream.close()
