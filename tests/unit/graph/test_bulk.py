@@ -217,7 +217,8 @@ class QuotaOfTwins(InlineRunner):
 
 def test_a_group_beyond_a_quota_is_stored_as_far_as_it_goes(world: Any) -> None:
     graph = Graph(QuotaOfTwins(world.store, 3), Settings())
-    documents = [twin("a"), twin("b"), twin("a"), twin("c"), twin("d"), twin("b", temperature=2.0)]
+    names = ("a", "b", "a", "c", "d")
+    documents: Any = [*map(twin, names), twin("b", temperature=2.0)]
     results = world.do(graph.bulk.put_twins(documents))
     assert codes(results) == [None, None, None, None, "QuotaExceeded", None]
     assert world.read("b")["temperature"] == 2.0
@@ -252,8 +253,8 @@ def test_a_bulk_write_equals_the_single_ones(
                 told.append(error.code)
         return told
 
-    async def read(graph: Graph) -> list[Any]:
-        found = []
+    async def read(graph: Graph) -> list[bytes | None]:
+        found: list[bytes | None] = []
         for twin_id in "abc":
             try:
                 stored = await graph.twins.read_twin(twin_id)
