@@ -18,7 +18,6 @@ from twinframe.graph.relationships import Relationships
 from twinframe.graph.telemetry import Telemetry
 from twinframe.graph.transactions import Transactions
 from twinframe.graph.triples import Triples
-from twinframe.graph.transactions import Transactions
 from twinframe.graph.twins import Twins
 from twinframe.instruments.base import Instruments
 from twinframe.model.clock import Clock, read_clock

@@ -15,7 +15,6 @@ from twinframe.web.errors import NotBuiltYet
 from twinframe.web.graph import components, models, query, relationships, schemas, telemetry, twins
 from twinframe.web.graph.bulk_routes import BULK_ROUTES
 from twinframe.web.graph.triple_routes import TRIPLE_ROUTES
-from twinframe.web.graph.bulk_routes import BULK_ROUTES
 from twinframe.web.operations import Answer, Body, Parameter, Route
 from twinframe.web.service_routes import SERVICE_ROUTES
 

@@ -232,38 +232,6 @@ class Triples(Protocol):
         """Its answer in a syntax of its form."""
 
 
-class Bulk(Protocol):
-    """Many twins or relationships in one call."""
-
-    @property
-    def limits(self) -> BulkSettings:
-        """How much one call may bring."""
-
-    async def put_twins(
-        self, documents: JsonValue, if_none_match: str | None
-    ) -> Sequence[ItemResult]:
-        """Create or replace twins; what became of each."""
-
-    async def put_relationships(
-        self, documents: JsonValue, if_none_match: str | None
-    ) -> Sequence[ItemResult]:
-        """Create or replace relationships; what became of each."""
-
-
-class Transactions(Protocol):
-    """Several writes, all or none."""
-
-    @property
-    def limits(self) -> BulkSettings:
-        """How much one transaction may bring."""
-
-    async def parse(self, body: JsonValue) -> Sequence[Operation]:
-        """The operations of a body."""
-
-    async def run(self, operations: Sequence[Operation]) -> Sequence[str | None]:
-        """Apply them in order; the etag that each made."""
-
-
 class Graph(Protocol):
     """All use cases of one graph."""
 
@@ -290,14 +258,6 @@ class Graph(Protocol):
     @property
     def queries(self) -> Queries:
         """Queries."""
-
-    @property
-    def bulk(self) -> Bulk:
-        """Bulk writes."""
-
-    @property
-    def transactions(self) -> Transactions:
-        """Transactions."""
 
     @property
     def triples(self) -> Triples:
