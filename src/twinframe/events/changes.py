@@ -5,7 +5,7 @@ It knows no store and writes no event.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from twinframe.model.patches import PatchOperation, Verb
@@ -23,20 +23,12 @@ def build_patch(before: Document, after: Document) -> tuple[PatchOperation, ...]
     Properties are replaced as a whole, those of components one by one; the service's own members
     (`$etag`, times) are left out, but for a twin's model. Order: that of `after`, removals last.
     """
-    operations: list[PatchOperation] = []
-
-    def add(verb: Verb, path: tuple[str, ...], value: JsonValue = None) -> None:
-        operations.append(PatchOperation(len(operations), verb, path, value))
-
+    found: list[tuple[Verb, tuple[str, ...], JsonValue]] = []
     model = _read_model(after)
     if model is not None and model != _read_model(before):
-        add("replace", (_METADATA, _MODEL), model)
-    for path, old, new in _compare(before, after):
-        if new is _ABSENT:
-            add("remove", path)
-        else:
-            add("add" if old is _ABSENT else "replace", path, new)
-    return tuple(operations)
+        found.append(("replace", (_METADATA, _MODEL), model))
+    _compare(before, after, (), found)
+    return tuple(PatchOperation(at, *parts) for at, parts in enumerate(found))
 
 
 def read_old_values(before: Document, operations: Iterable[PatchOperation]) -> list[list[Any]]:
@@ -48,30 +40,36 @@ _ABSENT: Final[Any] = object()
 
 
 def _compare(
-    before: Mapping[str, Any], after: Mapping[str, Any], under: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    under: tuple[str, ...],
+    found: list[tuple[Verb, tuple[str, ...], JsonValue]],
+) -> None:
     for name, new in after.items():
-        if name.startswith("$"):
+        if name[:1] == "$":
             continue
         old = before.get(name, _ABSENT)
-        if _is_part(old) and _is_part(new) and not under:
-            yield from _compare(old, new, (name,))
-        elif not _is_same(old, new):
-            yield (*under, name), old, _strip(new)
-    for name in before:
-        if name not in after and not name.startswith("$"):
-            yield (*under, name), before[name], _ABSENT
+        if old is _ABSENT:
+            found.append(("add", (*under, name), _strip(new)))
+        elif _is_same(old, new):
+            continue
+        elif _is_part(old) and _is_part(new) and not under:
+            _compare(old, new, (name,), found)
+        else:
+            found.append(("replace", (*under, name), _strip(new)))
+    gone = [name for name in before if name not in after and name[:1] != "$"]
+    found += [("remove", (*under, name), None) for name in gone]
 
 
 def _is_same(old: Any, new: Any) -> bool:
     """NOTE: to Python `True == 1` and `1 == 1.0`; as contents of a twin they are not the same."""
-    if type(old) is not type(new):
+    if type(old) is not type(new) or old != new:
         return False
     if isinstance(new, dict):
-        return old.keys() == new.keys() and all(_is_same(old[key], new[key]) for key in new)
+        return all(_is_same(old[key], new[key]) for key in new)
     if isinstance(new, list):
-        return len(old) == len(new) and all(map(_is_same, old, new))
-    return bool(old == new)
+        return all(map(_is_same, old, new))
+    return True
 
 
 def _is_part(value: Any) -> bool:

@@ -11,13 +11,13 @@ SPEC: CloudEvents 1.0.2, structured mode; types, subjects and data as the vendor
 from __future__ import annotations
 
 import enum
-import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
 import orjson
 
+from twinframe.model.guids import build_guid
 from twinframe.model.patches import PatchOperation
 from twinframe.model.values import JsonValue
 
@@ -60,7 +60,7 @@ def render_event(
     `source` is a JSON string, `data` a JSON value; `subject` is as documented for the type.
     """
     wire = b'{"specversion":"1.0","id":"%b%b%b,"subject":%b,"time":"%b",%b%b}' % (
-        str(uuid.uuid4()).encode("ascii"),
+        build_guid().encode("ascii"),
         _HEADS[kind],
         source,
         orjson.dumps(subject),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import uuid
 from dataclasses import dataclass
 from typing import Final
 
 from twinframe.errors import InvalidArgument, PreconditionFailed
+from twinframe.model.guids import build_guid
 
 # RFC 9110 §8.8.3, with the weakness flag apart from the opaque part.
 _TAG: Final = r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")'
@@ -17,7 +17,7 @@ _ONE_TAG: Final = re.compile(_TAG)
 
 def build_etag() -> str:
     """A new etag, `W/"<guid>"`, never given before."""
-    return f'W/"{uuid.uuid4()}"'
+    return f'W/"{build_guid()}"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,9 +165,9 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
 
     def append_events(self, events: Sequence[OutboxEvent]) -> None:
         """Put events behind the others."""
-        rows = [(event.subject, event.body) for event in events]
         try:
-            self._cursor.executemany(_APPEND_EVENT, rows)
+            for event in events:
+                self._cursor.execute(_APPEND_EVENT, (event.subject, event.body))
         except EngineError as error:
             self._fail(error)
 

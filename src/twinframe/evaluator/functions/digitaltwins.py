@@ -28,12 +28,15 @@ def is_of_model(subject: Value, model_id: Value, exact: Value = False) -> Value:
         raise build_argument_type_error("is_of_model", model_id, "a model id (String) second")
     if exact is True or exact == "exact":
         return read_model_id(subject) == model_id
-    if model_id in subject.labels:
+    return holds_model(subject.labels, model_id)
+
+
+def holds_model(models: frozenset[str], model_id: str) -> bool:
+    """Whether a model, or a later version of it, is among these: a twin's own with its bases."""
+    if model_id in models:
         return True
     name, lowest = _parse(model_id)
-    return any(
-        own_name == name and version >= lowest for own_name, version in map(_parse, subject.labels)
-    )
+    return any(own_name == name and version >= lowest for own_name, version in map(_parse, models))
 
 
 @functools.lru_cache(maxsize=4096)
