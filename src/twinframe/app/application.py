@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from twinframe.admission.buckets import SharedBuckets
 from twinframe.app.access import build_access
 from twinframe.app.assistants import build_service, list_resources
 from twinframe.app.control import MountedControlService
@@ -13,9 +14,9 @@ from twinframe.app.hosting import HostingService
 from twinframe.app.installation import Installation, build_installation, load_installation
 from twinframe.app.instruments import InstrumentService
 from twinframe.app.logs import LogService, configure_logging
-from twinframe.errors import StorageError
 from twinframe.app.rates import build_rates
 from twinframe.app.triples import build_triple_support
+from twinframe.errors import StorageError
 from twinframe.graph import Graph
 from twinframe.instruments.base import Instruments
 from twinframe.settings import Section, Settings
@@ -44,43 +45,56 @@ def create_app(
     return build_app(installation)
 
 
-def build_app(installation: Installation, relay: Path | None = None) -> Guard:
+def build_app(
+    installation: Installation, relay: Path | None = None, buckets: SharedBuckets | None = None
+) -> Guard:
     """The ASGI application of an installation. Call it in the process that serves.
 
-    `relay` is where the workers of a service reach each other; None is a service of one worker.
+    `relay` is where the workers of a service reach each other, and `buckets` have the rates of
+    callers that they hold together; None is a service of one worker.
     NOTE: nothing is opened and no thread runs before the lifespan's start-up.
     """
     settings = installation.settings
     bind = settings.server.bind
-    return _build(installation, ROUTES, bind if settings.mcp.enabled else None, relay)
+    mcp = bind if settings.mcp.enabled else None
+    return _build(installation, ROUTES, mcp, relay, buckets)
 
 
-def build_mcp_app(installation: Installation, relay: Path | None = None) -> Guard:
+def build_mcp_app(
+    installation: Installation, relay: Path | None = None, buckets: SharedBuckets | None = None
+) -> Guard:
     """The ASGI application of the MCP server alone, with health and discovery beside it.
 
     The installation is one of `build_mcp_installation`.
     """
     routes = [route for route in ROUTES if route.path.startswith(("/health/", f"/{WELL_KNOWN}/"))]
-    return _build(installation, routes, installation.settings.server.bind, relay)
+    return _build(installation, routes, installation.settings.server.bind, relay, buckets)
 
 
 def _build(
-    installation: Installation, routes: Sequence[Route], mcp: str | None, relay: Path | None
+    installation: Installation,
+    routes: Sequence[Route],
+    mcp: str | None,
+    relay: Path | None,
+    buckets: SharedBuckets | None,
 ) -> Guard:
     settings = installation.settings
     instruments = InstrumentService(settings)
     told = instruments.instruments
+    rates = build_rates(settings, buckets, instruments.on_refusal)
     store = StoreService(installation.build_store(), settings, told)
     access = build_access(installation)
     gate = None if access is None else access.gate
     graph = build_graph(installation, store, told)
-    assistants = None if mcp is None else build_service(graph, settings, gate, mcp, relay)
+    assistants = None
+    if mcp is not None:
+        assistants = build_service(graph, settings, gate, mcp, relay, rates)
     control = None
     if settings.control.enabled and routes is ROUTES:
-        control = MountedControlService(installation)
+        control = MountedControlService(installation, rates)
     hosting = None
     if settings.hosting.enabled and routes is ROUTES:
-        hosting = HostingService(installation, gate, told)
+        hosting = HostingService(installation, gate, told, rates)
     if told is not None and assistants is not None:
         told.watch(assistants.endpoint)
     beside = [one for one in (assistants, control, hosting) if one is not None]
@@ -98,6 +112,7 @@ def _build(
         mounted=[one.endpoint for one in beside],
         resources=resources if control is None else (*resources, control.resource),
         build_error=None if control is None else control.endpoint.build_error,
+        rates=rates,
     )
     instruments.attach(guard)
     return guard
@@ -115,13 +130,17 @@ def build_graph(
         engine=engine,
         scratch=scratch,
         instruments=instruments,
+        triples=build_triple_support(installation, service.store),
     )
 
 
 @asynccontextmanager
-async def open_graph(installation: Installation) -> AsyncIterator[Graph]:
-    """The use cases without a service: the store is open inside the context only."""
-    service = StoreService(installation.build_store(), installation.settings)
+async def open_graph(installation: Installation, store: str = "") -> AsyncIterator[Graph]:
+    """The use cases without a service: the store is open inside the context only.
+
+    `store` is the name of its graph; empty is the service's own.
+    """
+    service = StoreService(installation.build_store(store), installation.settings)
     await service.start()
     try:
         yield build_graph(installation, service)
@@ -130,7 +149,6 @@ async def open_graph(installation: Installation) -> AsyncIterator[Graph]:
 
 
 class StoreService:
-        triples=build_triple_support(installation, service.store),
     """A store and its runner as the lifespan sees them: opened at the start, closed at the end."""
 
     def __init__(

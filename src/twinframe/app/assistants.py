@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from twinframe.admission.rates import CallerRates
 from twinframe.app.installation import Installation
 from twinframe.authentication.gate import Gate
 from twinframe.graph import Graph
@@ -46,7 +47,12 @@ class McpService:
 
 
 def build_service(
-    graph: Graph, settings: Settings, gate: Gate | None, bind: str, relay: Path | None
+    graph: Graph,
+    settings: Settings,
+    gate: Gate | None,
+    bind: str,
+    relay: Path | None,
+    rates: CallerRates | None = None,
 ) -> McpService:
     """The MCP server over these use cases, reached at `bind`.
 
@@ -61,6 +67,7 @@ def build_service(
         binds=[bind],
         audit=None if log is None else log.add,
         relay=relay,
+        rates=rates,
     )
     return McpService(endpoint, log)
 

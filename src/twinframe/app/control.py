@@ -9,11 +9,14 @@ import sys
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 
+from twinframe.admission.buckets import SharedBuckets
+from twinframe.admission.rates import CallerRates
 from twinframe.app.access import AccessService
 from twinframe.app.hosting import LocalGraphHost
 from twinframe.app.installation import Installation
 from twinframe.app.instruments import InstrumentService
 from twinframe.app.metering import BillingRounds, HostMeter, MeteredHost
+from twinframe.app.rates import build_rates
 from twinframe.authentication.build import build_token_authenticator
 from twinframe.authentication.gate import Gate, log_refusal
 from twinframe.control.billing.offers import load_offers
@@ -119,7 +122,12 @@ def _tell_end(task: asyncio.Task[None]) -> None:
         _LOG.critical("The %s has ended: %r", task.get_name(), error, exc_info=error)
 
 
-def build_control_app(installation: Installation, *, provision: bool | None = None) -> Guard:
+def build_control_app(
+    installation: Installation,
+    *,
+    provision: bool | None = None,
+    buckets: SharedBuckets | None = None,
+) -> Guard:
     """The ASGI application of the control plane alone. Call it in the process that serves.
 
     `provision` None does as the settings say.
@@ -136,6 +144,7 @@ def build_control_app(installation: Installation, *, provision: bool | None = No
         access.gate,
         start=[instruments.start, access.start, service.start],
         stop=[service.stop, access.stop, instruments.stop],
+        rates=build_rates(settings, buckets, instruments.on_refusal),
     )
     instruments.attach(guard)
     return guard
@@ -144,12 +153,12 @@ def build_control_app(installation: Installation, *, provision: bool | None = No
 class MountedControlService:
     """The control plane inside a service of the graph API, as the lifespan sees it."""
 
-    def __init__(self, installation: Installation) -> None:
+    def __init__(self, installation: Installation, rates: CallerRates | None = None) -> None:
         settings = installation.settings
         check_control(settings)
         self._service = ControlService(installation, provision=settings.control.provision)
         self._access = build_control_access(settings)
-        self.endpoint = MountedControl(self._service.plane, settings, self._access.gate)
+        self.endpoint = MountedControl(self._service.plane, settings, self._access.gate, rates)
         self.resource = build_resource(settings)
 
     async def start(self) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from twinframe.admission.rates import CallerRates
 from twinframe.app.hosted_graphs import HostedGraphs
 from twinframe.app.hosted_journal import prepare_journal, read_statistics
 from twinframe.app.hosted_upkeep import HostedUpkeep
@@ -63,12 +64,13 @@ class HostingService:
         installation: Installation,
         gate: Gate | None,
         instruments: Instruments | None = None,
+        rates: CallerRates | None = None,
     ) -> None:
         settings = installation.settings
         catalog = build_catalog(settings)
         build_gate = partial(_build_gate, installation, gate)
         self.graphs = HostedGraphs(installation, catalog, build_gate, self._build_edge, instruments)
-        self.endpoint = HostedService(self.graphs, settings, gate, HOSTED_ROUTES)
+        self.endpoint = HostedService(self.graphs, settings, gate, HOSTED_ROUTES, rates)
         self._upkeep = HostedUpkeep(installation, catalog)
         self._settings = settings
 

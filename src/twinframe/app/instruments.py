@@ -10,7 +10,7 @@ import contextlib
 import importlib
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -60,6 +60,11 @@ class InstrumentService:
             log = settings.logging
             members.append(SlowQueryLog(log.slow_query, log.slow_query_text))
         self.instruments = build_group(members)
+
+    @property
+    def on_refusal(self) -> Callable[[str], None] | None:
+        """What is told of operations that were refused for their caller's rate."""
+        return None if self.metrics is None else self.metrics.note_refusal
 
     def attach(self, guard: Guard) -> None:
         """Have the guard show what it does; without instruments of requests, nothing is added."""

@@ -139,4 +139,6 @@ class ControlServer(Service):
 
     def load(self) -> Guard:
         """The ASGI application, in the worker process."""
-        return build_control_app(self._installation, provision=self._provision)
+        return build_control_app(
+            self._installation, provision=self._provision, buckets=self._buckets
+        )

@@ -65,4 +65,4 @@ class McpService(Service):
 
     def load(self) -> Guard:
         """The ASGI application, in the worker process."""
-        return build_mcp_app(self._installation, self._relay)
+        return build_mcp_app(self._installation, self._relay, self._buckets)

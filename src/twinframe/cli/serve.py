@@ -12,12 +12,14 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
+from twinframe.admission.buckets import SharedBuckets
 from twinframe.app import build_app
 from twinframe.app.assistants import load_mcp
 from twinframe.app.installation import Installation, load_installation
 from twinframe.app.instruments import open_metrics
 from twinframe.app.logs import configure_logging
 from twinframe.app.preflight import check_bind, find_problems, list_warnings
+from twinframe.app.rates import build_buckets
 from twinframe.app.relay_directory import open_relay
 from twinframe.cli.console import config_option, write_problems
 from twinframe.errors import TwinframeError
@@ -75,6 +77,7 @@ class Service(BaseApplication):
         self._installation = installation
         self._config = config
         self._relay: Path | None = None
+        self._buckets: SharedBuckets | None = None
         self._held = ExitStack()
         super().__init__()
 
@@ -103,6 +106,7 @@ class Service(BaseApplication):
     def _open_shared(self) -> None:
         """What the workers have in common: it is made before them, and goes with this process."""
         self._held.enter_context(open_metrics(self._installation.settings))
+        self._buckets = self._buckets or build_buckets(self._installation.settings)
         if self._relay is None and self.uses_mcp():
             # PERF: imported before the fork, the SDK is in memory once, and a worker is there in
             # a tenth of a second; it could take longer than a sign of life may.
@@ -117,7 +121,7 @@ class Service(BaseApplication):
 
     def load(self) -> Guard:
         """The ASGI application, in the worker process."""
-        return build_app(self._installation, self._relay)
+        return build_app(self._installation, self._relay, self._buckets)
 
     def reload(self) -> None:
         """Read the settings again; wrong ones are told and the old ones stay in force."""

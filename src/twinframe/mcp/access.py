@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from time import time
 from typing import Final, Protocol
 
+from twinframe.admission.rates import CallerRates, Kind
 from twinframe.authentication.gate import Audit, AuditEntry, Errand, Gate
 from twinframe.errors import Unauthenticated
 from twinframe.permissions.base import Caller
@@ -23,6 +24,12 @@ CURRENT_ERRAND: Final[ContextVar[Errand | None]] = ContextVar("mcp_errand", defa
 RESOURCES_SCOPE: Final = "mcp:resources"
 
 _OPEN: Final = "nobody is asked for credentials"
+
+
+def spend_call(rates: CallerRates, kind: Kind) -> None:
+    """Count one for the caller of the present message. Raises `RateExceeded`."""
+    errand = CURRENT_ERRAND.get()
+    rates.spend(kind, CURRENT_CALLER.get(), "" if errand is None else errand.client)
 
 
 class ToolAccess(Protocol):

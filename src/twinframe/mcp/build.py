@@ -12,6 +12,7 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 
+from twinframe.admission.rates import CallerRates
 from twinframe.authentication.gate import Audit, Gate
 from twinframe.graph import Graph
 from twinframe.mcp.access import GateAccess, OpenAccess
@@ -28,13 +29,15 @@ def build_mcp(
     binds: Iterable[str],
     audit: Audit | None = None,
     relay: Path | None = None,
+    rates: CallerRates | None = None,
 ) -> McpEndpoint:
     """The MCP server over HTTP; see `McpEndpoint` for `binds` and `relay`.
 
     `gate` None asks nobody for credentials; then `audit` takes the trail of what tools do.
+    `rates` None lets them go as fast as they can.
     """
     access = OpenAccess(audit) if gate is None else GateAccess(gate)
-    server = build_server(graph, settings, access)
+    server = build_server(graph, settings, access, rates)
     return McpEndpoint(server, settings, gate, binds=binds, relay=relay)
 
 

@@ -15,9 +15,10 @@ from typing import Any, Final, NoReturn
 import orjson
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
+from twinframe.admission.rates import CallerRates, Kind
 from twinframe.cypher.errors import render_suggestion
 from twinframe.errors import QueryTimeout, TwinframeError
-from twinframe.mcp.access import CURRENT_ERRAND
+from twinframe.mcp.access import CURRENT_ERRAND, spend_call
 from twinframe.mcp.advice import build_advice
 from twinframe.mcp.arguments import parse_arguments, parse_values
 from twinframe.mcp.errors import (
@@ -32,6 +33,7 @@ from twinframe.mcp.tool import Answer, Tool, Toolbox
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME: Final = 100
+_QUERIES: Final = "query/read"
 _LONGEST_KEY: Final = 200
 _KEYS: Final = ("twin_id", "source_id", "relationship_id", "model_id")
 
@@ -39,8 +41,11 @@ _KEYS: Final = ("twin_id", "source_id", "relationship_id", "model_id")
 class Calls:
     """Runs tools by name. `tools` are all there are; the writing ones are off when so set."""
 
-    def __init__(self, tools: Sequence[Tool[Any]], box: Toolbox) -> None:
+    def __init__(
+        self, tools: Sequence[Tool[Any]], box: Toolbox, rates: CallerRates | None = None
+    ) -> None:
         self._box = box
+        self._rates = rates
         self._tools = {tool.name: tool for tool in tools}
 
     @property
@@ -77,6 +82,8 @@ class Calls:
         raise UnknownTool(f"There is no tool {name!r}{suggestion}")
 
     async def _run(self, tool: Tool[Any], given: Mapping[str, Any]) -> Answer:
+        if self._rates is not None:
+            spend_call(self._rates, _find_kind(tool))
         # SEC: permission before arguments: who may not use a tool learns nothing by trying.
         action = _build_action(tool.name, given)
         for permission in tool.permissions:
@@ -124,6 +131,12 @@ class Calls:
             milliseconds,
             extra={"request_id": request_id},
         )
+
+
+def _find_kind(tool: Tool[Any]) -> Kind:
+    if tool.writes:
+        return Kind.WRITE
+    return Kind.QUERY if _QUERIES in tool.permissions else Kind.READ
 
 
 def _build_action(name: str, given: Mapping[str, Any]) -> str:

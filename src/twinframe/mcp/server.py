@@ -29,10 +29,11 @@ from mcp_types import (
 )
 
 from twinframe import __version__
+from twinframe.admission.rates import CallerRates, Kind
 from twinframe.errors import NotFound, TwinframeError
 from twinframe.graph import Graph
 from twinframe.mcp import prompts, resources
-from twinframe.mcp.access import RESOURCES_SCOPE, ToolAccess
+from twinframe.mcp.access import RESOURCES_SCOPE, ToolAccess, spend_call
 from twinframe.mcp.calls import Calls, find_reference
 from twinframe.mcp.completion import complete
 from twinframe.mcp.errors import build_protocol_error, clean_text, render_defect
@@ -54,12 +55,14 @@ _INSTRUCTIONS: Final = (
 _READ_ONLY: Final = " This server only reads."
 
 
-def build_server(graph: Graph, settings: Settings, access: ToolAccess) -> Server[Any]:
+def build_server(
+    graph: Graph, settings: Settings, access: ToolAccess, rates: CallerRates | None = None
+) -> Server[Any]:
     """The server with all its handlers; a transport runs it.
 
     Transports that know their callers set `CURRENT_CALLER` and `CURRENT_ERRAND` for each message.
     """
-    handlers = _Handlers(Toolbox(graph, settings, access))
+    handlers = _Handlers(Toolbox(graph, settings, access), rates)
     read_only = settings.mcp.read_only
     # NOTE: private, though lists are the same for all: a proxy must not keep what needs a token.
     hint = CacheHint(_MINUTE, "private")
@@ -88,9 +91,10 @@ def build_server(graph: Graph, settings: Settings, access: ToolAccess) -> Server
 class _Handlers:
     """The protocol's requests, each by the module whose matter it is."""
 
-    def __init__(self, box: Toolbox) -> None:
+    def __init__(self, box: Toolbox, rates: CallerRates | None) -> None:
         self._box = box
-        self._calls = Calls(TOOLS, box)
+        self._rates = rates
+        self._calls = Calls(TOOLS, box, rates)
         # PERF: the schemas are built once, not for each list.
         self._documents = [tool.build_document() for tool in self._calls.listed]
         self._schemas = {one.name: one.input_schema for one in self._documents}
@@ -124,7 +128,12 @@ class _Handlers:
     ) -> ReadResourceResult:
         await self._check_scope("resources/read")
         uri = clean_text(params.uri)
-        return await _tell(resources.read_resource(self._box, uri), {"uri": uri})
+        return await _tell(self._read_resource(uri), {"uri": uri})
+
+    async def _read_resource(self, uri: str) -> ReadResourceResult:
+        if self._rates is not None:
+            spend_call(self._rates, Kind.READ)
+        return await resources.read_resource(self._box, uri)
 
     async def list_prompts(
         self, _context: _Context, _params: PaginatedRequestParams | None

@@ -15,6 +15,7 @@ from falcon.asgi import App, Request, Response
 from starlette.middleware.cors import CORSMiddleware
 
 import twinframe
+from twinframe.admission.rates import CallerRates
 from twinframe.authentication.gate import Gate
 from twinframe.errors import StorageBusy, StorageError, TwinframeError
 from twinframe.model.json import JsonLimits
@@ -41,6 +42,7 @@ from twinframe.web.messages import read_exchange, write_no_content
 from twinframe.web.mount import Mount, Mounted
 from twinframe.web.openapi import build_document
 from twinframe.web.operations import Route
+from twinframe.web.rates import find_kind, limit_responder
 from twinframe.web.routes import ROUTES
 from twinframe.web.routing import BoundResponder, TableRouter
 
@@ -79,11 +81,13 @@ def build_application(
     mounted: Sequence[Mounted] = (),
     resources: tuple[Resource, ...] = (),
     build_error: BuildError | None = None,
+    rates: CallerRates | None = None,
 ) -> Guard:
     """The outermost ASGI application over a graph.
 
     `gate` None asks nobody for credentials. `mounted` are servers beside the API, and `resources`
-    are what discovery says of them. `build_error` makes the answers of errors outside of routes.
+    are what discovery says of them. `rates` None lets callers go as fast as they can.
+    `build_error` makes the answers of errors outside of routes.
     `start` and `stop` run at the lifespan's events, in order, in the process that serves; an
     error in `start` stops the start-up. `is_ready` says whether the store answers. The lines of
     the access log go to standard error.
@@ -102,7 +106,7 @@ def build_application(
         discovery=Discovery(settings, links, resources),
         is_ready=ready,
     )
-    admit = None if gate is None else partial(guard_responder, gate)
+    admit = build_admit(gate, rates)
     app = cast("Asgi", build_falcon(edge, routes, Lifespan(start, stop), admit))
     if gate is not None:
         app = AccessLayer(app, gate, edge.discovery, routes)
@@ -112,6 +116,19 @@ def build_application(
     for server in mounted:
         guard.on_drain(server.begin_drain)
     return guard
+
+
+def build_admit(gate: Gate | None, rates: CallerRates | None) -> Admit | None:
+    """What stands before each responder: the caller's rate first, then its permission."""
+    checked = None if gate is None else partial(guard_responder, gate)
+    if rates is None:
+        return checked
+
+    def admit(route: Route, responder: BoundResponder) -> BoundResponder:
+        inner = responder if checked is None else checked(route, responder)
+        return limit_responder(rates, find_kind(route), inner)
+
+    return admit
 
 
 def build_guard(app: Asgi, settings: Settings, build_error: BuildError | None = None) -> Guard:

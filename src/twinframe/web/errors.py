@@ -168,8 +168,10 @@ def build_status(error: TwinframeError) -> int:
 
 def build_retry_after(error: TwinframeError) -> str:
     """The seconds after which to try again: those the error tells, else one."""
-    known = error.retry_after if isinstance(error, QuotaExceeded | RateExceeded | TooManyJobs) else None
-    return _RETRY_AFTER_SECONDS if known is None else str(known)
+    if isinstance(error, QuotaExceeded | RateExceeded | TooManyJobs):
+        known = error.retry_after
+        return _RETRY_AFTER_SECONDS if known is None else str(known)
+    return _RETRY_AFTER_SECONDS
 
 
 def build_answer(

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Protocol, cast
 
 from falcon.asgi import Request, Response
 
+from twinframe.admission.rates import CallerRates
 from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, TwinframeError, Unauthenticated
 from twinframe.permissions.grammar import parse_permission
@@ -35,6 +36,7 @@ from twinframe.web.guard import logger, read_raw_path, write_answer
 from twinframe.web.hosted_edge import HOSTED, build_hosted_edge
 from twinframe.web.operations import Route
 from twinframe.web.paths import Target
+from twinframe.web.rates import find_kind, limit_responder
 from twinframe.web.routing import BoundResponder
 
 VISIT: Final = "twinframe.visit"
@@ -168,7 +170,12 @@ class HostedService:
     """
 
     def __init__(
-        self, tenants: Tenants, settings: Settings, gate: Gate | None, routes: Sequence[Route]
+        self,
+        tenants: Tenants,
+        settings: Settings,
+        gate: Gate | None,
+        routes: Sequence[Route],
+        rates: CallerRates | None = None,
     ) -> None:
         self._tenants = tenants
         self._gate = gate
@@ -177,7 +184,7 @@ class HostedService:
         self._base = [part for part in settings.server.base_path.lower().split("/") if part]
         self._draining = False
         self.edge = build_hosted_edge(settings, routes, self._is_ready)
-        admit = partial(bind_responder, gate is not None)
+        admit = partial(bind_responder, gate is not None, rates)
         self._app = cast("Asgi", build_falcon(self.edge, routes, Lifespan((), ()), admit))
 
     def serves(self, scope: Scope) -> bool:
@@ -289,7 +296,9 @@ class HostedService:
         return name[: -len(self._suffix)].decode("latin-1")
 
 
-def bind_responder(asks: bool, route: Route, _bound: BoundResponder) -> BoundResponder:
+def bind_responder(
+    asks: bool, rates: CallerRates | None, route: Route, _bound: BoundResponder
+) -> BoundResponder:
     """The responder of a route for whichever graph the request is at.
 
     With `asks`, none is run that has a permission unless the graph's own gate has allowed it.
@@ -308,7 +317,7 @@ def bind_responder(asks: bool, route: Route, _bound: BoundResponder) -> BoundRes
             visit.exchange.gate = visit.gate
         await responder(visit.edge, request, response, **parameters)
 
-    return run
+    return run if rates is None else limit_responder(rates, find_kind(route), run)
 
 
 def read_visit(request: Request) -> Visit:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, cast
 
 import twinframe
+from twinframe.admission.rates import CallerRates
 from twinframe.authentication.gate import Gate
 from twinframe.control.plane import ControlPlane
 from twinframe.errors import StorageError, TwinframeError
@@ -50,6 +51,7 @@ def build_control_application(
     *,
     start: Sequence[Hook] = (),
     stop: Sequence[Hook] = (),
+    rates: CallerRates | None = None,
 ) -> Guard:
     """The outermost ASGI application of a process that serves the control plane alone."""
     settings = build_control_settings(settings)
@@ -58,7 +60,9 @@ def build_control_application(
     async def is_ready() -> bool:
         return not guard.draining and await _answers(plane)
 
-    app = _build_layers(plane, settings, gate, STANDALONE_ROUTES, is_ready, Lifespan(start, stop))
+    admission = Admission(gate, plane, settings.control, rates)
+    lifespan = Lifespan(start, stop)
+    app = _build_layers(plane, settings, gate, STANDALONE_ROUTES, is_ready, lifespan, admission)
     guard = build_guard(app, settings, lambda _scope, error: build_answer(error))
     return guard
 
@@ -80,10 +84,19 @@ def build_control_settings(settings: Settings) -> Settings:
 class MountedControl:
     """The control plane beside another application of the process, at `/api/v1` of its address."""
 
-    def __init__(self, plane: ControlPlane, settings: Settings, gate: Gate) -> None:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        settings: Settings,
+        gate: Gate,
+        rates: CallerRates | None = None,
+    ) -> None:
         is_ready = partial(_answers, plane)
-        app = _build_layers(plane, settings, gate, CONTROL_ROUTES, is_ready, Lifespan((), ()))
-        self._app = app
+        admission = Admission(gate, plane, settings.control, rates)
+        lifespan = Lifespan((), ())
+        self._app = _build_layers(
+            plane, settings, gate, CONTROL_ROUTES, is_ready, lifespan, admission
+        )
 
     def serves(self, scope: Scope) -> bool:
         """Whether a request is for it: its path is the prefix or begins with it."""
@@ -137,9 +150,9 @@ def _build_layers(
     routes: Sequence[Route],
     is_ready: Callable[[], Awaitable[bool]],
     lifespan: Lifespan,
+    admission: Admission,
 ) -> Asgi:
     links = Links(settings.server.public_url)
-    admission = Admission(gate, plane, settings.control)
     edge = ControlEdge(
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
         links=links,

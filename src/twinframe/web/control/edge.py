@@ -10,6 +10,7 @@ from typing import cast
 
 from falcon.asgi import Request, Response
 
+from twinframe.admission.rates import CallerRates
 from twinframe.authentication.gate import Gate
 from twinframe.control.actors import Actor
 from twinframe.control.plane import ControlPlane
@@ -21,6 +22,7 @@ from twinframe.web.control.requests import check_query
 from twinframe.web.edge import ServiceEdge
 from twinframe.web.messages import read_exchange
 from twinframe.web.operations import Route
+from twinframe.web.rates import find_control_kind, limit_responder
 from twinframe.web.routing import BoundResponder
 
 
@@ -38,7 +40,14 @@ class Admission:
     Deny by default: only routes without a permission are open to whoever has no credentials.
     """
 
-    def __init__(self, gate: Gate, plane: ControlPlane, settings: ControlSettings) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        plane: ControlPlane,
+        settings: ControlSettings,
+        rates: CallerRates | None = None,
+    ) -> None:
+        self._rates = rates
         self._gate = gate
         self._plane = plane
         self._scopes = settings.required_scopes
@@ -56,7 +65,9 @@ class Admission:
             response.set_header("cache-control", "no-store")
             await responder(request, response, **parameters)
 
-        return run
+        if self._rates is None:
+            return run
+        return limit_responder(self._rates, find_control_kind(route), run)
 
     async def _identify(self, request: Request) -> Actor:
         exchange = read_exchange(request)

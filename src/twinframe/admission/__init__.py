@@ -1,0 +1,1 @@
+"""How fast a caller may go on: rates by kind of operation, over all workers. It knows no caller."""
