@@ -14,6 +14,8 @@ from twinframe.cli.console import Commands
 from twinframe.cli.control import control
 from twinframe.cli.demo import demo
 from twinframe.cli.dtdl import dtdl
+from twinframe.cli.export import export
+from twinframe.cli.import_ import import_
 from twinframe.cli.index import index
 from twinframe.cli.mcp import mcp
 from twinframe.cli.plugins import plugins
@@ -43,6 +45,8 @@ for command in (
     explain,
     index,
     verify,
+    export,
+    import_,
     backup,
     restore,
     dtdl,

@@ -12,6 +12,7 @@ from twinframe.graph.models import Models
 from twinframe.graph.neighborhood import Neighborhoods
 from twinframe.graph.observation import Observation
 from twinframe.graph.overview import Overview
+from twinframe.graph.portable.portable import Portable
 from twinframe.graph.ports import StoreRunner
 from twinframe.graph.queries import Queries
 from twinframe.graph.relationships import Relationships
@@ -56,6 +57,7 @@ class Graph:
         self.relationships = Relationships(context)
         self.models = Models(context)
         self.bulk = Bulk(context)
+        self.portable = Portable(context)
         self.transactions = Transactions(context)
         self.telemetry = Telemetry(context)
         self.queries = Queries(context, engine, scratch, instruments)

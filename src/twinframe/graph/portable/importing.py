@@ -249,13 +249,13 @@ class Importer:
             )
         return progress
 
-    async def _finish(self, header: Header, before: Progress) -> Progress:
-        def work(transaction: GraphTransaction) -> Progress:
-            done = finish_models(transaction, header, before)
+    async def _finish(self, header: Header, done: Progress) -> Progress:
+        def work(transaction: GraphTransaction) -> None:
+            finish_models(transaction, header)
             self._keep(transaction, done, ())
-            return done
 
-        return await _insist(lambda: self._context.runner.write(work))
+        await _insist(lambda: self._context.runner.write(work))
+        return done
 
 
 @dataclass(frozen=True, slots=True)

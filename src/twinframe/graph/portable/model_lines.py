@@ -84,7 +84,6 @@ class ModelSection:
             done,
             models=before.models + len(judged.records),
             skipped=before.skipped + len(self._documents) - len(judged.records),
-            deleted=tuple(record.model_id for record in judged.deleted),
         ), ()
 
     def _select(self, session: GraphSession) -> Sequence[Numbered[JsonValue]]:
@@ -130,9 +129,7 @@ class ModelSection:
         return [
             ModelRecord(
                 model_id=parse_model_id(one.model_id),
-                document=orjson.dumps(
-                    {_ID: one.model_id, "@type": "Interface", "@context": _CONTEXT}
-                ),
+                document=_render_stand_in(one.model_id),
                 display_name=b"{}",
                 description=b"{}",
                 extends=tuple(map(parse_model_id, one.ancestors)),
@@ -144,15 +141,30 @@ class ModelSection:
         ]
 
 
-def finish_models(transaction: GraphTransaction, header: Header, progress: Progress) -> Progress:
+def finish_models(transaction: GraphTransaction, header: Header) -> None:
     """Behind the last line: decommission what was, and take away what only twins still name."""
     for model_id, facts in header.models.items():
         record = transaction.read_model(model_id) if facts.decommissioned else None
         if record is not None and not record.decommissioned:
             transaction.set_decommissioned(model_id, True)
-    if progress.deleted:
-        transaction.delete_models(progress.deleted)
-    return replace(progress, deleted=())
+    stand_ins = [one.model_id for one in header.deleted if _stands_in(transaction, one.model_id)]
+    if stand_ins:
+        transaction.delete_models(stand_ins)
+
+
+def _stands_in(session: GraphSession, model_id: str) -> bool:
+    record = session.read_model(model_id)
+    return record is not None and _is_same(
+        record.document, orjson.loads(_render_stand_in(model_id))
+    )
+
+
+def _render_stand_in(model_id: str) -> bytes:
+    """The document that stands for a deleted model while its twins are imported."""
+    comment = "twinframe: stands for a deleted model while its twins are imported"
+    return orjson.dumps(
+        {_ID: model_id, "@type": "Interface", "@context": _CONTEXT, "comment": comment}
+    )
 
 
 def _is_same(stored: bytes, document: JsonValue) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from twinframe.errors import ErrorDetail, TwinframeError
@@ -41,8 +41,7 @@ def build_finding(line: int, section: Section, item: str, error: TwinframeError)
 class Progress:
     """What is done: all lines up to `line`, in which so many of each were stored.
 
-    `skipped`: models that were there already, with the same document. `deleted`: models stored for
-    a while only, since twins of the file name them though their graph has them no more.
+    `skipped`: models that were there already, with the same document.
     """
 
     line: int = 0
@@ -52,7 +51,6 @@ class Progress:
     twins: int = 0
     relationships: int = 0
     errors: int = 0
-    deleted: tuple[str, ...] = field(default=())
 
     def advance(self, line: int, section: Section, findings: Sequence[Finding]) -> Progress:
         """Behind another chunk, whose counts are still to be added."""
@@ -68,7 +66,6 @@ class Progress:
             "twins": self.twins,
             "relationships": self.relationships,
             "errors": self.errors,
-            "deleted": list(self.deleted),
         }
 
 
@@ -78,10 +75,4 @@ BEGIN: Final = Progress()
 def load_progress(stored: Mapping[str, Any]) -> Progress:
     """The progress that `Progress.render` gave."""
     section = stored["section"]
-    return Progress(
-        **{
-            **stored,
-            "section": Section(section) if section else None,
-            "deleted": tuple(stored["deleted"]),
-        }
-    )
+    return Progress(**{**stored, "section": Section(section) if section else None})

@@ -1,0 +1,109 @@
+"""`twinframe export`: a whole graph as a file that `twinframe import` reads. It changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+import click
+from rich.progress import Progress as Bar
+
+from twinframe.app import open_graph
+from twinframe.app.installation import load_installation
+from twinframe.cli.console import config_option
+from twinframe.cli.hosted import find_store, graph_option
+from twinframe.cli.progress import open_bar, progress_option
+from twinframe.graph.portable.exporting import Exported
+from twinframe.graph.portable.sections import Section
+
+STDIO: Final = "-"
+
+
+@click.command()
+@click.argument("file", default=STDIO, metavar="[FILE]")
+@graph_option
+@click.option("--gzip", "packed", is_flag=True, help="Compress; as FILE.gz does.")
+@click.option(
+    "--plain",
+    is_flag=True,
+    help="Without etags and times: only what imports of the vendor's service take.",
+)
+@click.option("--author", default="", help="Who wrote it, for the header.")
+@click.option("--organization", default="", help="For whom, for the header.")
+@progress_option
+@config_option
+def export(
+    file: str,
+    graph: str,
+    author: str,
+    organization: str,
+    config: Path | None,
+    *,
+    packed: bool,
+    plain: bool,
+    progress: bool | None,
+) -> None:
+    """Write the whole graph to FILE, or to standard output without one.
+
+    The service may run meanwhile: what is written is the graph as it was at one moment. Exports of
+    the same graph have the same bytes.
+    """
+    installation = load_installation(config)
+    store = find_store(installation, graph)
+
+    async def run(out: IO[bytes], bar: Bar) -> Exported:
+        task = bar.add_task("export", total=None)
+
+        def report(section: Section, count: int) -> None:
+            bar.update(task, description=f"{section.value}: {count:,}")
+
+        async with open_graph(installation, store) as opened:
+            return await opened.portable.export_graph(
+                out.write,
+                exact=not plain,
+                author=author,
+                organization=organization,
+                report=report,
+            )
+
+    with open_bar(progress) as bar, _open_target(file, packed=packed) as out:
+        done = asyncio.run(run(out, bar))
+    counts = f"{done.models} models, {done.twins} twins, {done.relationships} relationships"
+    click.echo(f"Exported {counts}.", err=True)
+
+
+@contextmanager
+def _open_target(file: str, *, packed: bool) -> Iterator[IO[bytes]]:
+    """Standard output, or a file that gets its name when it is whole."""
+    if file == STDIO:
+        with _pack(sys.stdout.buffer, packed) as out:
+            yield out
+        sys.stdout.buffer.flush()
+        return
+    path = Path(file)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("xb") as raw:
+            with _pack(raw, packed or path.suffix == ".gz") as out:
+                yield out
+            raw.flush()
+            os.fsync(raw.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def _pack(raw: IO[bytes], packed: bool) -> Iterator[IO[bytes]]:
+    if not packed:
+        yield raw
+        return
+    # NOTE: without a name and a time, so that the same graph gives the same bytes.
+    with gzip.GzipFile("", "wb", 6, raw, mtime=0) as out:
+        yield out  # type: ignore[misc]  # it is one in all that counts

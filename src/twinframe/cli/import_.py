@@ -1,0 +1,158 @@
+"""`twinframe import`: a file into a graph, whatever stores it. It makes no job of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Final
+
+import click
+from rich.progress import Progress as Bar
+from rich.progress import TaskID
+
+from twinframe.app import open_graph
+from twinframe.app.installation import Installation, load_installation
+from twinframe.cli.console import config_option, write_error, write_problems
+from twinframe.cli.export import STDIO
+from twinframe.cli.hosted import find_store, graph_option
+from twinframe.cli.progress import open_bar, progress_option
+from twinframe.errors import TwinframeError
+from twinframe.graph.portable.log import ImportLog
+from twinframe.graph.portable.progress import Finding, Progress
+from twinframe.model.clock import read_clock
+
+_SHOWN: Final = 20
+
+
+@click.command("import")
+@click.argument("file")
+@graph_option
+@click.option(
+    "--log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the log there, as NDJSON: a line for each line that was refused.",
+)
+@click.option(
+    "--after-line",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Go on behind line N, which an import that was cut off has named.",
+)
+@progress_option
+@config_option
+def import_(
+    file: str,
+    graph: str,
+    log: Path | None,
+    after_line: int,
+    config: Path | None,
+    *,
+    progress: bool | None,
+) -> None:
+    """Store the models, twins and relationships of FILE; `-` is standard input.
+
+    FILE is NDJSON as `twinframe export` and the vendor's import have it, plain or gzip. The service
+    may run meanwhile. Lines that do not suit are listed and left out. Exit code 1 when there were
+    any, or when the file could not be read to its end.
+    """
+    installation = load_installation(config)
+    with ExitStack() as open_:
+        bar = open_.enter_context(open_bar(progress))
+        source, size = open_.enter_context(_open_source(file))
+        out = open_.enter_context(log.open("wb")) if log else None
+        run = _Run(installation, source, bar, bar.add_task("import", total=size), out, file)
+        is_whole = asyncio.run(run.store(find_store(installation, graph), after_line))
+    run.tell()
+    if not is_whole or run.done.errors:
+        raise SystemExit(1)
+
+
+class _Counted:
+    """A source that moves the bar on as it is read."""
+
+    def __init__(self, source: IO[bytes], bar: Bar, task: TaskID) -> None:
+        self._source, self._bar, self._task = source, bar, task
+
+    def read(self, size: int, /) -> bytes:
+        piece = self._source.read(size)
+        self._bar.advance(self._task, len(piece))
+        return piece
+
+
+class _Run:
+    """One import with what it tells."""
+
+    def __init__(
+        self,
+        installation: Installation,
+        source: IO[bytes],
+        bar: Bar,
+        task: TaskID,
+        out: IO[bytes] | None,
+        file: str,
+    ) -> None:
+        self._installation = installation
+        self._source = _Counted(source, bar, task)
+        self._bar, self._task, self._out = bar, task, out
+        self._log = ImportLog(file, read_clock)
+        self._findings: list[Finding] = []
+        self.done = Progress()
+
+    async def store(self, store: str, after_line: int) -> bool:
+        """Whether the file was read to its end."""
+        self._write(self._log.render_status("Started"))
+        self.done = Progress(line=after_line)
+        try:
+            async with open_graph(self._installation, store) as graph:
+                self.done = await graph.portable.import_graph(
+                    self._source, start=self.done, report=self._report
+                )
+        except TwinframeError as error:
+            details = [{"code": x.code, "message": x.message} for x in error.details]
+            self._write(self._log.render_failure(error.code, error.message, details))
+            write_error(error)
+            return False
+        self._write(self._log.render_status("Succeeded" if not self.done.errors else "Failed"))
+        return True
+
+    def tell(self) -> None:
+        """What was refused, and what is there now."""
+        write_problems(
+            f"line {one.line} ({one.section.value}{f', {one.item}' if one.item else ''}): "
+            + "; ".join([one.message, *(detail.message for detail in one.details)])
+            for one in self._findings
+        )
+        done, more = self.done, self.done.errors - len(self._findings)
+        if more:
+            write_problems([f"... and {more} more lines; --log has them all."])
+        there = f" ({done.skipped} were there already)" if done.skipped else ""
+        click.echo(
+            f"Imported {done.models} models{there}, {done.twins} twins, {done.relationships} "
+            f"relationships, up to line {done.line}; {done.errors} lines were refused."
+        )
+
+    def _report(self, progress: Progress, findings: Sequence[Finding]) -> None:
+        self.done = progress
+        self._findings += findings[: _SHOWN - len(self._findings)]
+        for finding in findings:
+            self._write(self._log.render_finding(finding))
+        counts = f"{progress.twins:,} twins, {progress.relationships:,} relationships"
+        self._bar.update(self._task, description=counts)
+
+    def _write(self, line: bytes) -> None:
+        if self._out is not None:
+            self._out.write(line)
+
+
+@contextmanager
+def _open_source(file: str) -> Iterator[tuple[IO[bytes], int | None]]:
+    if file == STDIO:
+        yield sys.stdin.buffer, None
+        return
+    with Path(file).open("rb") as source:
+        path = Path(file)
+        yield source, path.stat().st_size if path.is_file() else None
