@@ -147,9 +147,11 @@ class Queries:
                 text, parameters or {}, continuation_token, page_size, watch
             )
         except TwinframeError as error:
-            self._instruments.note_query(watch.build_run(error=error.code))
+            if watch.read_seconds() >= self._instruments.least_query:
+                self._instruments.note_query(watch.build_run(error=error.code))
             raise
-        self._instruments.note_query(watch.build_run(len(page.rows), page.charge))
+        if watch.read_seconds() >= self._instruments.least_query:
+            self._instruments.note_query(watch.build_run(len(page.rows), page.charge))
         return page
 
     def read_levels(self) -> Mapping[Level, float]:
@@ -245,7 +247,7 @@ class Queries:
         """
         start = time.thread_time()
         if request.watch is not None:
-            request.watch.begin_run(plan.execution, plan.fingerprint)
+            request.watch.begin_run(plan)
         answer = self._context.runner.read_short(
             lambda session: _take_short(session, request, plan), SHORT_STEPS, SHORT_SECONDS
         )
@@ -266,14 +268,14 @@ class Queries:
             watch.begin_compile()
         plan = self._plans.open(session, position.text, position.values, found)
         if watch is not None:
-            watch.begin_run(plan.execution, plan.fingerprint)
+            watch.begin_run(plan)
         start = time.thread_time()
         try:
             answer = self._take_page(session, request, plan, publish)
         except CannotRun:
             plan = self._plans.give_up(plan, position.values)
             if watch is not None:
-                watch.begin_run(plan.execution, plan.fingerprint)
+                watch.begin_run(plan)
             return self._take_page(session, request, plan, publish)
         plan.pace.add_threaded(time.thread_time() - start, session.read_steps())
         return answer

@@ -83,7 +83,14 @@ class Instruments:
 
     All but `note_commit` and `watch` are called on the event loop, where the caller's context is
     that of its request. None may raise or wait.
+
+    `least_query` says which queries it wants to hear of: those that took so many seconds.
+    `takes_writes` is False for those that hear of no writes and no levels.
+    PERF: a record of a query costs 6 us, which the log of slow ones must not cost the quick ones.
     """
+
+    least_query: float = 0.0
+    takes_writes: bool = True
 
     def note_query(self, run: QueryRun) -> None:
         """A page of a query was answered, or failed."""
@@ -103,6 +110,8 @@ class InstrumentGroup(Instruments):
 
     def __init__(self, members: Sequence[Instruments]) -> None:
         self._members = tuple(members)
+        self.least_query = min(member.least_query for member in members)
+        self.takes_writes = any(member.takes_writes for member in members)
 
     def note_query(self, run: QueryRun) -> None:
         for member in self._members:

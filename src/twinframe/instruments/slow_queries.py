@@ -31,13 +31,15 @@ class SlowQueryLog(Instruments):
     `masked` leaves literals out, since those too may be secrets.
     """
 
+    takes_writes = False
+
     def __init__(self, seconds: float, text: SlowQueryText) -> None:
-        self._seconds = seconds
+        self.least_query = seconds
         self._text = text
 
     def note_query(self, run: QueryRun) -> None:
         """Log it if it was slow."""
-        if run.seconds < self._seconds:
+        if run.seconds < self.least_query:
             return
         fields: dict[str, object] = {
             "milliseconds": round(run.seconds * 1000, 3),

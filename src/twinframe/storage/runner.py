@@ -34,6 +34,8 @@ class StoreRunner:
         settings: StorageSettings,
         instruments: Instruments | None = None,
     ) -> None:
+        if instruments is not None and not instruments.takes_writes:
+            instruments = None
         self._store = store
         self._inline: GraphSession | None = None
         self._closed = False
