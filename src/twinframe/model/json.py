@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final, cast
 
 import orjson
@@ -23,6 +24,9 @@ _INFINITY: Final = float("inf")
 _LONGEST_INTEGER: Final = len(str(MIN_INTEGER))
 
 _BRACKETS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|([\[{])|([\]}])', re.DOTALL)
+_STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_NO_BRACKETS: Final = bytes(code for code in range(256) if code not in b"[]{}")
+_STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _REFUSED_CHARACTER: Final = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -90,17 +94,28 @@ def _check_depth(body: bytes, max_depth: int) -> None:
     # PERF: a text with no more brackets than levels allowed cannot be too deep.
     if body.count(b"[") + body.count(b"{") <= max_depth:
         return
+    # PERF: 1 us a KiB so, in a loop over the matches 35: each item of an array brings brackets.
+    # Without an escape every second quote ends a string, as far as a decoder would read on.
+    plain = b"".join(body.split(b'"')[::2]) if b"\\" not in body else _STRING.sub(b"", body)
+    brackets = plain.translate(None, _NO_BRACKETS)
+    if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > max_depth:
+        raise InvalidArgument(
+            f"The body nests arrays and objects deeper than {max_depth} levels "
+            f"(at byte {_find_depth(body, max_depth)})."
+        )
+
+
+def _find_depth(body: bytes, max_depth: int) -> int:
+    """Where a body gets too deep: only asked for when it does."""
     depth = 0
     for match in _BRACKETS.finditer(body):
         if match[1]:
             depth += 1
             if depth > max_depth:
-                raise InvalidArgument(
-                    f"The body nests arrays and objects deeper than {max_depth} levels "
-                    f"(at byte {match.start()})."
-                )
+                return match.start()
         elif match[2]:
             depth -= 1
+    return len(body)
 
 
 def _parse_integer(text: str) -> int:

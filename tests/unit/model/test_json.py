@@ -109,6 +109,41 @@ def test_brackets_in_texts_are_no_nesting() -> None:
     ]
 
 
+NESTED: st.SearchStrategy[Any] = st.recursive(
+    st.text(st.sampled_from('[]{}"\\,a'), max_size=6) | st.just(1),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.sampled_from('[]{}"\\a'), max_size=3), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+def measure_depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    own = isinstance(value, dict | list)
+    return own + max(map(measure_depth, inner), default=0)
+
+
+@given(NESTED, st.integers(1, 5))
+def test_a_text_is_refused_for_its_depth_exactly_when_it_is_too_deep(value: Any, most: int) -> None:
+    body = json.dumps(value).encode()
+    if measure_depth(value) <= most:
+        assert parse_json(body, JsonLimits(most, 1000)) == value
+    else:
+        with pytest.raises(InvalidArgument, match=f"deeper than {most} levels") as caught:
+            parse_json(body, JsonLimits(most, 1000))
+        place = int(caught.value.message.rpartition("byte ")[2].rstrip(")."))
+        assert body[place : place + 1] in (b"[", b"{")
+
+
+@given(st.text(st.sampled_from('[]{}"\\,:1 '), max_size=12), st.text("[{", min_size=1, max_size=4))
+def test_no_malformed_text_gets_deeper_than_allowed(start: str, more: str) -> None:
+    """Whatever precedes it, deep nesting that a decoder would come to is found."""
+    with pytest.raises(InvalidArgument):
+        parse_json(f"[{start}{more * 2000}".encode(), JsonLimits(20, 1000))
+
+
 def test_many_flat_objects_are_not_deep() -> None:
     assert len(parse_json(b"[" + b"{}," * 500 + b"{}]", LIMITS)) == 501  # type: ignore[arg-type]
 
