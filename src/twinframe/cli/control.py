@@ -137,8 +137,8 @@ class ControlServer(Service):
         """Never."""
         return False
 
-    def load(self) -> Guard:
-        """The ASGI application, in the worker process."""
+    def build(self) -> Guard:
+        """The ASGI application of the installation."""
         return build_control_app(
             self._installation, provision=self._provision, buckets=self._buckets
         )

@@ -63,6 +63,6 @@ class McpService(Service):
         """Always."""
         return True
 
-    def load(self) -> Guard:
-        """The ASGI application, in the worker process."""
+    def build(self) -> Guard:
+        """The ASGI application of the installation."""
         return build_mcp_app(self._installation, self._relay, self._buckets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from contextlib import ExitStack
 from pathlib import Path
 from typing import ClassVar
@@ -21,11 +22,14 @@ from twinframe.app.logs import configure_logging
 from twinframe.app.preflight import check_bind, find_problems, list_warnings
 from twinframe.app.rates import build_buckets
 from twinframe.app.relay_directory import open_relay
+from twinframe.cli.arbiter import LeaveFlag, LeavingArbiter
 from twinframe.cli.console import config_option, write_problems
 from twinframe.errors import TwinframeError
 from twinframe.settings import ServerSettings, Settings
 from twinframe.web.guard import Guard
 from twinframe.web.worker import Worker
+
+_CLOSING_SECONDS = 5
 
 _LOG = logging.getLogger(__name__)
 
@@ -78,6 +82,7 @@ class Service(BaseApplication):
         self._config = config
         self._relay: Path | None = None
         self._buckets: SharedBuckets | None = None
+        self._leave = LeaveFlag()
         self._held = ExitStack()
         super().__init__()
 
@@ -101,7 +106,10 @@ class Service(BaseApplication):
         """Serve until told to end."""
         with self._held:
             self._open_shared()
-            super().run()
+            LeavingArbiter(self, self._leave, self._read_delay).run()
+
+    def _read_delay(self) -> float:
+        return self.read_settings(self._installation).server.drain_delay
 
     def _open_shared(self) -> None:
         """What the workers have in common: it is made before them, and goes with this process."""
@@ -121,6 +129,12 @@ class Service(BaseApplication):
 
     def load(self) -> Guard:
         """The ASGI application, in the worker process."""
+        guard = self.build()
+        guard.watch_leave(self._leave.is_set)
+        return guard
+
+    def build(self) -> Guard:
+        """The ASGI application of the installation."""
         return build_app(self._installation, self._relay, self._buckets)
 
     def reload(self) -> None:
@@ -152,7 +166,9 @@ def build_gunicorn_settings(server: ServerSettings) -> dict[str, object]:
         "logger_class": ServiceLogger,
         "proc_name": "twinframe",
         "timeout": server.worker_timeout,
-        "graceful_timeout": max(1, round(server.graceful_timeout)),
+        # NOTE: the worker ends requests after that time itself; killed in the same moment, it could
+        # not commit what it has accepted, nor close its store.
+        "graceful_timeout": math.ceil(server.graceful_timeout) + _CLOSING_SECONDS,
         "keepalive": max(1, round(server.idle_timeout)),
         "control_socket_disable": True,
         "umask": 0o007,  # a socket in the file system is for its owner and group

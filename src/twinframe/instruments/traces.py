@@ -30,7 +30,7 @@ _NANOSECONDS: Final = 1_000_000_000
 _LONGEST_TEXT: Final = 2_000
 _GROUP: Final = "opentelemetry_traces_exporter"
 _PROTOCOLS: Final = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
-_STOP_MS: Final = 5_000
+_STOP_MS: Final = 3_000
 _SERVER_ERROR: Final = 500
 
 

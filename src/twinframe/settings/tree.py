@@ -56,6 +56,11 @@ class ServerSettings(Section):
     graceful_timeout: Seconds = Field(
         default=10.0, description="Seconds that accepted requests get to finish at stop or reload."
     )
+    drain_delay: Annotated[float, Field(ge=0, le=600)] = Field(
+        default=0.0,
+        description="Seconds at stop in which it still accepts but says at `/health/ready` that it "
+        "is not ready, so that balancers take it away first.",
+    )
     worker_timeout: Annotated[int, Field(gt=0)] = Field(
         default=10,
         description="Seconds after which a worker that gives no sign of life is replaced.",

@@ -41,7 +41,8 @@ class Guard:
     ) -> None:
         self.server = server
         self._build_error = build_error or _build_vendor_answer
-        self.draining = False
+        self._draining = False
+        self._leaves: Callable[[], bool] | None = None
         self._drain_hooks: list[Callable[[], None]] = []
         self._app = app
         self._handle: Asgi = self.handle
@@ -52,9 +53,18 @@ class Guard:
         self._id_prefix = secrets.token_hex(5).encode("ascii")
         self._count = itertools.count(1)
 
+    @property
+    def draining(self) -> bool:
+        """Whether the service ends, or is about to: then it is not ready."""
+        return self._draining or (self._leaves is not None and self._leaves())
+
+    def watch_leave(self, leaves: Callable[[], bool]) -> None:
+        """Have `leaves` say whether the whole service is about to end; asked for readiness only."""
+        self._leaves = leaves
+
     def begin_drain(self) -> None:
         """From now on the service is not ready; requests already accepted are finished."""
-        self.draining = True
+        self._draining = True
         for hook in self._drain_hooks:
             hook()
 

@@ -1,0 +1,64 @@
+"""The process over the workers: gunicorn's arbiter, which says that it leaves before it does.
+
+It serves nothing. HUP, INT and QUIT are gunicorn's own.
+"""
+
+from __future__ import annotations
+
+import logging
+import mmap
+import signal
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from gunicorn.arbiter import Arbiter
+
+_LOG = logging.getLogger(__name__)
+
+_HURRY: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+_LOOK: Final = 0.1
+
+
+class LeaveFlag:
+    """A mark that the arbiter sets and its workers see. Make it before the fork."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, 1)
+
+    def set(self) -> None:
+        """The service is about to end."""
+        self._memory[0] = 1
+
+    def is_set(self) -> bool:
+        """Whether it is."""
+        return self._memory[0] == 1
+
+
+class LeavingArbiter(Arbiter):
+    """At TERM it is not ready for a delay in seconds, in which it works as ever; then it stops.
+
+    NOTE: who stops accepting while a balancer still sends requests refuses them. The delay is the
+    time that balancers need to notice; a second signal ends it at once.
+    """
+
+    def __init__(self, app: Any, leave: LeaveFlag, read_delay: Callable[[], float]) -> None:
+        super().__init__(app)
+        self._leave = leave
+        self._read_delay = read_delay
+
+    def handle_term(self) -> None:
+        """Say that the service leaves, wait, and stop."""
+        self._leave.set()
+        delay = self._read_delay()
+        if delay > 0:
+            _LOG.info("Not ready any more; accepting for %g more seconds", delay)
+            self._wait(time.monotonic() + delay)
+        super().handle_term()
+
+    def _wait(self, end: float) -> None:
+        while time.monotonic() < end:
+            if any(number in _HURRY for number in self.wait_for_signals(timeout=_LOOK)):
+                return
+            self.murder_workers()
+            self.manage_workers()

@@ -1,0 +1,210 @@
+"""A service that ends or reloads under load: what was accepted is finished, and nothing is lost.
+
+`TWINFRAME_ROUNDS` is how many times it is told to; a few, unless set.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.e2e.server import Server
+from tests.e2e.wire import COUNTER_MODEL, Wire, counter
+
+ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "3"))
+WRITERS = 4
+WORKERS = 2
+SLOW = (
+    "UNWIND range(1, 3000) AS a UNWIND range(1, 300) AS b WITH a, b WHERE a % 7 = b % 11 "
+    "RETURN count(*) AS n"
+)
+
+
+@dataclass
+class Writer:
+    """Writes rising values to one twin, on one connection as long as that lasts."""
+
+    twin: str
+    port: int
+    stop: threading.Event
+    sent: int = 0
+    acknowledged: int = 0
+    broken: int = 0
+    refused: list[int] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Write until told to stop; a connection that ends is counted, and made anew."""
+        wire = Wire(self.port)
+        while not self.stop.is_set():
+            self.sent += 1
+            try:
+                status = wire.call("PUT", f"/digitaltwins/{self.twin}", counter(self.sent))[0]
+            except (OSError, http.client.HTTPException):
+                self.broken += 1
+                wire.close()
+                wire = Wire(self.port)
+                time.sleep(0.01)
+                continue
+            if status == 200:
+                self.acknowledged = self.sent
+            else:
+                self.refused.append(status)
+        wire.close()
+
+
+@contextmanager
+def writing(port: int) -> Iterator[list[Writer]]:
+    """Some writers at work."""
+    stop = threading.Event()
+    writers = [Writer(f"writer-{number}", port, stop) for number in range(WRITERS)]
+    threads = [threading.Thread(target=writer.run) for writer in writers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield writers
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def set_up(server: Server) -> None:
+    wire = Wire(server.port)
+    assert wire.call("POST", "/models", [COUNTER_MODEL])[0] == 201
+    for number in range(WRITERS):
+        assert wire.call("PUT", f"/digitaltwins/writer-{number}", counter(0))[0] == 200
+    wire.close()
+
+
+def check(server: Server, writers: list[Writer]) -> None:
+    """All that was acknowledged is there."""
+    wire = Wire(server.port)
+    for writer in writers:
+        value = wire.call("GET", f"/digitaltwins/{writer.twin}")[2]["value"]
+        assert writer.acknowledged <= value <= writer.sent
+    wire.close()
+
+
+def read_log(server: Server) -> str:
+    return server.log.read_text(encoding="utf-8")
+
+
+def read_ready(server: Server) -> int:
+    """The status of readiness on a connection of its own; 0 where nobody accepts any more."""
+    wire = Wire(server.port)
+    try:
+        return wire.call("GET", "/health/ready")[0]
+    except (OSError, http.client.HTTPException):
+        return 0
+    finally:
+        wire.close()
+
+
+def test_term_under_load_loses_nothing_that_was_accepted(tmp_path: Path) -> None:
+    server = Server(tmp_path, workers=WORKERS)
+    server.start()
+    set_up(server)
+    for _ in range(ROUNDS):
+        with writing(server.port) as writers:
+            time.sleep(0.5)
+            assert server.process is not None
+            server.process.send_signal(signal.SIGTERM)
+            start = time.monotonic()
+            assert server.process.wait(20) == 0
+            assert time.monotonic() - start < 10
+        assert min(writer.acknowledged for writer in writers) > 0, "no load, no test"
+        assert {status for writer in writers for status in writer.refused} <= {503}
+        server.start()
+        check(server, writers)
+    server.stop()
+    assert "Traceback" not in read_log(server)
+    assert "WORKER TIMEOUT" not in read_log(server)
+
+
+def test_an_answer_that_takes_its_time_is_finished(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    server.start()
+    answers: list[tuple[int, object]] = []
+
+    def ask() -> None:
+        wire = Wire(server.port)
+        status, _, document = wire.call("POST", "/query", {"query": SLOW})
+        answers.append((status, document["value"]))
+        wire.close()
+
+    ask()
+    asking = threading.Thread(target=ask)
+    asking.start()
+    time.sleep(0.15)
+    assert server.process is not None
+    server.process.send_signal(signal.SIGTERM)
+    asking.join()
+    assert server.process.wait(20) == 0
+    assert answers[1] == answers[0]
+    assert answers[0][0] == 200
+
+
+def test_it_is_not_ready_before_it_stops_accepting(tmp_path: Path) -> None:
+    server = Server(tmp_path, workers=WORKERS, environment={"Server__DrainDelay": "1.5"})
+    server.start()
+    set_up(server)
+    with writing(server.port) as writers:
+        time.sleep(0.2)
+        assert server.process is not None
+        assert read_ready(server) == 200
+        server.process.send_signal(signal.SIGTERM)
+        seen = [read_ready(server)]
+        while seen[-1] != 503 and len(seen) < 100:
+            time.sleep(0.01)
+            seen.append(read_ready(server))
+        before = [writer.acknowledged for writer in writers]
+        time.sleep(0.5)
+        assert [read_ready(server) for _ in range(8)] == [503] * 8
+        during = [writer.acknowledged for writer in writers]
+        assert all(late > early for early, late in zip(before, during, strict=True))
+        assert [writer.broken for writer in writers] == [0] * WRITERS
+        assert server.process.wait(20) == 0
+    states = [status for status, _ in itertools.groupby(seen)]
+    assert states in ([200, 503], [503])
+
+
+def test_a_second_term_ends_the_delay(tmp_path: Path) -> None:
+    server = Server(tmp_path, environment={"Server__DrainDelay": "300"})
+    server.start()
+    assert server.process is not None
+    server.process.send_signal(signal.SIGTERM)
+    while read_ready(server) == 200:
+        time.sleep(0.01)
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(20) == 0
+
+
+def test_reloads_under_load_lose_nothing_and_break_few_connections(tmp_path: Path) -> None:
+    server = Server(tmp_path, workers=WORKERS)
+    server.start()
+    set_up(server)
+    with writing(server.port) as writers:
+        for number in range(ROUNDS):
+            assert server.process is not None
+            booted = read_log(server).count("Application startup complete")
+            server.process.send_signal(signal.SIGHUP)
+            end = time.monotonic() + 30
+            while read_log(server).count("Application startup complete") < booted + WORKERS:
+                assert time.monotonic() < end, f"reload {number} brought no new workers"
+                time.sleep(0.05)
+            time.sleep(0.3)
+        assert min(writer.acknowledged for writer in writers) > 0
+    # A request may meet a connection that the old worker closes in the same moment.
+    assert max(writer.broken for writer in writers) <= ROUNDS
+    assert {status for writer in writers for status in writer.refused} <= {503}
+    check(server, writers)
+    server.stop()
+    assert "Traceback" not in read_log(server)
