@@ -2,7 +2,8 @@
 
 A driver's tests inherit `twinframe.testing.storage_contract.GraphStoreContract` and, where it keeps
 control records, `twinframe.testing.control_contract.SharedControlStoreContract`; a permission
-provider's `twinframe.testing.permission_contract.PermissionProviderContract`.
+provider's `twinframe.testing.permission_contract.PermissionProviderContract`. A query engine
+is held to `twinframe.testing.query_law.QueryLaw`.
 """
 
 import pytest
@@ -12,5 +13,6 @@ pytest.register_assert_rewrite(
     "twinframe.testing.contracts",
     "twinframe.testing.control_contract",
     "twinframe.testing.permission_contract",
+    "twinframe.testing.query_law",
     "twinframe.testing.storage_contract",
 )

@@ -5,10 +5,15 @@ from __future__ import annotations
 from twinframe import hookimpl
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore, QueryEngine
+from twinframe.storage.triples import SparqlEngine, TripleWriter
 from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
+from twinframe_storage_rdf.compiler.probes import AbilityFinder
+from twinframe_storage_rdf.endpoint.service import Endpoint
+from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.store import RdfStore
+from twinframe_storage_rdf.triples.writing import RdfWriter
 
 
 @hookimpl
@@ -25,6 +30,21 @@ def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
 
 @hookimpl
 def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
-    """The compiler to SPARQL, for stores of this plugin whose engine answers it to the letter."""
-    names = store.compiled_names if isinstance(store, RdfStore) else None
-    return None if names is None else SparqlQueryEngine(names)
+    """The compiler to SPARQL, for stores of this plugin; what their engines are exact in."""
+    if not isinstance(store, RdfStore):
+        return None
+    return SparqlQueryEngine(store.names, AbilityFinder(store.engine).find)
+
+
+@hookimpl
+def twinframe_triple_writer(settings: Section, graph: str) -> TripleWriter | None:
+    """The writer of graphs as RDF, whatever stores them."""
+    if not isinstance(settings, RdfSettings):
+        return None
+    return RdfWriter(GraphNames(graph, settings.ontology))
+
+
+@hookimpl
+def twinframe_sparql_engine(store: GraphStore) -> SparqlEngine | None:
+    """The SPARQL endpoint of stores of this plugin."""
+    return Endpoint(store.engine, store.names) if isinstance(store, RdfStore) else None

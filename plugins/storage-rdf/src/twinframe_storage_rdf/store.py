@@ -62,9 +62,14 @@ class RdfStore(GraphStore):
         self._doubted = 0
 
     @property
-    def compiled_names(self) -> GraphNames | None:
-        """The names that compiled queries use; None where the engine must not be given any."""
-        return self._queries.names if self._engine.is_exact else None
+    def names(self) -> GraphNames:
+        """The names that the graph uses, for who compiles queries."""
+        return self._queries.names
+
+    @property
+    def engine(self) -> Engine:
+        """Where the graph is, for who finds out what it can be asked."""
+        return self._engine
 
     def open(self) -> None:
         """Open the engine, make the graph if it is new, and check that it is of this format."""
@@ -101,7 +106,7 @@ class RdfStore(GraphStore):
         try:
             with self._turn.taken(deadline):
                 attempt = 0
-                while (outcomes := self._try(works)) is None:
+                while (outcomes := self._try(works, deadline)) is None:
                     if time.monotonic() >= deadline:
                         raise StorageBusy(
                             "Other processes write the graph so often that this write found no "
@@ -122,8 +127,12 @@ class RdfStore(GraphStore):
         names = self._queries.names
         self._engine.destroy([names.state, names.data], timeout)
 
-    def _try(self, works: Sequence[Work[object]]) -> list[Outcome[object]] | None:
+    def _try(self, works: Sequence[Work[object]], deadline: float) -> list[Outcome[object]] | None:
         """The outcomes when they are committed; None when another process was faster."""
+        with self._engine.writing(self._queries.names.state, deadline):
+            return self._run(works)
+
+    def _run(self, works: Sequence[Work[object]]) -> list[Outcome[object]] | None:
         guess = self._guess()
         transaction = RdfTransaction(self._engine, self._queries, self._cache, guess)
         outcomes = [_run(transaction, work) for work in works]

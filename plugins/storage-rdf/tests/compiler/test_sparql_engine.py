@@ -18,10 +18,10 @@ from twinframe.model.values import Node, Relationship, Value
 from twinframe.planner.optimize import optimize
 from twinframe.planner.split import split
 from twinframe.storage.base import CannotRun, CompiledQuery, GraphTransaction
+from twinframe.storage.memory import MemoryStore
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
-from twinframe_storage_rdf.engines.rdflib_engine import RdflibEngine
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.plugin import twinframe_query_engine
 from twinframe_storage_rdf.store import RdfStore
@@ -43,16 +43,16 @@ def compile_text(
 def read_bodies(
     compiled: CompiledQuery, graph: Any, parameters: Mapping[str, Value] | None = None, **page: Any
 ) -> list[bytes]:
-    return [body for body, _ in compiled.run_json(graph.triples, parameters or {}, **page)]
+    return [body for body, _ in compiled.run_json(graph.session, parameters or {}, **page)]
 
 
 # --- the hook -----------------------------------------------------------------------------------
 
 
-def test_the_hook_compiles_for_engines_that_keep_to_the_letter_alone() -> None:
-    exact = RdfStore(OxigraphEngine(), NAMES, shared=False)
-    assert isinstance(twinframe_query_engine(store=exact), SparqlQueryEngine)
-    assert twinframe_query_engine(store=RdfStore(RdflibEngine(), NAMES, shared=False)) is None
+def test_the_hook_gives_a_compiler_for_stores_of_this_plugin_alone() -> None:
+    triples = RdfStore(OxigraphEngine(), NAMES, shared=False)
+    assert isinstance(twinframe_query_engine(store=triples), SparqlQueryEngine)
+    assert twinframe_query_engine(store=MemoryStore()) is None
 
 
 # --- bodies -------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def test_the_hook_compiles_for_engines_that_keep_to_the_letter_alone() -> None:
 
 def test_documents_come_to_the_byte(make_graph: Callable[..., Any]) -> None:
     graph = make_graph([("a", "dtmi:ex:Room;1", {"x": 1.10, "s": 'é\n"', "big": 2**63 - 1})], [])
-    stored = graph.triples.read_twin("a").body
+    stored = graph.session.read_twin("a").body
     text = "MATCH (t) RETURN t"
     assert read_bodies(compile_text(text), graph) == [b'{"t":' + stored + b"}"]
     assert read_bodies(compile_text(text, shape=ResultShape.DOCUMENT), graph) == [stored]
@@ -88,7 +88,7 @@ def test_rows_are_values_of_the_language(odd_graph: Any) -> None:
     compiled = compile_text(
         "MATCH (a {$dtId: 'a'})-[r:has {w: 1}]->(b) RETURN b, r, b.m AS m, true AS t"
     )
-    ((b, r, m, t),) = compiled.run_rows(odd_graph.triples, {})
+    ((b, r, m, t),) = compiled.run_rows(odd_graph.session, {})
     assert isinstance(b, Node)
     assert b.labels == {"Twin", "Room", "Space", "dtmi:ex:Room;1", "dtmi:ex:Space;1"}
     assert all(type(label) is str for label in b.labels)
@@ -113,18 +113,18 @@ def test_rows_are_values_of_the_language(odd_graph: Any) -> None:
 def test_a_plain_scan_resumes_behind_a_key(text: str, odd_graph: Any) -> None:
     compiled = compile_text(text)
     assert compiled.resumable
-    everything = list(compiled.run_json(odd_graph.triples, {}))
+    everything = list(compiled.run_json(odd_graph.session, {}))
     assert len(everything) > 1
     keys = [str(key) for _, key in everything]
     assert keys == sorted(set(keys))
     paged = []
     after = None
-    while page := list(compiled.run_json(odd_graph.triples, {}, after=after, limit=2)):
+    while page := list(compiled.run_json(odd_graph.session, {}, after=after, limit=2)):
         assert len(page) <= 2
         paged += page
         after = page[-1][1]
     assert paged == everything
-    assert list(compiled.run_json(odd_graph.triples, {}, skip=1, limit=1000)) == everything[1:]
+    assert list(compiled.run_json(odd_graph.session, {}, skip=1, limit=1000)) == everything[1:]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_compiled_query_runs_again_with_other_values(odd_graph: Any) -> None:
     text = "MATCH (t {$dtId: $id}) WHERE t.s STARTS WITH $s RETURN t.$dtId AS i"
     compiled = compile_text(text, {"id": "a", "s": "f"})
     for identity, prefix, found in (("a", "fo", 1), ("a", "x", 0), ("e", "f\0é", 1), ("a", "", 1)):
-        rows = list(compiled.run_rows(odd_graph.triples, {"id": identity, "s": prefix}))
+        rows = list(compiled.run_rows(odd_graph.session, {"id": identity, "s": prefix}))
         assert len(rows) == found
 
 
@@ -186,7 +186,7 @@ def test_no_value_leaves_its_literal(odd_graph: Any, value: str) -> None:
     text = "MATCH (t {$dtId: 'a'}) WHERE t.s <> $v AND t.s <> $w RETURN $v AS v, $w AS w, $n AS n"
     parameters: dict[str, Value] = {"v": value, "w": f'"{value}\\', "n": 7}
     compiled = compile_text(text, parameters)
-    assert list(compiled.run_rows(odd_graph.triples, parameters)) == [(value, f'"{value}\\', 7)]
+    assert list(compiled.run_rows(odd_graph.session, parameters)) == [(value, f'"{value}\\', 7)]
 
 
 @given(st.text(min_size=1, max_size=12))
@@ -204,7 +204,7 @@ def test_no_name_leaves_its_place(odd_graph: Any, name: str) -> None:
 def test_values_that_sparql_does_not_have_are_declined(value: Value, odd_graph: Any) -> None:
     compiled = compile_text("MATCH (t) WHERE t.x = $v RETURN t", {"v": value})
     with pytest.raises(CannotRun):
-        list(compiled.run_json(odd_graph.triples, {"v": value}))
+        list(compiled.run_json(odd_graph.session, {"v": value}))
 
 
 def test_a_missing_parameter_is_an_error_of_the_caller() -> None:
@@ -353,7 +353,7 @@ def test_a_row_that_stops_the_query_is_never_skipped(make_graph: Callable[..., A
         with pytest.raises(CannotRun):
             read_bodies(compile_text(text), graph)
         with pytest.raises(CannotRun):
-            list(compile_text(text).run_rows(graph.triples, {}))
+            list(compile_text(text).run_rows(graph.session, {}))
     with pytest.raises(CannotRun, match="SKIP"):
         compile_text("MATCH (t) WITH t ORDER BY t.x SKIP 1 MATCH (t)-->(u) RETURN u")
 

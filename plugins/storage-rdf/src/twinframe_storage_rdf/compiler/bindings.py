@@ -14,6 +14,7 @@ from typing import TypeAlias
 from twinframe.errors import InvalidArgument, QueryInvalid
 from twinframe.model.values import Value
 from twinframe.storage.base import CannotRun
+from twinframe_storage_rdf.compiler.abilities import render_plain
 from twinframe_storage_rdf.terms import Iri, render_iri, render_string, render_term
 from twinframe_storage_rdf.vocabulary import BASE
 
@@ -165,6 +166,7 @@ class Bindings:
 
     def build_template(self, text: str) -> Template:
         """The query with its constants in place and the rest open."""
+        text = render_plain(text)
         parts: list[Part] = [""]
         for at, part in enumerate(_PLACEHOLDER.split(text)):
             piece: Part = part

@@ -21,6 +21,7 @@ from twinframe_storage_rdf.compiler.term import (
     Term,
     render_is,
     render_is_nested,
+    render_mark,
 )
 
 Guard = Callable[[str], None]
@@ -41,7 +42,8 @@ def compile_equal(left: Term, right: Term, bindings: Bindings, guard: Guard) -> 
     """`left = right`."""
     shared = _find_shared(left, right)
     left, right = build_small(left, bindings), build_small(right, bindings)
-    same = f"sameTerm({left.text}, {right.text})"
+    mark = render_mark(left, right)
+    same = f"sameTerm{mark}({left.text}, {right.text})"
     if shared & k.NESTED:
         if not (left.kinds | right.kinds) & ~(k.NESTED | k.NULL):
             raise CannotRun("An equality of lists or maps.")
@@ -79,7 +81,7 @@ def compile_order(left: Term, operator: str, right: Term, bindings: Bindings, gu
         _guard_mixture(left, right, guard)
     if not shared & (k.NUMBER | k.STRING | k.BOOLEAN):
         return "?null"
-    text = f"{left.text} {operator} {right.text}"
+    text = f"{left.text} {operator}{render_mark(left, right)} {right.text}"
     if not shared & k.BOOLEAN:
         # SPEC: SPARQL 1.1 section 17.3: `<` over two types is a type error, which is Cypher's null.
         return f"({text})"

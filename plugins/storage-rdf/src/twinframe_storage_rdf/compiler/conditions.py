@@ -13,6 +13,7 @@ from twinframe.cypher.algebra import (
     Variable,
 )
 from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import Source, render_rows, render_scalar
 from twinframe_storage_rdf.compiler.entities import MemberPath, find_member_path
 from twinframe_storage_rdf.compiler.expressions import ExpressionCompiler
@@ -72,7 +73,7 @@ def _add_triple(select: Select, conjunct: Binary) -> bool:
         if found is not None and source is not None:
             variable = select.statement.build_variable("x")
             rows = select.statement.bindings.bind(source, render_rows)
-            select.root.triples.append(f"VALUES {variable} {rows}")
+            select.root.triples.append(f"VALUES{NARROW} {variable} {rows}")
             select.root.add_triple(found[0], found[1], variable)
             return True
     return False

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from twinframe.cypher.algebra import Query
+from twinframe.errors import StorageBusy, StorageError
 from twinframe.model.values import Value
 from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.abilities import EVERYTHING, KEYS, NARROW, Abilities
 from twinframe_storage_rdf.compiler.bindings import (
     HIDDEN,
     Models,
@@ -21,11 +23,13 @@ from twinframe_storage_rdf.compiler.bindings import (
     render_count,
     render_scalar,
 )
+from twinframe_storage_rdf.compiler.composites import Composite
 from twinframe_storage_rdf.compiler.group import Statement
 from twinframe_storage_rdf.compiler.needs import find_needed, find_scanned
 from twinframe_storage_rdf.compiler.operators import PlanCompiler
-from twinframe_storage_rdf.compiler.output import build_body, build_columns
+from twinframe_storage_rdf.compiler.output import build_body, build_columns, find_column
 from twinframe_storage_rdf.compiler.select import Select
+from twinframe_storage_rdf.compiler.term import Term
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.session import RdfSession
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
@@ -51,8 +55,14 @@ class SparqlQuery(CompiledQuery):
     and the rows seen so far are to be forgotten.
     """
 
-    def __init__(self, query: Query, names: GraphNames, parameters: Mapping[str, Value]) -> None:
-        select = _compile(query, names, parameters)
+    def __init__(
+        self,
+        query: Query,
+        names: GraphNames,
+        parameters: Mapping[str, Value],
+        abilities: Abilities = EVERYTHING,
+    ) -> None:
+        select = _compile(query, names, parameters, abilities)
         self._own, self._is_sliced = _take_page(select)
         key = _find_key(query, select)
         self._key, self.resumable = key, key is not None
@@ -60,13 +70,13 @@ class SparqlQuery(CompiledQuery):
             select = _build_page(select, query, key)
         columns, self._render_row = build_body(query, select)
         self._width, self._is_guarded = len(columns), bool(select.guards)
-        self._body = _build_text(select, [*columns, key or "(false AS ?key)"], is_page=key is None)
+        self._body = _build_text(select, [*columns, *([] if key is None else [key])], key is None)
         self.text = self._body.render_shown() + "".join(
             f" {word} {each.render_shown()}"
             for word, each in zip(("OFFSET", "LIMIT"), self._own, strict=True)
             if each is not None
         )
-        select = _compile(query, names, parameters)
+        select = _compile(query, names, parameters, abilities)
         _take_page(select)
         self._columns = build_columns(query, select)
         cells = [cell for column in self._columns for cell in column.columns]
@@ -82,7 +92,7 @@ class SparqlQuery(CompiledQuery):
         limit: int | None = None,
     ) -> Iterator[JsonRow]:
         """Result rows as JSON bytes; those of a resumable query carry their twin's id as key."""
-        start = "" if after is None else f"FILTER({self._key} > {render_scalar(str(after))})"
+        start = "" if after is None else f"FILTER(STR({self._key}) > {render_scalar(str(after))})"
         rows = self._run(self._body, session, parameters, skip, limit, start)
         width, render, resumable = self._width, self._render_row, self.resumable
         for row in rows:
@@ -128,7 +138,17 @@ class SparqlQuery(CompiledQuery):
         return islice(rows, skip, None if limit is None else skip + limit)
 
     def _take(self, session: GraphSession, text: str) -> Iterator[Row]:
-        for row in _read_session(session).select(text):
+        try:
+            rows = _read_session(session).select(text)
+        except StorageBusy:
+            raise
+        except StorageError as error:
+            # NOTE: servers have queries that they do not take, whatever each part of them is.
+            raise CannotRun(f"The engine does not take the query: {error.message}") from error
+        return self._check(rows) if self._is_guarded else rows
+
+    def _check(self, rows: Iterator[Row]) -> Iterator[Row]:
+        for row in rows:
             if row[-1] is True:
                 raise CannotRun("A value that SPARQL would treat differently.")
             yield row
@@ -151,7 +171,9 @@ def _take_page(select: Select) -> tuple[tuple[Template | None, Template | None],
     return (own[0], own[1]), bool(select.guards)
 
 
-def _compile(query: Query, names: GraphNames, parameters: Mapping[str, Value]) -> Select:
+def _compile(
+    query: Query, names: GraphNames, parameters: Mapping[str, Value], abilities: Abilities
+) -> Select:
     statement = Statement(
         names,
         {name: _find_kind(value) for name, value in parameters.items()},
@@ -161,8 +183,20 @@ def _compile(query: Query, names: GraphNames, parameters: Mapping[str, Value]) -
             if isinstance(value, list) and not _find_element_kinds(value) & ~_SCALARS
         },
         find_needed(query),
+        abilities,
     )
-    return PlanCompiler(statement).compile(query.root)
+    select = PlanCompiler(statement).compile(query.root)
+    for name in query.columns:
+        _check_column(find_column(select, name), abilities)
+    return select
+
+
+def _check_column(column: Term | Composite, abilities: Abilities) -> None:
+    if isinstance(column, Composite):
+        for _, part in column.parts:
+            _check_column(part, abilities)
+    elif not column.kinds & k.ENTITIES:
+        abilities.check_column(column.kinds, is_computed=column.source is None)
 
 
 def _find_kind(value: Value) -> int:
@@ -189,6 +223,7 @@ def _find_key(query: Query, select: Select) -> str | None:
         or select.order_by
         or select.guards
         or select.composites
+        or not select.statement.abilities.has(KEYS)
     ):
         return None
     subject = select.root.scanned.get(name)
@@ -201,18 +236,24 @@ def _build_page(select: Select, query: Query, key: str) -> Select:
     """The page of a scan in the order of its key; documents are read for its rows alone."""
     bind = select.statement.bindings.bind
     select.root.heads.append(bind(_AFTER, str))
-    select.order_by = [f"ASC({key})"]
+    select.order_by, select.order_mark = [f"ASC({key})"], NARROW
     page = select.build_wrapped([*query.columns], extra=key, page=bind(_PAGE, str))
-    page.order_by = [f"ASC({key})"]
+    page.order_by, page.order_mark = [f"ASC({key})"], NARROW
     return page
 
 
-def _build_text(select: Select, columns: list[str], *, is_page: bool = True) -> Template:
-    trap = f"(({select.build_trap() or 'false'}) AS ?trap)"
+def _build_text(select: Select, columns: list[str], is_page: bool = True) -> Template:
+    """The whole query; its last column says, where one may, that the evaluator must answer."""
+    trap = select.build_trap()
     graph = render_iri(select.statement.names.data)
     # NOTE: a variable that is selected twice is one column to some engines.
     named = [_rename(column, at) for at, column in enumerate(columns)]
-    text = f"{select.render_head([*named, trap])} FROM {graph} WHERE {select.render_rest()}"
+    if trap is not None:
+        named.append(f"(({trap}) AS ?trap)")
+    if not named:
+        named.append("(1 AS ?nothing)")
+    text = f"{select.render_head(named)} FROM {graph} WHERE {select.render_rest()}"
+    select.statement.abilities.check_text(text)
     bindings = select.statement.bindings
     return bindings.build_template(text + (bindings.bind(_PAGE, str) if is_page else ""))
 
@@ -242,13 +283,19 @@ def _read_session(session: GraphSession) -> RdfSession:
 
 
 class SparqlQueryEngine(QueryEngine):
-    """Compiles plans to SPARQL over the graph of these names."""
+    """Compiles plans to SPARQL over the graph of these names.
+
+    `find_abilities` is asked at each compilation what the store's engine does to the letter.
+    """
 
     name = "sparql"
 
-    def __init__(self, names: GraphNames) -> None:
+    def __init__(
+        self, names: GraphNames, find_abilities: Callable[[], Abilities] = lambda: EVERYTHING
+    ) -> None:
         self._names = names
+        self._find_abilities = find_abilities
 
     def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
         """The compiled plan, or `CannotRun` naming what SPARQL cannot say exactly."""
-        return SparqlQuery(query, self._names, parameters)
+        return SparqlQuery(query, self._names, parameters, self._find_abilities())

@@ -33,6 +33,7 @@ from twinframe.cypher.algebra import (
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.arithmetic import compile_arithmetic
 from twinframe_storage_rdf.compiler.bindings import Source, read_parameter
 from twinframe_storage_rdf.compiler.comparison import (
@@ -217,7 +218,9 @@ class ExpressionCompiler:
             if not (left.kinds & k.STRING and right.kinds & k.STRING):
                 return NULL_TERM
             # SPEC: SPARQL 1.1 section 17.4.3: an argument that is no string is a type error.
-            return Term(kinds, f"{_STRINGS[operator]}({left.text}, {right.text})")
+            known = (left.kinds | right.kinds) & ~k.NULL == k.STRING
+            name = _STRINGS[operator] + (NARROW if known else "")
+            return Term(kinds, f"{name}({left.text}, {right.text})")
         if operator.value in _ARITHMETIC:
             return compile_arithmetic(left, operator.value, right, self._guard)
         raise CannotRun(f"The operator {operator.value}.")

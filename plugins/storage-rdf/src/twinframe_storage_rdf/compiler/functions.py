@@ -15,6 +15,7 @@ from twinframe.cypher.algebra import (
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import Source
 from twinframe_storage_rdf.compiler.composites import Shape
 from twinframe_storage_rdf.compiler.entities import read_system
@@ -89,7 +90,8 @@ def _compile_size(term: Term, select: Select) -> Term:
         raise CannotRun("size() of something that is no string.")
     if term.kinds & ~(k.STRING | k.NULL):
         select.add_guard(f"{render_bound(term)} && !{render_is(term, k.STRING)}")
-    return Term(k.INTEGER | term.kinds & k.NULL, f"STRLEN({term.text})")
+    mark = NARROW if not term.kinds & ~(k.STRING | k.NULL) else ""
+    return Term(k.INTEGER | term.kinds & k.NULL, f"STRLEN{mark}({term.text})")
 
 
 def _compile_length(argument: Expression, select: Select) -> Term:

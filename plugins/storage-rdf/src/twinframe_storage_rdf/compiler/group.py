@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from twinframe_storage_rdf.compiler.abilities import EVERYTHING, Abilities
 from twinframe_storage_rdf.compiler.bindings import NOWHERE, Bindings
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.terms import Iri, render_iri
@@ -20,6 +21,7 @@ class Statement:
     parameter_kinds: dict[str, int] = field(default_factory=dict)
     list_kinds: dict[str, int] = field(default_factory=dict)
     needed: frozenset[str] = frozenset()
+    abilities: Abilities = EVERYTHING
     bindings: Bindings = field(default_factory=Bindings)
     _numbers: int = 0
 

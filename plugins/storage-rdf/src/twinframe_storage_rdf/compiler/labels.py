@@ -16,6 +16,7 @@ from twinframe.model.ids import MODEL_LABEL, TWIN_LABEL
 from twinframe.model.values import Node
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import (
     MEMBERS,
     ROWS,
@@ -52,7 +53,7 @@ def add_labels(labels: LabelExpression, node: str, group: Group) -> None:
     else:
         models = _build_models(labels)
         rows = statement.bindings.bind_models(models, ROWS)
-        group.heads.append(f"VALUES {model} {rows}")
+        group.heads.append(f"VALUES{NARROW} {model} {rows}")
 
 
 def render_labels(labels: LabelExpression, model: str, statement: Statement) -> str:
@@ -60,7 +61,7 @@ def render_labels(labels: LabelExpression, model: str, statement: Statement) -> 
     if labels == LabelName(TWIN_LABEL):
         return f"BOUND({model})"
     members = statement.bindings.bind_models(_build_models(labels), MEMBERS)
-    return f"({model} IN {members})"
+    return f"({model} IN{NARROW} {members})"
 
 
 def _build_models(labels: LabelExpression) -> Models:
@@ -75,18 +76,20 @@ def add_of_model(model_id: str, node: str, group: Group, *, exact: bool) -> None
     bindings = group.statement.bindings
     if exact:
         iri = Source(None, group.statement.names.build_model_iri(model_id))
-        group.heads.append(f"VALUES {model} {{ {bindings.bind(iri, render_resource)} }}")
+        group.heads.append(f"VALUES{NARROW} {model} {{ {bindings.bind(iri, render_resource)} }}")
     else:
-        group.heads.append(f"VALUES {model} {bindings.bind_models(_find_heirs(model_id), ROWS)}")
+        group.heads.append(
+            f"VALUES{NARROW} {model} {bindings.bind_models(_find_heirs(model_id), ROWS)}"
+        )
 
 
 def render_of_model(model_id: str, model: str, statement: Statement, *, exact: bool) -> str:
     """`is_of_model()` of the twin whose interface is in `model`."""
     if exact:
         iri = Source(None, statement.names.build_model_iri(model_id))
-        return f"({model} = {statement.bindings.bind(iri, render_resource)})"
+        return f"({model} ={NARROW} {statement.bindings.bind(iri, render_resource)})"
     members = statement.bindings.bind_models(_find_heirs(model_id), MEMBERS)
-    return f"({model} IN {members})"
+    return f"({model} IN{NARROW} {members})"
 
 
 def _find_heirs(model_id: str) -> Models:
@@ -100,7 +103,8 @@ def render_types(labels: LabelExpression, name: str, statement: Statement) -> st
     """Whether the relationship with the name in `name` satisfies a label expression."""
     match labels:
         case LabelName(name=wanted):
-            return f"({name} = {statement.bindings.bind(Source(None, wanted), render_name)})"
+            wanted_name = statement.bindings.bind(Source(None, wanted), render_name)
+            return f"({name} ={NARROW} {wanted_name})"
         case LabelNot(operand=operand):
             return f"(!{render_types(operand, name, statement)})"
         case LabelAnd(left=left, right=right) | LabelOr(left=left, right=right):

@@ -52,6 +52,7 @@ from twinframe_storage_rdf.compiler.term import (
     Term,
     render_bound,
     render_is_nested,
+    render_mark,
 )
 
 
@@ -259,6 +260,7 @@ class PlanCompiler:
             select.guards = []
         self._guard_keys(result, [result.scope[name] for name in keys])
         select.group_by = groups
+        select.group_mark = render_mark(*keys.values())
         result.root.heads.append(f"{{ {select.render(columns or ['(COUNT(*) AS ?n0)'])} }}")
         return result
 
@@ -321,13 +323,13 @@ class PlanCompiler:
         if select.is_inner:
             raise CannotRun("An order inside a subquery.")
         expressions = self.build_expressions(select)
+        terms = [expressions.compile_term(key.expression) for key in operator.keys]
         select.order_by = [
             each
-            for key in operator.keys
-            for each in render_order(
-                expressions.compile_term(key.expression), select, descending=key.descending
-            )
+            for key, term in zip(operator.keys, terms, strict=True)
+            for each in render_order(term, select, descending=key.descending)
         ]
+        select.order_mark = render_mark(*terms)
         return select
 
     def _compile_page(self, operator: Skip | Limit, outer: Select | None) -> Select:

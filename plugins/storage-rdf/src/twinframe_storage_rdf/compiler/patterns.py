@@ -23,6 +23,7 @@ from twinframe.model.ids import TWIN_LABEL
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import Source, render_name, render_resource
 from twinframe_storage_rdf.compiler.composites import build_path
 from twinframe_storage_rdf.compiler.group import Group
@@ -35,6 +36,8 @@ AddCondition = Callable[[Select, Expression], None]
 
 LONGEST_CHAIN = 6
 """Relationships of a chain; longer walks are the evaluator's."""
+
+APART = f"!={NARROW}"
 
 _ID, _SOURCE, _TARGET = (render_iri(each) for each in (v.ID, v.SOURCE, v.TARGET))
 
@@ -136,7 +139,7 @@ class PatternCompiler:
             back = f"{row} {_SOURCE} {right} . {row} {_TARGET} {left} ."
             # NOTE: a loop is found once.
             known = self._render_anchors(left, right)
-            there = f"{{ {known}{there} }} UNION {{ {known}{back} FILTER({left} != {right}) }}"
+            there = f"{{ {known}{there} }} UNION {{ {known}{back} FILTER({left} {APART} {right}) }}"
         return f"{there}{self._render_types(row, types)}"
 
     def _render_anchors(self, *nodes: str) -> str:
@@ -165,13 +168,14 @@ class PatternCompiler:
         if len(names) == 1:
             return f" {row} {render_iri(v.NAME)} {names[0]} ."
         variable = self._statement.build_variable("t")
-        return f" VALUES {variable} {{ {' '.join(names)} }} {row} {render_iri(v.NAME)} {variable} ."
+        rows = f"VALUES{NARROW} {variable} {{ {' '.join(names)} }}"
+        return f" {rows} {row} {render_iri(v.NAME)} {variable} ."
 
     def _keep_apart(self) -> None:
         """SPEC: openCypher 9: no relationship is used twice within one match."""
         for (one, types), (other, others) in combinations(self._crossed, 2):
             if one != other and (not types or not others or types & others):
-                self._group.filters.append(f"{one} != {other}")
+                self._group.filters.append(f"{one} {APART} {other}")
             elif one == other:
                 self._group.filters.append("false")
 
@@ -234,12 +238,12 @@ class PatternCompiler:
             self._render_crossing(row, nodes[at], nodes[at + 1], pattern.direction, pattern.types)
             for at, row in enumerate(rows)
         ]
-        apart = [f"{one} != {other}" for one, other in combinations(rows, 2)]
+        apart = [f"{one} {APART} {other}" for one, other in combinations(rows, 2)]
         types = frozenset(pattern.types)
         for other, others in self._crossed:
             if not types or not others or types & others:
                 # NOTE: the row of another chain is unbound in this one.
-                self._group.filters += [f"COALESCE({row} != {other}, true)" for row in rows]
+                self._group.filters += [f"COALESCE({row} {APART} {other}, true)" for row in rows]
         if apart:
             parts.append(f"FILTER({' && '.join(apart)})")
         return " ".join(parts)

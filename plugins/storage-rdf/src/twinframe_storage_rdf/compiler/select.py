@@ -11,7 +11,7 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.composites import Composite
 from twinframe_storage_rdf.compiler.group import Group, Statement
-from twinframe_storage_rdf.compiler.term import Term
+from twinframe_storage_rdf.compiler.term import Term, render_mark
 
 LARGEST_QUERY = 100_000
 """Characters of SPARQL above which a plan is left to the evaluator."""
@@ -31,7 +31,9 @@ class Select:
         self.composites: dict[str, Composite] = {}
         self.guards: list[str] = []
         self.group_by: list[str] | None = None
+        self.group_mark = ""
         self.order_by: list[str] = []
+        self.order_mark = ""
         self.skip: str | None = None
         self.limit: str | None = None
         self.has_page = False
@@ -84,19 +86,21 @@ class Select:
 
     def render_head(self, columns: Iterable[str]) -> str:
         """SELECT and its columns."""
-        return f"SELECT {'DISTINCT ' if self.is_distinct else ''}{' '.join(columns)}"
+        distinct = f"DISTINCT{render_mark(*self.scope.values())} " if self.is_distinct else ""
+        return f"SELECT {distinct}{' '.join(columns)}"
 
     def render_rest(self) -> str:
         """The group and what follows it."""
         parts = [f"{{ {self.root.render()} }}"]
         if self.group_by:
-            parts.append(f"GROUP BY {' '.join(self.group_by)}")
+            parts.append(f"GROUP{self.group_mark} BY {' '.join(self.group_by)}")
         order, trap = self.order_by, self.build_trap()
         if trap and self.skip is not None:
             # NOTE: rows that stop the query come first in any order: they would be left out.
             raise CannotRun("SKIP over rows that only their values can check.")
         if order:
-            parts.append(f"ORDER BY {' '.join([f'DESC({trap})', *order] if trap else order)}")
+            keys = [f"DESC({trap})", *order] if trap else order
+            parts.append(f"ORDER{'' if trap else self.order_mark} BY {' '.join(keys)}")
         if self.limit is not None:
             parts.append(f"LIMIT {self.limit}")
         if self.skip is not None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import Source
 from twinframe_storage_rdf.terms import JSON_TEXT, XSD_BOOLEAN, XSD_DOUBLE, XSD_STRING
 
@@ -47,6 +48,12 @@ class Term:
 
 NULL_TERM = Term(k.NULL, "?null")
 """NOTE: `?null` stands in no pattern, so that nothing binds it."""
+
+
+def render_mark(*terms: Term) -> str:
+    """The mark of an operator whose operands are IRIs and strings, nothing else."""
+    narrow = all(not term.kinds & ~(k.STRING | k.ENTITIES | k.NULL) for term in terms)
+    return NARROW if narrow else ""
 
 
 def render_bound(term: Term) -> str:
