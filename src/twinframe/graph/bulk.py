@@ -126,7 +126,8 @@ class Bulk:
 
     async def _put_group(self, group: Sequence[Put | TwinframeError]) -> list[Made]:
         def work(transaction: GraphTransaction) -> list[Made]:
-            return [_apply(self._context, transaction, command) for command in group]
+            context = self._context.pin_models(transaction)
+            return [_apply(context, transaction, command) for command in group]
 
         try:
             return await self._context.runner.write(work)

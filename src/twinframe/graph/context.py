@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from twinframe.graph.happenings import Happenings
-from twinframe.graph.model_cache import ModelCache
+from twinframe.graph.model_cache import ModelCache, PinnedModels
 from twinframe.graph.paging import Listing, PageSizes
 from twinframe.graph.ports import StoreRunner
+from twinframe.graph.signal import WriteSignal
 from twinframe.graph.tokens import TokenSigner
 from twinframe.model.clock import Clock, read_clock
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
+from twinframe.storage.base import GraphTransaction
 
 
 @dataclass(slots=True)
@@ -23,7 +25,12 @@ class GraphContext:
     clock: Clock = read_clock
     models: ModelCache = field(default_factory=ModelCache)
     happenings: Happenings | None = None
+    signal: WriteSignal = field(default_factory=WriteSignal)
     _signer: TokenSigner | None = None
+
+    def pin_models(self, transaction: GraphTransaction) -> GraphContext:
+        """The same for several commands of one work, as long as it changes no model."""
+        return replace(self, models=PinnedModels(self.models.open(transaction)))
 
     async def read_signer(self) -> TokenSigner:
         """The signer of continuation tokens; its secret is the setting's or the graph's own."""

@@ -57,11 +57,12 @@ class Transactions:
         most = self.limits.max_transaction_bytes
 
         def work(transaction: GraphTransaction) -> list[str | None]:
+            context = self._context.pin_models(transaction)
             etags: list[str | None] = []
             size = 0
             for index, operation in enumerate(operations):
                 try:
-                    made = operation.command.apply(self._context, transaction)
+                    made = operation.command.apply(context, transaction)
                     if made is not None:
                         size += len(made.body)
                         _check_size(size, most)
