@@ -82,7 +82,7 @@ class Triples:
         try:
             stream = WrittenStream(self._scratch, limit, "Sparql__MaxResultBytes")
             running = _start_thread(
-                lambda: stream.write(engine.run_query(query, syntax, deadline, limit))
+                lambda: engine.run_query(query, syntax, deadline, limit, stream.append)
             )
         except BaseException:
             release()

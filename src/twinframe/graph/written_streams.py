@@ -52,19 +52,21 @@ class WrittenStream:
     # --- in the thread --------------------------------------------------------------------------
 
     def write(self, pieces: Iterable[bytes]) -> None:
-        """Take all pieces. `StreamClosed` once nobody reads, `LimitExceeded`, `StorageFull`."""
+        """Take all pieces; see `append`."""
         for piece in pieces:
-            if self._size + len(piece) > self._limit:
-                raise LimitExceeded(
-                    f"The answer has more than {self._limit} bytes ({self._setting})."
-                )
-            with self._lock:
-                if self._closed:
-                    raise StreamClosed("The client left before it had the whole answer.")
-                self._append(piece)
-            self._loop.call_soon_threadsafe(self._news.set)
+            self.append(piece)
 
-    def _append(self, piece: bytes) -> None:
+    def append(self, piece: bytes) -> None:
+        """Take a piece. `StreamClosed` once nobody reads, `LimitExceeded`, `StorageFull`."""
+        if self._size + len(piece) > self._limit:
+            raise LimitExceeded(f"The answer has more than {self._limit} bytes ({self._setting}).")
+        with self._lock:
+            if self._closed:
+                raise StreamClosed("The client left before it had the whole answer.")
+            self._write(piece)
+        self._loop.call_soon_threadsafe(self._news.set)
+
+    def _write(self, piece: bytes) -> None:
         try:
             view = memoryview(piece)
             while view:

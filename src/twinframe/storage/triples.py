@@ -81,6 +81,11 @@ class QueryForm(enum.Enum):
     DESCRIBE = "DESCRIBE"
 
     @property
+    def makes_triples(self) -> bool:
+        """Whether it gives triples, not rows or a truth."""
+        return self in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE)
+
+    @property
     def syntaxes(self) -> tuple[Syntax, ...]:
         """The syntaxes of its answer; the first is that of who does not ask."""
         if self is QueryForm.SELECT:
@@ -129,12 +134,17 @@ class SparqlEngine(ABC):
 
     @abstractmethod
     def run_query(
-        self, query: SparqlQuery, syntax: Syntax, deadline: float, limit: int
-    ) -> Iterator[bytes]:
-        """The answer in a syntax of the query's form, piece by piece.
+        self,
+        query: SparqlQuery,
+        syntax: Syntax,
+        deadline: float,
+        limit: int,
+        write: Callable[[bytes], object],
+    ) -> None:
+        """Run a query; `write` gets the answer in a syntax of its form, piece by piece.
 
         It ends at `deadline`, a `time.monotonic()` moment, with `QueryTimeout`, and behind `limit`
-        bytes with `LimitExceeded`. It blocks.
+        bytes with `LimitExceeded`, as far as the engine can. It blocks.
         """
 
 

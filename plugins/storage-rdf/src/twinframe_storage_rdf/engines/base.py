@@ -6,10 +6,11 @@ It knows no twin. Text given to an engine is made by this plugin alone, never by
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import ClassVar
 
+from twinframe.errors import Unsupported
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import Iri, Row, Term
 
@@ -39,17 +40,38 @@ class Change:
     added: Sequence[tuple[Iri, Sequence[Triple]]]
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A caller's query, read by `endpoint`, and the only graphs that it may see.
+
+    `media_type` is that of the answer; `is_graph` says that it is one of triples. `limit` are the
+    bytes of the answer.
+    """
+
+    text: str
+    default: Iri | None
+    named: Iri | None
+    media_type: str
+    is_graph: bool
+    limit: int
+
+
 class Engine(ABC):
     """One dataset. Any thread may call; calls may block. Errors are of `twinframe.errors`.
 
     Each `select` and `ask` reads one state of the dataset, the newest one that any `commit` of any
     process returned before, and is not disturbed by what comes later.
 
-    `is_exact` says that it answers SPARQL to the letter, errors and types included, as the tests of
-    the compiler hold it to: queries are compiled for such an engine only, else evaluated.
     """
 
-    is_exact: ClassVar[bool] = False
+    @property
+    @abstractmethod
+    def dialect(self) -> str | None:
+        """What is alike for engines that answer alike: one of them is asked what it can.
+
+        None says that it answers SPARQL to the letter, errors and types included, as the tests of
+        the compiler hold it to.
+        """
 
     @property
     def keeps_numbers(self) -> bool:
@@ -75,6 +97,20 @@ class Engine(ABC):
     @abstractmethod
     def ask(self, text: str, deadline: float | None = None) -> bool:
         """The answer to an ASK."""
+
+    def writing(self, state: Iri, deadline: float) -> AbstractContextManager[None]:
+        """The turn to write the graph with this state, for an engine that needs to be told.
+
+        What is read inside stays so until `commit`, as a rule; the guard of the change makes sure.
+        `StorageBusy` when the turn does not come before the `time.monotonic()` moment.
+        """
+        del state, deadline
+        return nullcontext()
+
+    def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
+        """Run a caller's query and write its answer. `SparqlInvalid` when the text is none."""
+        del question, deadline, write
+        raise Unsupported("This engine runs no queries of callers.")
 
     @abstractmethod
     def commit(self, change: Change) -> bool:

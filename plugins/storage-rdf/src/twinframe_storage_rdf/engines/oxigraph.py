@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from twinframe.errors import ConfigurationError, QueryTimeout, StorageError, StorageFull
-from twinframe_storage_rdf.engines.base import Change, Engine
+from twinframe.errors import (
+    ConfigurationError,
+    QueryTimeout,
+    SparqlInvalid,
+    StorageError,
+    StorageFull,
+)
+from twinframe_storage_rdf.endpoint.writing import LimitedWriter
+from twinframe_storage_rdf.engines.base import Change, Engine, Question
 from twinframe_storage_rdf.engines.updates import render_ask, render_data
 from twinframe_storage_rdf.terms import Iri, Row, Term, parse_literal, render_iri
 
@@ -29,7 +36,7 @@ class OxigraphEngine(Engine):
     The store process (`engines.process`) has the means to stop it.
     """
 
-    is_exact = True
+    dialect = None
 
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
@@ -78,6 +85,28 @@ class OxigraphEngine(Engine):
         """The answer."""
         del deadline
         return bool(self._run(text))
+
+    def answer(
+        self, question: Question, deadline: float, write: Callable[[bytes], object]
+    ) -> None:
+        """Run a caller's query.
+
+        NOTE: deadline and limit are looked at when something is written, as the library has no
+        other way to be stopped; what writes nothing runs on.
+        """
+        graphs = [pyoxigraph.NamedNode(name) for name in (question.default,) if name]
+        named = [pyoxigraph.NamedNode(name) for name in (question.named,) if name]
+        formats = pyoxigraph.RdfFormat if question.is_graph else pyoxigraph.QueryResultsFormat
+        try:
+            found = self._store.query(question.text, default_graph=graphs, named_graphs=named)
+            found.serialize(
+                LimitedWriter(question.limit, deadline, write),
+                format=formats.from_media_type(question.media_type),
+            )
+        except (SyntaxError, ValueError) as error:
+            raise SparqlInvalid(f"The query cannot be read: {error}.") from error
+        except OSError as error:
+            raise StorageError(f"The RDF store could not be read: {error}") from error
 
     def commit(self, change: Change) -> bool:
         """Check the guard and apply the change, one writer at a time."""

@@ -13,19 +13,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from twinframe.errors import (
     ConfigurationError,
+    InputError,
+    LimitExceeded,
     QueryTimeout,
+    SparqlInvalid,
     StorageBusy,
     StorageError,
     StorageFull,
 )
-from twinframe_storage_rdf.engines.base import Change, Engine
+from twinframe_storage_rdf.engines.base import Change, Engine, Question
 from twinframe_storage_rdf.engines.results import parse_rows
 from twinframe_storage_rdf.engines.updates import render_ask, render_data, render_marker_ask
 from twinframe_storage_rdf.storeprocess.frames import (
@@ -35,8 +38,10 @@ from twinframe_storage_rdf.storeprocess.frames import (
     Status,
     build_address,
     pack_pair,
+    pack_question,
     receive_answer,
     send_request,
+    unpack_pair,
 )
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
 
@@ -50,7 +55,7 @@ _CHILDREN: Final[list[subprocess.Popen[bytes]]] = []
 class ProcessEngine(Engine):
     """The store in the directory `place`, through its process."""
 
-    is_exact = True
+    dialect = None
 
     def __init__(self, place: Path, idle_seconds: float) -> None:
         self._files = Files(place)
@@ -88,11 +93,17 @@ class ProcessEngine(Engine):
 
     def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
         """The rows, read whole."""
-        return parse_rows(self._read(Kind.SELECT, text, deadline))
+        return parse_rows(self._read(Kind.SELECT, text.encode(), deadline))
 
     def ask(self, text: str, deadline: float | None = None) -> bool:
         """The answer."""
-        return self._read(Kind.ASK, text, deadline) == b"1"
+        return self._read(Kind.ASK, text.encode(), deadline) == b"1"
+
+    def answer(
+        self, question: Question, deadline: float, write: Callable[[bytes], object]
+    ) -> None:
+        """Have the process run a caller's query; what passes its deadline ends the process."""
+        write(self._read(Kind.ANSWER, pack_question(question), deadline))
 
     def commit(self, change: Change) -> bool:
         """Have the process check the guard and apply the change.
@@ -137,7 +148,7 @@ class ProcessEngine(Engine):
 
     # --- requests -------------------------------------------------------------------------------
 
-    def _read(self, kind: Kind, text: str, deadline: float | None) -> bytes:
+    def _read(self, kind: Kind, body: bytes, deadline: float | None) -> bytes:
         end = time.monotonic() + _WAIT
         while True:
             milliseconds = 0
@@ -146,7 +157,7 @@ class ProcessEngine(Engine):
                 if time.monotonic() >= deadline:
                     raise QueryTimeout("The query passed its deadline and was stopped.")
             try:
-                return self._request(kind, text.encode(), deadline, milliseconds)
+                return self._request(kind, body, deadline, milliseconds)
             except (Disconnected, OSError) as error:
                 if time.monotonic() >= end:
                     raise StorageBusy("The store process ends whenever this is read.") from error
@@ -169,6 +180,8 @@ class ProcessEngine(Engine):
         self._give(connection)
         if status is Status.FULL:
             raise StorageFull(answer.decode())
+        if status is Status.REFUSED:
+            raise _build_refusal(*unpack_pair(answer))
         if status is Status.ERROR:
             raise StorageError(answer.decode())
         return answer
@@ -243,6 +256,11 @@ class ProcessEngine(Engine):
                 connection.settimeout(_WAIT)
                 send_request(connection, Kind.STOP, 0, b"")
                 receive_answer(connection)
+
+
+def _build_refusal(code: str, message: str) -> InputError:
+    kinds: tuple[type[InputError], ...] = (SparqlInvalid, LimitExceeded, QueryTimeout)
+    return next((kind for kind in kinds if kind.code == code), SparqlInvalid)(message)
 
 
 @contextmanager

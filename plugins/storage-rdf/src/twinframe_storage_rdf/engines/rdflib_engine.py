@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import cast
 
+import rdflib
 from rdflib import Dataset, Graph, Literal, URIRef
 from rdflib.plugins.sparql import prepareQuery
 from rdflib.plugins.sparql.sparql import Query
 from rdflib.term import Node
 
-from twinframe.errors import QueryTimeout, StorageError
-from twinframe_storage_rdf.engines.base import Change, Engine, Guard
+from twinframe.errors import QueryTimeout, StorageError, TwinframeError
+from twinframe_storage_rdf.endpoint.rdflib_answers import answer_question
+from twinframe_storage_rdf.engines.base import Change, Engine, Guard, Question
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import (
     JSON_TEXT,
@@ -57,6 +59,8 @@ class _QuietDataset(Dataset):
 class RdflibEngine(Engine):
     """Reads and writes take turns; the rows of a read are all there when it returns."""
 
+    dialect = f"rdflib {rdflib.__version__}"
+
     def __init__(self) -> None:
         self._dataset = _QuietDataset(default_union=False)
         self._turn = threading.RLock()
@@ -69,20 +73,37 @@ class RdflibEngine(Engine):
 
     def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
         """The rows, read whole."""
-        rows: list[Row] = []
         with self._turn:
-            result = self._dataset.query(_prepare(text))
-            for binding in result:
-                if deadline is not None and time.monotonic() >= deadline:
-                    raise QueryTimeout("The query passed its deadline and was stopped.")
-                rows.append(tuple(map(_read_term, binding)))  # type: ignore[arg-type]
-        return iter(rows)
+            try:
+                return iter(self._read(text, deadline))
+            except TwinframeError:
+                raise
+            except Exception as error:  # what it cannot run, rdflib says by any
+                raise StorageError(f"rdflib does not run this query: {error}") from error
+
+    def _read(self, text: str, deadline: float | None) -> list[Row]:
+        rows: list[Row] = []
+        result = self._dataset.query(_prepare(text))
+        names = result.vars or []
+        # NOTE: iterating over the result itself leaves out rows in which nothing is bound.
+        for binding in result.bindings:
+            if deadline is not None and time.monotonic() >= deadline:
+                raise QueryTimeout("The query passed its deadline and was stopped.")
+            rows.append(tuple([_read_term(binding.get(name)) for name in names]))
+        return rows
 
     def ask(self, text: str, deadline: float | None = None) -> bool:
         """The answer."""
         del deadline
         with self._turn:
             return bool(self._dataset.query(text).askAnswer)
+
+    def answer(
+        self, question: Question, deadline: float, write: Callable[[bytes], object]
+    ) -> None:
+        """Run a caller's query while nobody writes."""
+        with self._turn:
+            answer_question(self._dataset, question, deadline, write)
 
     def commit(self, change: Change) -> bool:
         """Check the guard and apply the change while nobody reads."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 import ssl
 import time
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,7 +23,10 @@ from twinframe.errors import (
     StorageBusy,
     StorageError,
 )
-from twinframe_storage_rdf.engines.base import Change, Engine
+from twinframe_storage_rdf.endpoint.remote import relay_answer
+from twinframe_storage_rdf.engines.base import Change, Engine, Question
+from twinframe_storage_rdf.engines.claims import Claims
+from twinframe_storage_rdf.engines.products import PRODUCTS, STANDARD, Product, find_product
 from twinframe_storage_rdf.engines.results import parse_rows, parse_truth
 from twinframe_storage_rdf.engines.updates import (
     render_conditional,
@@ -128,6 +131,30 @@ class SparqlEngine(Engine):
         data = next((graph for graph, _ in change.removed), None)
         size = sum(len(triples) for _, triples in (*change.removed, *change.added))
         if data is None or size <= _MOST_IN_TEXT:
+    @contextmanager
+    def writing(self, state: Iri, deadline: float) -> Iterator[None]:
+        """Take turns by claims where the server does not keep updates apart."""
+        if self._product.isolates:
+            yield
+            return
+        self._turn = self._find_claims(state).take(deadline)
+        try:
+            yield
+        finally:
+            if self._turn is not None:  # no update was sent
+                self._end_turn(state, is_over=True)
+
+    def answer(
+        self, question: Question, deadline: float, write: Callable[[bytes], object]
+    ) -> None:
+        """Hand a caller's query on, with the one graph that it may see."""
+        if self._client is None:
+            raise StorageError("The connection to the SPARQL server is closed.")
+        remote = self._remote
+        relay_answer(
+            self._client, remote.query_url, question, deadline, remote.connect_timeout, write
+        )
+
             return render_conditional_for_virtuoso(change)
         # NOTE: Virtuoso compiles texts of some thousand triples no more. Those of the data graph
         # are brought to graphs that nobody reads, from where one update takes them all.

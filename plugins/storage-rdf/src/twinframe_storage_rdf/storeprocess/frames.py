@@ -9,8 +9,14 @@ from __future__ import annotations
 import enum
 import socket
 import struct
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
+
+import orjson
+
+from twinframe_storage_rdf.engines.base import Question
+from twinframe_storage_rdf.terms import Iri
 
 _REQUEST: Final = struct.Struct(">BQQ")
 _ANSWER: Final = struct.Struct(">BQ")
@@ -20,22 +26,26 @@ _CHUNK: Final = 64 * 1024
 
 
 class Kind(enum.IntEnum):
-    """What is asked for. Bodies: a SPARQL text; of `APPLY` `pack_pair` of ASK and update."""
+    """What is asked for. Bodies: a SPARQL text; of `APPLY` `pack_pair` of ASK and update; of
+    `ANSWER` `pack_question`."""
 
     SELECT = 1
     ASK = 2
     APPLY = 3
     STOP = 4
+    ANSWER = 5
 
 
 class Status(enum.IntEnum):
-    """How it went. Bodies: SPARQL JSON results; `1` or `0` for true and false; an error text."""
+    """How it went. Bodies: results; `1` or `0` for true and false; an error text; of `REFUSED`
+    the error's code before it, as `pack_pair`."""
 
     ROWS = 1
     TRUTH = 2
     ERROR = 3
     FULL = 4
     TIMEOUT = 5
+    REFUSED = 6
 
 
 class Files:
@@ -88,6 +98,19 @@ def unpack_pair(body: bytes) -> tuple[str, str]:
     (length,) = _LENGTH.unpack_from(body)
     end = _LENGTH.size + length
     return body[_LENGTH.size : end].decode(), body[end:].decode()
+
+
+def pack_question(question: Question) -> bytes:
+    """A caller's query as a body."""
+    return orjson.dumps(asdict(question), option=orjson.OPT_PASSTHROUGH_SUBCLASS, default=str)
+
+
+def unpack_question(body: bytes) -> Question:
+    """The query of `pack_question`."""
+    found = orjson.loads(body)
+    for name in ("default", "named"):
+        found[name] = None if found[name] is None else Iri(found[name])
+    return Question(**found)
 
 
 def build_address(directory: int, file: Path) -> str:

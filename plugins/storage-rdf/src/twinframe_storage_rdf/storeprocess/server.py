@@ -10,9 +10,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final
 
-from twinframe.errors import StorageFull, TwinframeError
+from twinframe.errors import InputError, StorageFull, TwinframeError
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.storeprocess.frames import (
     Disconnected,
@@ -20,9 +21,11 @@ from twinframe_storage_rdf.storeprocess.frames import (
     Kind,
     Status,
     build_address,
+    pack_pair,
     receive_request,
     send_answer,
     unpack_pair,
+    unpack_question,
 )
 
 _STACK: Final = 128 * 1024 * 1024  # a deeply nested query needs stack, and overflow is the end
@@ -30,13 +33,18 @@ _GRACE: Final = 2.0
 _TICK: Final = 0.1
 _EXIT_STUCK: Final = 3
 _EXIT_FULL: Final = 4
+_EXIT_LARGE: Final = 5
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+_MOST_GROWTH: Final = 1024**3
+"""Bytes by which the process may grow while it runs queries of callers."""
 
 
 class StoreServer:
     """Serves until nobody was connected for `idle` seconds.
 
-    A read that runs `_GRACE` seconds past its deadline ends the process: there is no other way to
-    stop it. Clients start the next process and ask again; nothing acknowledged is lost.
+    A read that runs `_GRACE` seconds past its deadline ends the process, and so does a caller's
+    query that takes too much memory: there is no other way to stop it. Clients start the next
+    process and ask again; nothing acknowledged is lost.
     """
 
     def __init__(self, files: Files, idle: float) -> None:
@@ -48,6 +56,8 @@ class StoreServer:
         self._left_at = time.monotonic()
         self._running: dict[int, float] = {}
         self._next = 0
+        self._answers = 0
+        self._most_pages = 0
         self._ended = threading.Event()
 
     def run(self) -> None:
@@ -83,10 +93,14 @@ class StoreServer:
             now = time.monotonic()
             with self._guard:
                 stuck = any(end + _GRACE < now for end in self._running.values())
+                is_large = self._answers and _read_pages() > self._most_pages
                 idle = not self._connections and now - self._left_at > self._idle
             if stuck:
                 print("a query passed its deadline and does not end", file=sys.stderr, flush=True)
                 os._exit(_EXIT_STUCK)
+            if is_large:
+                print("a query takes too much memory", file=sys.stderr, flush=True)
+                os._exit(_EXIT_LARGE)
             if idle:
                 return
 
@@ -117,7 +131,7 @@ class StoreServer:
     def _answer(self, kind: Kind, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
         try:
             with self._timed(milliseconds):
-                return self._run(kind, body)
+                return self._run(kind, milliseconds, body)
         except StorageFull as error:
             return Status.FULL, error.message.encode()
         except TwinframeError as error:
@@ -125,7 +139,7 @@ class StoreServer:
         except (SyntaxError, ValueError) as error:
             return Status.ERROR, f"The store refused a text: {error}".encode()
 
-    def _run(self, kind: Kind, body: bytes) -> tuple[Status, bytes]:
+    def _run(self, kind: Kind, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
         match kind:
             case Kind.SELECT:
                 return Status.ROWS, self._engine.select_json(body.decode())
@@ -133,8 +147,28 @@ class StoreServer:
                 return Status.TRUTH, _build_truth(self._engine.ask(body.decode()))
             case Kind.APPLY:
                 return Status.TRUTH, _build_truth(self._engine.apply(*unpack_pair(body)))
+            case Kind.ANSWER:
+                return self._run_answer(milliseconds, body)
             case Kind.STOP:
                 return Status.TRUTH, _build_truth(True)
+
+    def _run_answer(self, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
+        """A caller's query. Its errors are the caller's too, and so keep their code."""
+        pieces: list[bytes] = []
+        with self._guard:
+            if not self._answers:
+                self._most_pages = _read_pages() + _MOST_GROWTH // _PAGE_BYTES
+            self._answers += 1
+        try:
+            self._engine.answer(
+                unpack_question(body), time.monotonic() + milliseconds / 1000, pieces.append
+            )
+        except InputError as error:
+            return Status.REFUSED, pack_pair(error.code, error.message)
+        finally:
+            with self._guard:
+                self._answers -= 1
+        return Status.ROWS, b"".join(pieces)
 
     @contextmanager
     def _timed(self, milliseconds: int) -> Iterator[None]:
@@ -150,6 +184,14 @@ class StoreServer:
         finally:
             with self._guard:
                 del self._running[key]
+
+
+def _read_pages() -> int:
+    """The pages of memory that the process takes; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return 0
 
 
 def _build_truth(truth: bool) -> bytes:

@@ -1,0 +1,206 @@
+"""A caller's query on an rdflib store: one graph of it, watched by a deadline. It changes nothing.
+
+SEC: rdflib fetches what FROM names and calls what SERVICE names, and its regular expressions cannot
+be stopped. None of that is run, whatever was found in the text before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Any, Final
+
+import orjson
+from pyparsing import ParseException
+from rdflib import Dataset, Graph, URIRef
+from rdflib.paths import Path
+from rdflib.plugins.sparql import prepareQuery
+from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.plugins.sparql.sparql import Query, SPARQLError
+from rdflib.query import Result
+from rdflib.term import BNode, Identifier, Literal
+
+from twinframe.errors import SparqlInvalid
+from twinframe_storage_rdf.endpoint.writing import LimitedWriter, check_deadline
+from twinframe_storage_rdf.engines.base import Question
+
+_DEFAULT: Final = URIRef("urn:twinframe:endpoint:default")
+_TURN: Final = 256
+_REFUSED: Final = {
+    "ServiceGraphPattern": "SERVICE",
+    "Builtin_REGEX": "REGEX",
+    "Builtin_REPLACE": "REPLACE",
+}
+_GRAPH_FORMATS: Final = {
+    "text/turtle": "turtle",
+    "application/n-triples": "nt",
+    "application/ld+json": "json-ld",
+}
+
+
+class _WatchedGraph(Graph):
+    """A graph that shows the triples of another one until a deadline."""
+
+    def __init__(self, shown: Graph | None, name: URIRef, deadline: float) -> None:
+        super().__init__(identifier=name)
+        self._shown = shown
+        self._deadline = deadline
+
+    def triples(self, triple: Any) -> Generator[Any, None, None]:
+        """The triples that fit the pattern."""
+        check_deadline(self._deadline)
+        if self._shown is None:
+            return
+        subject, predicate, value = triple
+        if isinstance(predicate, Path):  # its steps come back to this method
+            for start, end in predicate.eval(self, subject, value):
+                yield start, predicate, end
+            return
+        for at, found in enumerate(self._shown.triples(triple)):
+            if at % _TURN == 0:
+                check_deadline(self._deadline)
+            yield found
+
+    def __len__(self) -> int:
+        return 0 if self._shown is None else len(self._shown)
+
+
+class _OneGraph(Dataset):
+    """A dataset of one graph, which is the default graph, the only named one, or both."""
+
+    def __init__(self, question: Question, data: Graph, deadline: float) -> None:
+        super().__init__()
+        shown = None if question.default is None else data
+        self._view = _WatchedGraph(shown, _DEFAULT, deadline)
+        self._named: dict[str, Graph] = {}
+        if question.named is not None:
+            name = URIRef(question.named)
+            self._named[question.named] = _WatchedGraph(data, name, deadline)
+        self._nothing = _WatchedGraph(None, URIRef("urn:twinframe:endpoint:none"), deadline)
+
+    @property
+    def default_context(self) -> Graph:
+        return self._view
+
+    @default_context.setter
+    def default_context(self, value: Graph) -> None:
+        """The parent sets one that nobody reads."""
+
+    @property
+    def identifier(self) -> URIRef:
+        return _DEFAULT
+
+    def triples(self, triple: Any, context: Any = None) -> Generator[Any, None, None]:
+        """The triples of the default graph: rdflib takes the dataset itself for that."""
+        yield from self._view.triples(triple)
+
+    def contexts(self, triple: Any = None) -> Generator[Graph, None, None]:
+        """The named graphs."""
+        yield from self._named.values()
+
+    def get_context(self, identifier: Any, *_: Any, **__: Any) -> Graph:
+        """The graph of this name; an empty one if there is none."""
+        return self._named.get(str(identifier), self._nothing)
+
+
+def answer_question(
+    dataset: Dataset, question: Question, deadline: float, write: Callable[[bytes], object]
+) -> None:
+    """Run the query over the one graph of `dataset` that it may see."""
+    out = LimitedWriter(question.limit, deadline, write)
+    query = _parse(question.text)
+    name = question.default or question.named
+    data = dataset.graph(URIRef(str(name)))
+    try:
+        result = _OneGraph(question, data, deadline).query(query)
+        for piece in _write(result, question.media_type):
+            out.write(piece)
+    except SPARQLError as error:
+        raise SparqlInvalid(f"The query cannot be run: {error}.") from error
+
+
+def _parse(text: str) -> Query:
+    try:
+        query = prepareQuery(text)
+    except ParseException as error:
+        raise SparqlInvalid(f"Line {error.lineno}, column {error.col}: {error.msg}.") from error
+    except RecursionError as error:
+        raise SparqlInvalid("The query is nested too deeply for this engine.") from error
+    except Exception as error:  # what it cannot read, rdflib says by any
+        raise SparqlInvalid(f"The query cannot be read: {error}.") from error
+    query.algebra.pop("datasetClause", None)  # it says what the question says
+    for node in _iterate(query.algebra):
+        refused = _REFUSED.get(node.name)
+        if refused is not None:
+            raise SparqlInvalid(f"{refused} is refused: the engine rdflib could not stop it.")
+    return query
+
+
+def _iterate(node: object) -> Iterator[CompValue]:
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, CompValue):
+            yield one
+            todo += one.values()
+        elif isinstance(one, dict):
+            todo += one.values()
+        elif isinstance(one, list | tuple | set):
+            todo += one
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def _write(result: Result, media_type: str) -> Iterator[bytes]:
+    if result.graph is not None:
+        yield result.graph.serialize(format=_GRAPH_FORMATS[media_type], encoding="utf-8")
+    elif media_type == "application/sparql-results+json":
+        yield from _write_json(result)
+    elif media_type == "text/tab-separated-values":
+        yield from _write_tsv(result)
+    else:
+        written = result.serialize(format="csv" if media_type == "text/csv" else "xml")
+        yield written or b""
+
+
+def _write_json(result: Result) -> Iterator[bytes]:
+    """SPEC: SPARQL 1.1 Query Results JSON Format."""
+    if result.type == "ASK":
+        yield orjson.dumps({"head": {}, "boolean": result.askAnswer})
+        return
+    names = [str(name) for name in result.vars or ()]
+    yield b'{"head":%b,"results":{"bindings":[' % orjson.dumps({"vars": names})
+    for at, row in enumerate(result.bindings):
+        binding = {str(name): _build_term(term) for name, term in row.items()}
+        yield (b"," if at else b"") + orjson.dumps(binding)
+    yield b"]}}"
+
+
+def _build_term(term: Identifier) -> dict[str, str]:
+    if isinstance(term, Literal):
+        built = {"type": "literal", "value": str(term)}
+        if term.language is not None:
+            built["xml:lang"] = term.language
+        elif term.datatype is not None:
+            built["datatype"] = str(term.datatype)
+        return built
+    return {"type": "bnode" if isinstance(term, BNode) else "uri", "value": str(term)}
+
+
+def _write_tsv(result: Result) -> Iterator[bytes]:
+    """SPEC: SPARQL 1.1 Query Results CSV and TSV Formats, section 4: terms as in Turtle."""
+    names = list(result.vars or ())
+    yield _render_line(f"?{name}" for name in names)
+    for row in result.bindings:
+        yield _render_line(
+            "" if row.get(name) is None else _render_term(row[name]) for name in names
+        )
+
+
+def _render_line(cells: Iterable[str]) -> bytes:
+    return ("\t".join(cells) + "\n").encode()
+
+
+def _render_term(term: Identifier) -> str:
+    text = term.n3()
+    return text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
