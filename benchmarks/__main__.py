@@ -7,13 +7,36 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks import access, control, dtdl, engines, footprint, http, mcp, ontology, queries, rdf
+from benchmarks import (
+    access,
+    control,
+    dtdl,
+    engines,
+    footprint,
+    http,
+    mcp,
+    ontology,
+    portable,
+    queries,
+    rdf,
+)
 from benchmarks.graph import Shape, fill
 from benchmarks.report import Report
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
-NAMES = ("access", "control", "dtdl", "footprint", "http", "mcp", "ontology", "queries", "rdf")
+NAMES = (
+    "access",
+    "control",
+    "dtdl",
+    "footprint",
+    "http",
+    "mcp",
+    "ontology",
+    "portable",
+    "queries",
+    "rdf",
+)
 
 
 def _build_data(folder: Path, twins: int) -> Path:
@@ -57,7 +80,9 @@ def main() -> None:
         control.measure(report, quick=asked.quick)
     if "rdf" in parts:
         rdf.measure(report, asked.twins, seconds=0.7 if asked.quick else 2.0)
-    if not set(parts) - {"control", "rdf"}:
+    if "portable" in parts:
+        portable.measure(report, asked.data, 10_000 if asked.quick else asked.twins)
+    if not set(parts) - {"control", "portable", "rdf"}:
         report.render()
         return
     data = _build_data(asked.data, asked.twins)

@@ -1,7 +1,7 @@
 """Whole graphs in and out of SQLite as NDJSON: items a second, memory, equal bytes.
 
-`python -m benchmarks.portable N [FOLDER]` imports N twins and 2 N relationships from a file, kept in
-FOLDER between runs, in processes of their own, and exports the graph twice.
+`python -m benchmarks.portable N [FOLDER] [--scattered]` imports N twins and 2 N relationships from
+a file, kept in FOLDER between runs, in processes of their own, and exports the graph twice.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
@@ -25,8 +26,11 @@ AIM = 15_000
 MOST_MEMORY = 500
 
 
-def write_file(path: Path, twins: int) -> None:
-    """A campus of `twins` twins and twice as many relationships, in the vendor's form."""
+def write_file(path: Path, twins: int, *, scattered: bool = False) -> None:
+    """A campus of `twins` twins and twice as many relationships, in the vendor's form.
+
+    `scattered`: targets are drawn from all twins, which no index likes.
+    """
     draw = random.Random(8)
     draft = path.with_suffix(".draft")
     with draft.open("wb") as out:
@@ -44,7 +48,8 @@ def write_file(path: Path, twins: int) -> None:
             line(_build_twin(at, draw))
         line({"Section": "Relationships"})
         for at in range(twins):
-            _write_relationships(line, at, twins, draw)
+            for relationship in _build_relationships(at, twins, draw if scattered else None):
+                line(relationship)
     draft.rename(path)
 
 
@@ -68,18 +73,22 @@ def _build_twin(at: int, draw: random.Random) -> dict[str, object]:
     return {"$dtId": f"twin-{at:08}", "$metadata": {"$model": f"{PREFIX}{interface};1"}, **contents}
 
 
-def _write_relationships(line, at: int, twins: int, draw: random.Random) -> None:  # type: ignore[no-untyped-def]  # local
+def _build_relationships(
+    at: int, twins: int, draw: random.Random | None
+) -> Iterator[dict[str, object]]:
+    """Two of each twin: of a campus, where most are near, or with `draw` to any twin at all."""
+    room = at - at % 5
+    near = (room, at - at % 100) if at % 5 else (at + 1, at + 5)
     names = ("observes", "locatedIn") if at % 5 else ("contains", "adjacentTo")
-    for number, name in enumerate(names):
-        target = (at + 1 + draw.randrange(twins - 1)) % twins
-        line(
-            {
-                "$dtId": f"twin-{at:08}",
-                "$relationshipId": f"{name}-{number}",
-                "$targetId": f"twin-{target:08}",
-                "$relationshipName": name,
-            }
-        )
+    for name, target in zip(names, near, strict=True):
+        if draw is not None:
+            target = at + 1 + draw.randrange(twins - 1)
+        yield {
+            "$dtId": f"twin-{at:08}",
+            "$relationshipId": f"{name}-1",
+            "$targetId": f"twin-{target % twins:08}",
+            "$relationshipName": name,
+        }
 
 
 def _run(*arguments: str, folder: Path) -> tuple[float, float, int]:
@@ -95,18 +104,19 @@ def _run(*arguments: str, folder: Path) -> tuple[float, float, int]:
     return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024
 
 
-def measure(report: Report, folder: Path, twins: int) -> None:
+def measure(report: Report, folder: Path, twins: int, *, scattered: bool = False) -> None:
     """Import and export `twins` twins and twice as many relationships."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"campus-{twins}.ndjson"
+    kind = "scattered" if scattered else "campus"
+    file = folder / f"{kind}-{twins}.ndjson"
     if not file.exists():
-        write_file(file, twins)
+        write_file(file, twins, scattered=scattered)
     place, items = folder / "imported", 3 * twins
     shutil.rmtree(place, ignore_errors=True)
     try:
         seconds, cpu, memory = _run("import", str(file), folder=place)
         rate = items / seconds
-        name = f"import of {twins:,} twins, {2 * twins:,} relationships"
+        name = f"import, {kind}: {twins:,} twins, {2 * twins:,} relationships"
         report.add(Figure(name, rate, "items/s", aim=f">= {AIM:,}", kept=rate >= AIM))
         report.add(Figure("… CPU time of an item", cpu / items * 1e6, "us"))
         kept = memory <= MOST_MEMORY
@@ -130,9 +140,10 @@ def main() -> None:
     """Measure the size that is asked for."""
     twins = int(sys.argv[1])
     default = Path(tempfile.gettempdir()) / "twinframe-bench"
-    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else default
+    named = [each for each in sys.argv[2:] if not each.startswith("-")]
+    folder = Path(named[0]) if named else default
     report = Report()
-    measure(report, folder, twins)
+    measure(report, folder, twins, scattered="--scattered" in sys.argv)
     report.render()
     if any(figure.kept is False for figure in report.figures):
         raise SystemExit(1)

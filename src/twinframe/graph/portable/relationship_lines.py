@@ -1,4 +1,4 @@
-"""Lines of relationships: parsed and judged beside the writer, stored in one work.
+"""Lines of relationships: parsed beside the writer, judged and stored in one work.
 
 It reads no file. SPEC: `$dtId` of a line is the source.
 """
@@ -49,16 +49,6 @@ class RelationshipLine:
         return _LABEL.format(self.record.relationship_id, self.record.source_id)
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """Lines that suit their models in one state of models and of these twins."""
-
-    version: int
-    models: Mapping[str, str]
-    records: Sequence[RelationshipRecord]
-    findings: Sequence[Finding]
-
-
 class RelationshipChunk:
     """Some lines of relationships on their way into the store."""
 
@@ -85,48 +75,46 @@ class RelationshipChunk:
                 for end in (line.record.source_id, line.record.target_id)
             )
         )
-        self._judged: _Judged | None = None
 
     def judge(self, session: GraphSession) -> None:
-        """Judge the lines in the state that `session` sees."""
-        self._judge(session, session.read_twin_models(self._ends))
+        """Nothing beside the writer.
+
+        PERF: the models of the ends would have to be asked for again in the transaction, which
+        takes longer than judging does.
+        """
 
     def store(
         self, transaction: GraphTransaction, before: Progress, end: int
     ) -> tuple[Progress, Sequence[Finding]]:
         """Store what suits its model; the progress behind line `end`, and what was refused."""
-        judged, models = self._judged, transaction.read_twin_models(self._ends)
-        version = transaction.read_schema_version()
-        if judged is None or judged.version != version or judged.models != models:
-            self._judge(transaction, models)
-            judged = cast("_Judged", self._judged)
-        write_relationships(self._context, transaction, judged.records)
-        findings = sorted((*self._refused, *judged.findings), key=lambda finding: finding.line)
-        done = before.advance(end, Section.RELATIONSHIPS, findings)
-        stored = before.relationships + len(judged.records)
-        return replace(done, relationships=stored), findings
-
-    def _judge(self, session: GraphSession, models: Mapping[str, str]) -> None:
-        judge = RelationshipJudge(self._context, session)
+        models = transaction.read_twin_models(self._ends)
+        judge = RelationshipJudge(self._context, transaction)
         records: list[RelationshipRecord] = []
-        findings: list[Finding] = []
+        findings = list(self._refused)
         for line in self._lines:
-            record = line.record
-            source_model = models.get(record.source_id)
             try:
-                if source_model is None:
-                    raise TwinNotFound(record.source_id)
-                if source_model not in self._deleted:
-                    target_model = models.get(record.target_id)
-                    judge.check(record.source_id, source_model, line.body, target_model)
-                elif record.target_id not in models:
-                    raise TargetTwinNotFound(record.target_id)
+                self._check(judge, models, line)
             except LINE_ERRORS as error:
                 finding = build_finding(line.number, Section.RELATIONSHIPS, line.item, error)
                 findings.append(finding)
             else:
-                records.append(record)
-        self._judged = _Judged(session.read_schema_version(), models, records, findings)
+                records.append(line.record)
+        write_relationships(self._context, transaction, records)
+        findings.sort(key=lambda finding: finding.line)
+        done = before.advance(end, Section.RELATIONSHIPS, findings)
+        return replace(done, relationships=before.relationships + len(records)), findings
+
+    def _check(
+        self, judge: RelationshipJudge, models: Mapping[str, str], line: RelationshipLine
+    ) -> None:
+        source_id, target_id = line.record.source_id, line.record.target_id
+        source_model = models.get(source_id)
+        if source_model is None:
+            raise TwinNotFound(source_id)
+        if source_model not in self._deleted:
+            judge.check(source_id, source_model, line.body, models.get(target_id))
+        elif target_id not in models:
+            raise TargetTwinNotFound(target_id)
 
     def _parse(self, each: Numbered[JsonValue]) -> RelationshipLine:
         body = parse_relationship_body(each.value)
