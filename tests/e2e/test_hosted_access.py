@@ -155,6 +155,24 @@ def test_who_may_do_something_is_told_what_it_may_not(
     assert call("GET", "/models", **headers).json["error"]["code"] == "GraphNotFound"
 
 
+def test_each_operation_of_a_transaction_needs_its_own_permission(
+    server: Server, tokens: TokenProcess, permissions: PermissionService
+) -> None:
+    writer = tokens.add_client("writer", *ALL)
+    user = "mine", f"{writer.client_id}@clients"
+    body = {"operations": [{"op": "deleteTwin", "twinId": "none"}]}
+    for granted, status in (
+        (["digitaltwins/delete"], 403),
+        (["digitaltwins/write"], 403),
+        (["digitaltwins/write", "digitaltwins/delete"], 404),
+    ):
+        permissions.granted[user] = granted
+        permissions.asked.clear()
+        for call in calls_of(server, "mine"):
+            assert call("POST", "/$transaction", body, **bearer(tokens, writer)).status == status
+        assert permissions.asked == [user] * 3  # once a request
+
+
 def test_the_audit_log_names_who_changed_the_graph(
     server: Server, tokens: TokenProcess, owner: Registered
 ) -> None:
