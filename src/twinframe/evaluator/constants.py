@@ -3,15 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NoReturn
+from dataclasses import dataclass
+from typing import Final, NoReturn
 
-from twinframe.cypher.algebra import Expression, Operator
+from twinframe.cypher.algebra import (
+    Expression,
+    FunctionCall,
+    ListComprehension,
+    Operator,
+    Parameter,
+    Quantifier,
+    Reduce,
+    Subplan,
+)
+from twinframe.errors import LimitExceeded, QueryInvalid
+from twinframe.evaluator.analysis import find_operands, find_variables
 from twinframe.evaluator.expressions import compile_expression
 from twinframe.evaluator.limits import Limits
 from twinframe.evaluator.reader import EmptyReader
 from twinframe.evaluator.run import Run
 from twinframe.evaluator.scope import Plans, Scope
 from twinframe.model.values import Value
+
+_LONGEST: Final = 1000
+_CHANGING: Final = frozenset({"rand", "randomUUID", "timestamp"})
+_CLOCKS: Final = frozenset({"date", "datetime", "localdatetime", "localtime", "time"})
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value that is the same for all rows of a query, however often it runs."""
+
+    value: Value
+
+
+def find_known(expression: Expression, known: Mapping[str, Value]) -> Known | None:
+    """The value of an expression that reads no variable but `known` ones; None for all others.
+
+    None too for one that reads parameters, the graph, the clock or chance, that makes more than a
+    thousand elements, or that ends in an error, which is the error of the rows that meet it.
+    """
+    names = find_variables(expression)
+    if not names <= known.keys() or _is_changing(expression):
+        return None
+    scope = Scope(tuple(names), Plans(_refuse_plan, frozenset()))
+    run = Run(EmptyReader(), {}, Limits(max_rows=_LONGEST))
+    try:
+        return Known(compile_expression(expression, scope)(tuple(map(known.get, names)), run))
+    except (QueryInvalid, LimitExceeded):
+        return None
+
+
+def _is_changing(expression: Expression) -> bool:
+    waiting: list[Expression | None] = [expression]
+    while waiting:
+        one = waiting.pop()
+        match one:
+            case None:
+                continue
+            case Parameter() | Subplan():
+                return True
+            case FunctionCall(name=name):
+                if name in _CHANGING or name.partition(".")[0] in _CLOCKS:
+                    return True
+            case ListComprehension(predicate=predicate, projection=projection):
+                waiting += (predicate, projection)
+            case Quantifier(predicate=predicate):
+                waiting.append(predicate)
+            case Reduce(step=step):
+                waiting.append(step)
+            case _:
+                pass
+        waiting += find_operands(one)
+    return False
 
 
 def evaluate_constant(expression: Expression) -> Value:

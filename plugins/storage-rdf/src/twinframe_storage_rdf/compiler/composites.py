@@ -6,6 +6,7 @@ They are put together of their parts when rows are taken; nothing else may use t
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from twinframe.cypher.algebra import (
     PathPattern,
     Variable,
 )
+from twinframe.evaluator.constants import find_known
+from twinframe.model.values import Value
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf.compiler.term import Term
 
@@ -30,15 +33,20 @@ class Shape(enum.Enum):
     LIST = "list"
     MAP = "map"
     PATH = "path"
+    KNOWN = "known"
 
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A value of `parts`, by name for a map. One with `strict` is null where a part is."""
+    """A value of `parts`, by name for a map. One with `strict` is null where a part is.
+
+    One of the shape KNOWN has none: it is `value` in all rows.
+    """
 
     shape: Shape
     parts: tuple[tuple[str, Term | Composite], ...]
     strict: bool = False
+    value: Value = None
 
 
 Composites = Mapping[str, Composite]
@@ -56,16 +64,26 @@ def build_path(path: PathPattern, scope: Mapping[str, Term]) -> Composite:
 
 
 def compile_composite(
-    expression: Expression, known: Composites, compile_term: Callable[[Expression], Term]
+    expression: Expression,
+    made: Composites,
+    known: Mapping[str, Value],
+    compile_term: Callable[[Expression], Term],
 ) -> Composite | None:
-    """The composite that the expression is; None where it is another value."""
+    """The composite that the expression is; None where it is another value.
+
+    `made` are the composites, and `known` the values of all rows, by their variables.
+    """
+    found = find_known(expression, known)
+    if found is not None:
+        is_nested = isinstance(found.value, list | dict) and is_json(found.value)
+        return Composite(Shape.KNOWN, (), value=found.value) if is_nested else None
 
     def compile_part(part: Expression) -> Term | Composite:
-        return compile_composite(part, known, compile_term) or compile_term(part)
+        return compile_composite(part, made, known, compile_term) or compile_term(part)
 
     match expression:
         case Variable(name=name):
-            return known.get(name)
+            return made.get(name)
         case ListExpression(items=items) if 0 < len(items) <= LARGEST:
             return Composite(Shape.LIST, tuple(("", compile_part(each)) for each in items))
         case MapExpression(entries=entries) if len(entries) <= LARGEST:
@@ -73,7 +91,7 @@ def compile_composite(
                 return None
             return Composite(Shape.MAP, tuple((key, compile_part(each)) for key, each in entries))
         case FunctionCall(name="nodes" | "relationships", arguments=(Variable(name=name),)):
-            path = known.get(name)
+            path = made.get(name)
             if path is None or path.shape is not Shape.PATH:
                 return None
             parts = path.parts[0 if expression.name == "nodes" else 1 :: 2]
@@ -82,3 +100,18 @@ def compile_composite(
             return Composite(Shape.LIST, parts, strict=True)
         case _:
             return None
+
+
+def is_json(value: Value) -> bool:
+    """Whether the value is one that JSON has, down to its parts."""
+    match value:
+        case None | bool() | int() | str():
+            return True
+        case float():
+            return math.isfinite(value)
+        case list():
+            return all(map(is_json, value))
+        case dict():
+            return all(map(is_json, value.values()))
+        case _:
+            return False

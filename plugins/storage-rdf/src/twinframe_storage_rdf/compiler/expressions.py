@@ -30,6 +30,8 @@ from twinframe.cypher.algebra import (
     UnaryOperator,
     Variable,
 )
+from twinframe.evaluator.constants import find_known
+from twinframe.model.values import Value
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
@@ -80,16 +82,20 @@ class ExpressionCompiler:
 
     def compile_term(self, expression: Expression, *, certain: bool = False) -> Term:
         """The value of an expression; with `certain` the rows where it is null may go."""
+        if not isinstance(expression, Literal):
+            found = find_known(expression, self._select.known)
+            if found is not None:
+                return self._compile_known(found.value)
+        return self._compile_open(expression, certain=certain)
+
+    def _compile_open(self, expression: Expression, *, certain: bool) -> Term:
         match expression:
             case Property() | Subscript():
                 return self._compile_member(expression, certain=certain)
             case Variable(name=name):
                 return self._read_variable(name)
-            case Literal(value=None):
-                return NULL_TERM
             case Literal(value=value):
-                source = Source(None, value)
-                return Term(_LITERAL_KINDS[type(value)], self._bindings.bind(source), source=source)
+                return self._compile_known(value)
             case Parameter():
                 return self._compile_parameter(expression)
             case Unary():
@@ -110,6 +116,15 @@ class ExpressionCompiler:
                 raise CannotRun("An expression over the elements of a list.")
             case _:
                 assert_never(expression)
+
+    def _compile_known(self, value: Value) -> Term:
+        if value is None:
+            return NULL_TERM
+        kind = _LITERAL_KINDS.get(type(value))
+        if kind is None:
+            raise CannotRun("A value of the query that SPARQL has no literal of.")
+        source = Source(None, value)
+        return Term(kind, self._bindings.bind(source), source=source)
 
     def _read_variable(self, name: str) -> Term:
         term = self._select.scope.get(name)
@@ -232,6 +247,11 @@ class ExpressionCompiler:
         if isinstance(members, ListExpression):
             item = self.compile_term(expression.left, certain=certain and bool(members.items))
             terms = [self.compile_term(each) for each in members.items]
+            return compile_in(item, terms, self._bindings, self._guard)
+        found = find_known(members, self._select.known)
+        if found is not None and isinstance(found.value, list):
+            item = self.compile_term(expression.left, certain=certain and bool(found.value))
+            terms = [self._compile_known(each) for each in found.value]
             return compile_in(item, terms, self._bindings, self._guard)
         if not isinstance(members, Parameter):
             raise CannotRun("The operator IN over a computed list.")

@@ -5,7 +5,10 @@ It knows nothing of SPARQL text; `term` does.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+from twinframe.model.values import Value
 
 # PERF: plain integers, not `enum.Flag`, whose operators cost half a microsecond each.
 NULL: Final = 1
@@ -32,3 +35,20 @@ def build_widened(kinds: int) -> int:
     """`kinds` without null, and with integer and float taken together."""
     known = kinds & ~NULL
     return known | NUMBER if known & NUMBER else known
+
+
+def find_scalar_kinds(values: Sequence[Value]) -> int:
+    """The kinds of these values; those that are no scalars of SPARQL are left out."""
+    kinds = 0
+    for value in values:
+        kinds |= _KINDS.get(type(value), 0)
+    return kinds
+
+
+_KINDS: Final[Mapping[type, int]] = {
+    type(None): NULL,
+    bool: BOOLEAN,
+    int: INTEGER,
+    float: FLOAT,
+    str: STRING,
+}

@@ -17,7 +17,6 @@ from twinframe.cypher.algebra import (
     Expression,
     Filter,
     Limit,
-    ListExpression,
     Literal,
     Match,
     Operator,
@@ -32,6 +31,8 @@ from twinframe.cypher.algebra import (
     Unwind,
 )
 from twinframe.evaluator.analysis import find_conjuncts
+from twinframe.evaluator.constants import find_known
+from twinframe.model.values import Value
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.aggregates import compile_aggregate
@@ -40,7 +41,7 @@ from twinframe_storage_rdf.compiler.bindings import (
     render_count,
     render_elements,
 )
-from twinframe_storage_rdf.compiler.composites import Composite, compile_composite
+from twinframe_storage_rdf.compiler.composites import Composite, compile_composite, is_json
 from twinframe_storage_rdf.compiler.conditions import add_condition
 from twinframe_storage_rdf.compiler.expressions import ExpressionCompiler
 from twinframe_storage_rdf.compiler.group import Group, Statement
@@ -108,7 +109,13 @@ class PlanCompiler:
                 raise CannotRun("A subquery for each row.")
             return Select(self._statement)
         select = Select(self._statement, outer)
-        select.scope = {name: outer.scope[name] for name in operator.variables}
+        for name in operator.variables:
+            if name in outer.known:
+                select.known[name] = outer.known[name]
+            if name in outer.scope:
+                select.scope[name] = outer.scope[name]
+            elif name not in outer.known:
+                raise CannotRun("A list, map or path that is used further.")
         return select
 
     def _compile_match(self, operator: Match, outer: Select | None) -> Select:
@@ -160,7 +167,7 @@ class PlanCompiler:
 
     def _compile_unwind(self, operator: Unwind, outer: Select | None) -> Select:
         select = self._compile_open(operator.source, outer)
-        source, elements = self._read_list(operator.expression)
+        source, elements = self._read_list(operator.expression, select)
         if select.is_inner or select.guards:
             raise CannotRun("The operator Unwind inside a subquery.")
         select.order_by = []
@@ -180,16 +187,19 @@ class PlanCompiler:
         select.root.heads += inner.root.heads
         select.root.is_loose = True
         select.guards = inner.guards
+        select.known |= inner.known
         for name, term in inner.scope.items():
             owner = None if term.owner is None else select.root
             select.scope[name] = replace(term, owner=owner)
         return select
 
-    def _read_list(self, expression: Expression) -> tuple[Source, int]:
+    def _read_list(self, expression: Expression, select: Select) -> tuple[Source, int]:
+        found = find_known(expression, select.known)
+        if found is not None and found.value is not None:
+            one = found.value
+            values: list[Value] = [*one] if isinstance(one, list) else [one]
+            return Source(None, values), k.find_scalar_kinds(values)
         match expression:
-            case ListExpression(items=items) if all(isinstance(each, Literal) for each in items):
-                values = [each.value for each in items if isinstance(each, Literal)]
-                return Source(None, [*values]), k.BOOLEAN | k.NUMBER | k.STRING
             case Parameter(name=name) if name in self._statement.list_kinds:
                 return Source(name), self._statement.list_kinds[name]
             case _:
@@ -202,13 +212,19 @@ class PlanCompiler:
         expressions = self.build_expressions(select)
         wanted: dict[str, Term] = {}
         composites: dict[str, Composite] = {}
+        known: dict[str, Value] = {}
         for name, each in operator.items:
-            made = compile_composite(each, select.composites, expressions.compile_term)
-            if made is not None:
-                composites[name] = made
-            else:
+            found = find_known(each, select.known)
+            if found is not None and is_json(found.value):
+                known[name] = found.value
+            made = compile_composite(
+                each, select.composites, select.known, expressions.compile_term
+            )
+            if made is None:
                 wanted[name] = expressions.compile_term(each)
-        select.scope, select.composites = wanted, composites
+            elif name not in known:
+                composites[name] = made
+        select.scope, select.composites, select.known = wanted, composites, known
         if select.is_inner or composites:
             return select
         # NOTE: a computed value that is used further would be computed wherever it stands.
@@ -222,7 +238,14 @@ class PlanCompiler:
             raise CannotRun("An aggregate inside a subquery.")
         select.order_by = []
         expressions = self.build_expressions(select)
-        keys = {name: expressions.compile_term(each) for name, each in operator.keys}
+        keys, known = {}, {}
+        for name, each in operator.keys:
+            found = find_known(each, select.known)
+            if found is not None and is_json(found.value):
+                known[name] = found.value
+            # NOTE: a list or map that is the same in all rows is grouped by as if it were a number.
+            is_nested = name in known and isinstance(known[name], list | dict)
+            keys[name] = expressions.compile_term(Literal(1) if is_nested else each)
         calls = []
         for name, call in operator.aggregates:
             term = expressions.compile_term(call.arguments[0]) if call.arguments else None
@@ -231,6 +254,7 @@ class PlanCompiler:
             calls.append((name, compile_aggregate(call, term)))
         result = Select(self._statement)
         result.root.is_loose = True
+        result.known = known
         columns, groups = [], []
         for name, term in keys.items():
             variable = term.text
@@ -238,7 +262,8 @@ class PlanCompiler:
                 variable = self._statement.build_variable("k")
                 select.root.tail.append(f"BIND({term.text} AS {variable})")
             owner = result.root if term.kinds & k.ENTITIES else None
-            result.scope[name] = Term(term.kinds, variable, owner)
+            if not isinstance(known.get(name), list | dict):
+                result.scope[name] = Term(term.kinds, variable, owner)
             if variable not in groups:
                 groups.append(variable)
         columns += groups
@@ -258,7 +283,7 @@ class PlanCompiler:
             columns.append(f"(MAX(IF({trap}, 1, 0)) AS {mark})")
             result.guards.append(f"COALESCE({mark} > 0, false)")
             select.guards = []
-        self._guard_keys(result, [result.scope[name] for name in keys])
+        self._guard_keys(result, [result.scope[name] for name in keys if name in result.scope])
         select.group_by = groups
         select.group_mark = render_mark(*keys.values())
         result.root.heads.append(f"{{ {select.render(columns or ['(COUNT(*) AS ?n0)'])} }}")
@@ -289,7 +314,7 @@ class PlanCompiler:
         if outer is not None:
             raise CannotRun("The operator Union inside a subquery.")
         sides = [self.compile(each) for each in (operator.left, operator.right)]
-        if any(side.composites for side in sides):
+        if any(side.composites or side.known.keys() - side.scope.keys() for side in sides):
             raise CannotRun("A list, map or path that is used further.")
         names = list(sides[0].scope)
         if set(names) != set(sides[1].scope):

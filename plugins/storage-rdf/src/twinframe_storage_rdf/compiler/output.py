@@ -46,6 +46,8 @@ class Body:
 def find_column(select: Select, name: str) -> Term | Composite:
     """The term of a result column."""
     found = select.composites.get(name) or select.scope.get(name)
+    if found is None and name in select.known:
+        found = Composite(Shape.KNOWN, (), value=select.known[name])
     if found is None:
         raise CannotRun(f"The column {name}.")
     return found
@@ -94,6 +96,8 @@ def _build_render(query: Query, bodies: Sequence[Body]) -> RenderRow:
 def _build_body(term: Term | Composite, select: Select) -> Body:
     if not isinstance(term, Composite):
         return Body((_render_cell(term, select),), _build_single)
+    if term.shape is Shape.KNOWN:
+        return Body((), lambda cells: build_json(term.value))
     parts = [_build_body(part, select) for _, part in term.parts]
     columns = tuple(column for part in parts for column in part.columns)
     steps = [(part.build, len(part.columns)) for part in parts]
@@ -189,6 +193,8 @@ def _build_composite(term: Composite, select: Select) -> Column:
                 return dict(zip(names, values, strict=True))
             case Shape.PATH:
                 return Path(tuple(values[::2]), tuple(values[1::2]))
+            case Shape.KNOWN:
+                return term.value
             case Shape.LIST:
                 return values
 

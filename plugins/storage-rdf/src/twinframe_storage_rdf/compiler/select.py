@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from twinframe.model.values import Value
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.composites import Composite
@@ -20,6 +21,7 @@ LARGEST_QUERY = 100_000
 class Select:
     """A SELECT in the making.
 
+    `known` are variables with one value in all rows; lists and maps of them stand in no `scope`.
     `guards` are conditions, never an error, under which a row shows that SPARQL would answer
     differently from Cypher: such rows pass all filters, so that whoever takes rows can stop.
     """
@@ -29,6 +31,7 @@ class Select:
         self.root = Group(statement)
         self.scope: dict[str, Term] = {}
         self.composites: dict[str, Composite] = {}
+        self.known: dict[str, Value] = {}
         self.guards: list[str] = []
         self.group_by: list[str] | None = None
         self.group_mark = ""
@@ -121,8 +124,12 @@ class Select:
             raise CannotRun("A list, map or path that is used further.")
         outer = Select(self.statement)
         outer.root.is_loose = True
+        wanted = [*self.scope, *self.known] if names is None else [*names]
+        outer.known = {name: self.known[name] for name in wanted if name in self.known}
         columns: list[str] = [] if extra is None else [extra]
-        for name in list(self.scope if names is None else names):
+        for name in dict.fromkeys(wanted):
+            if name not in self.scope and name in self.known:
+                continue
             column, term = self.build_column(self.scope[name], outer.root)
             if column not in columns:
                 columns.append(column)
