@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import pluggy
 
+from twinframe.diagnosis.findings import Finding
 from twinframe.errors import PluginError
 from twinframe.hooks.drivers import Plugin, load_plugin, load_plugins
 from twinframe.hooks.manager import build_manager
-from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE, Seam
+from twinframe.hooks.seams import EVENT_SINK, PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE, Seam
 from twinframe.hooks.sections import build_places, build_section_path, read_section_class
 from twinframe.permissions.base import PermissionProvider
 from twinframe.resourcetypes.base import ResourceType
@@ -114,6 +115,21 @@ class Installation:
             resource=resource,
         )
 
+    def list_findings(self) -> Sequence[Finding]:
+        """What the plugins in use find wrong where they would work. Raises `PluginError`."""
+        settings = self.settings
+        chosen = [(STORAGE, settings.storage.provider)]
+        if settings.control.enabled and settings.control.store != settings.storage.provider:
+            chosen.append((STORAGE, settings.control.store))
+        if settings.checks_permissions:
+            chosen.append((PERMISSION_PROVIDER, settings.authorization.provider))
+        found: list[Finding] = []
+        for seam, name in chosen:
+            plugin = self._load(seam, name)
+            section = self._read_section(plugin)
+            found += plugin.build_all("twinframe_findings", Finding, settings=section)
+        return found
+
     def build_resource_types(self) -> ResourceTypeRegistry:
         """All resource types of all plugins. Raises `PluginError` for two of one name."""
         plugins = load_plugins(self.manager, RESOURCE_TYPE)
@@ -122,6 +138,10 @@ class Installation:
             section = self._read_section(plugin)
             found += plugin.build_all("twinframe_resource_types", ResourceType, settings=section)
         return ResourceTypeRegistry(found)
+
+    def load_event_sink(self, kind: str) -> Plugin:
+        """The plugin of event sinks of this type. Raises `PluginError`."""
+        return self._load(EVENT_SINK, kind)
 
     def _load(self, seam: Seam, name: str) -> Plugin:
         # PERF: looking through all distributions takes 3 ms, which each hosted graph would pay.

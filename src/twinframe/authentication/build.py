@@ -45,7 +45,13 @@ def build_key_source(settings: AuthenticationSettings) -> KeySource:
     """Where the issuer's keys come from: the file, else the issuer."""
     if settings.keys_file:
         return KeyFile(Path(settings.keys_file))
-    issuer = IssuerKeys(
+    issuer = build_issuer(settings)
+    return KeyCache(issuer.read, KeyAges(settings.keys_lifetime, settings.keys_max_age))
+
+
+def build_issuer(settings: AuthenticationSettings) -> IssuerKeys:
+    """The reader of the issuer's keys over HTTP. Raises `SettingsError`."""
+    return IssuerKeys(
         IssuerAddress(
             settings.expected_issuer,
             settings.authority,
@@ -55,7 +61,6 @@ def build_key_source(settings: AuthenticationSettings) -> KeySource:
         settings.keys_timeout,
         trust=load_trust(settings.ca_file),
     )
-    return KeyCache(issuer.read, KeyAges(settings.keys_lifetime, settings.keys_max_age))
 
 
 def load_trust(ca_file: str) -> ssl.SSLContext | None:

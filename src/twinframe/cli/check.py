@@ -2,30 +2,73 @@
 
 from __future__ import annotations
 
-from os import environ
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from twinframe.app.examination import examine, examine_settings, find_worst
 from twinframe.app.installation import load_installation
-from twinframe.app.preflight import find_problems, list_warnings
-from twinframe.cli.console import config_option, write_problems
-from twinframe.settings.sources import find_near_misses
+from twinframe.cli.console import config_option, json_option, write_json
+from twinframe.diagnosis.findings import Finding, Severity
+from twinframe.errors import ConfigurationError
 
 
 @click.command()
 @config_option
-def check(config: Path | None) -> None:
-    """Check settings, plugins and the store, and say what is wrong.
+@json_option
+@click.option("--verbose", is_flag=True, help="Tell what is in order, too.")
+@click.option("--offline", is_flag=True, help="Ask no other server.")
+@click.option("--strict", is_flag=True, help="Let warnings fail the check.")
+def check(
+    config: Path | None, *, as_json: bool, verbose: bool, offline: bool, strict: bool
+) -> None:
+    """Check an installation, and say what is wrong and how to mend it.
 
-    It opens the store, which creates or migrates it. Exit code 1 when something is wrong.
+    Looked at are settings, plugins, the store, versions, directories, disks, limits, the clock,
+    secrets, certificates, and the servers that are depended on. It opens the store, which creates
+    or migrates it. Exit code 1 when something must be mended, with --strict also for warnings.
     """
-    installation = load_installation(config)
-    problems = list(find_problems(installation, everything=True))
-    for warning in (*list_warnings(installation.settings), *find_near_misses(environ)):
-        click.echo(f"warning: {warning}", err=True)
-    if problems:
-        write_problems(problems)
+    try:
+        installation = load_installation(config)
+        findings = list(examine(installation, config, network=not offline))
+    except ConfigurationError as error:
+        findings = list(examine_settings(error))
+    if as_json:
+        write_json(build_document(findings))
+    else:
+        write_findings(findings, verbose=verbose)
+    worst = find_worst(findings)
+    if worst is Severity.ERROR or (strict and worst is Severity.WARNING):
         raise SystemExit(1)
-    storage = installation.load_storage().info
-    click.echo(f"Everything is in order: settings, plugins, storage {storage.owner}.")
+
+
+def build_document(findings: Sequence[Finding]) -> dict[str, object]:
+    """The findings as JSON shows them, with how many there are of each severity."""
+    counts = Counter(finding.severity for finding in findings)
+    return {
+        "errors": counts[Severity.ERROR],
+        "warnings": counts[Severity.WARNING],
+        "findings": [asdict(finding) for finding in findings],
+    }
+
+
+def write_findings(findings: Sequence[Finding], *, verbose: bool) -> None:
+    """Print a line a finding and, below it, what mends it; then a summary."""
+    ranks = list(Severity)
+    for finding in sorted(findings, key=lambda one: ranks.index(one.severity)):
+        if finding.severity is Severity.FINE and not verbose:
+            continue
+        label = "twinframe" if finding.severity is Severity.ERROR else finding.severity.value
+        click.echo(f"{label}: {finding.message}", err=finding.severity is not Severity.FINE)
+        if finding.fix:
+            click.echo(f"    {finding.fix}", err=True)
+    counts = Counter(finding.severity for finding in findings)
+    if counts[Severity.ERROR]:
+        return
+    warnings = counts[Severity.WARNING]
+    also = f"; {warnings} warning{'s' if warnings > 1 else ''}" if warnings else ""
+    start = next((one.message for one in findings if one.check == "start"), "")
+    click.echo(f"Everything is in order{also}. {start}".rstrip())

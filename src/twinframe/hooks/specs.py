@@ -9,6 +9,8 @@ import pluggy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from twinframe.diagnosis.findings import Finding
+    from twinframe.events.sinks import EventSink
     from twinframe.permissions.base import PermissionProvider
     from twinframe.resourcetypes.base import ResourceType
     from twinframe.settings import AuthorizationSettings, Section
@@ -65,6 +67,24 @@ def twinframe_permission_provider(
     core's section, which all providers share. `resource` is the id of a hosted graph, empty for the
     graph that the service has of its own.
     """
+
+
+@hookspec(firstresult=True)
+def twinframe_event_sink(settings: Section, name: str, source: str) -> EventSink | None:
+    """The sink of the endpoint `name`, not yet opened. `settings` is the plugin's section.
+
+    `source` is the host name that events of the service give, for endpoints that ask who sends.
+    """
+
+
+@hookspec
+def twinframe_findings(settings: Section) -> Sequence[Finding]:
+    """What may be wrong where this plugin would work: directories, libraries, servers it asks.
+
+    `twinframe check` asks the plugins in use. `settings` is the plugin's section. Nothing is made
+    or changed, nothing secret is sent, and an answer takes seconds at most.
+    """
+    return ()
 
 
 @hookspec

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from twinframe import hookimpl
+from twinframe.diagnosis.endpoints import check_endpoint
+from twinframe.diagnosis.findings import Finding
+from twinframe.diagnosis.secrecy import check_secret
 from twinframe.permissions.base import PermissionProvider
 from twinframe.settings import Section
 from twinframe_auth_api.provider import ApiProvider
@@ -13,6 +18,23 @@ from twinframe_auth_api.settings import ApiProviderSettings
 def twinframe_settings() -> type[Section]:
     """The section `Authorization__ApiProvider`."""
     return ApiProviderSettings
+
+
+@hookimpl
+def twinframe_findings(settings: Section) -> Sequence[Finding]:
+    """Whether the service answers, and the one that gives tokens for it."""
+    return list(_check(settings)) if isinstance(settings, ApiProviderSettings) else ()
+
+
+def _check(settings: ApiProviderSettings) -> Iterator[Finding]:
+    section, seconds = "Authorization__ApiProvider", settings.timeout_seconds
+    addresses = (("BaseUrl", settings.base_url), ("TokenEndpoint", settings.token_endpoint))
+    for name, url in addresses:
+        if url:
+            key = f"{section}__{name}"
+            yield from check_endpoint(key, url, ca_file=settings.ca_file, timeout=seconds)
+    yield from check_secret(f"{section}__BearerToken", settings.bearer_token.get_secret_value())
+    yield from check_secret(f"{section}__ClientSecret", settings.client_secret.get_secret_value())
 
 
 @hookimpl

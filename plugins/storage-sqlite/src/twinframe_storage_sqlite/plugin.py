@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from twinframe import hookimpl
+from twinframe.diagnosis.findings import Finding
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore, QueryEngine
 from twinframe.storage.control import ControlStore
 from twinframe_storage_sqlite.compiler.engine import SqliteQueryEngine
 from twinframe_storage_sqlite.control_store import SqliteControlStore
+from twinframe_storage_sqlite.findings import list_findings
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
@@ -16,6 +20,12 @@ from twinframe_storage_sqlite.store import SqliteGraphStore
 def twinframe_settings() -> type[Section]:
     """The section `Storage__Sqlite`."""
     return SqliteSettings
+
+
+@hookimpl
+def twinframe_findings(settings: Section) -> Sequence[Finding]:
+    """What there is to say of the library and the directory."""
+    return list_findings(settings) if isinstance(settings, SqliteSettings) else ()
 
 
 @hookimpl

@@ -1,0 +1,52 @@
+"""What may be wrong where SQLite files shall lie, for `twinframe check`. It opens no database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import apsw
+
+from twinframe.diagnosis.findings import Finding, build_error, build_fine, build_warning
+from twinframe.diagnosis.machine import check_clock
+from twinframe.diagnosis.places import check_directory
+from twinframe.errors import ConfigurationError
+from twinframe_storage_sqlite.connection import verify_library
+from twinframe_storage_sqlite.settings import SqliteSettings
+
+
+def list_findings(settings: SqliteSettings) -> Sequence[Finding]:
+    """The library, the directory, what an acknowledged write is worth."""
+    directory = Path(settings.directory)
+    return [
+        check_library(apsw.sqlite_lib_version()),
+        *check_directory("Storage__Sqlite__Directory", directory, shares_memory=True),
+        *_check_files(directory),
+        *_check_durability(settings),
+    ]
+
+
+def check_library(version: str) -> Finding:
+    """Whether several processes may share a file with this version of SQLite."""
+    try:
+        verify_library(version)
+    except ConfigurationError as error:
+        return build_error("versions", error.message)
+    return build_fine("versions", f"SQLite {version}")
+
+
+def _check_files(directory: Path) -> Iterator[Finding]:
+    """Files that the service cannot write, though it may write beside them."""
+    if not directory.is_dir():
+        return
+    files = sorted(directory.glob("*.db"), key=lambda path: path.stat().st_mtime)
+    yield from check_clock(files[-1] if files else None)
+
+
+def _check_durability(settings: SqliteSettings) -> Iterator[Finding]:
+    if settings.durability == "relaxed":
+        yield build_warning(
+            "durability",
+            "Storage__Sqlite__Durability=relaxed: power loss may take the last writes.",
+            "Set Storage__Sqlite__Durability=full, unless they can be had again.",
+        )

@@ -1,0 +1,193 @@
+"""Looks an installation over, settings to machine, and says what is wrong. It serves nothing.
+
+What stops a start is `preflight`'s; here is also what would fail later, or fail somebody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+from twinframe.app.installation import Installation
+from twinframe.app.instruments import build_traces
+from twinframe.app.preflight import check_bind, find_problems, list_warnings
+from twinframe.authentication.build import build_issuer
+from twinframe.authentication.key_cache import KeysUnavailable
+from twinframe.diagnosis.endpoints import check_endpoint
+from twinframe.diagnosis.findings import (
+    Finding,
+    Severity,
+    build_error,
+    build_fine,
+    build_warning,
+)
+from twinframe.diagnosis.machine import (
+    check_clock,
+    check_libraries,
+    check_open_files,
+    check_plugins,
+    check_temporary,
+    check_workers,
+)
+from twinframe.diagnosis.places import check_directory
+from twinframe.diagnosis.secrecy import check_certificate, check_private_file, check_secret
+from twinframe.errors import ConfigurationError, SettingsError, StorageError, TwinframeError
+from twinframe.hooks.drivers import find_plugins
+from twinframe.hooks.seams import SEAMS
+from twinframe.settings import CONFIG_VARIABLE, LOOPBACK_BINDS, Settings
+from twinframe.settings.sources import find_near_misses
+
+_FILES_A_GRAPH = 24
+
+
+def examine(
+    installation: Installation, config: Path | None = None, *, network: bool = True
+) -> Iterator[Finding]:
+    """All findings, errors and what is fine too. Without `network` no server is asked.
+
+    It opens the store and closes it again, which creates or migrates it.
+    """
+    settings = installation.settings
+    yield from _list_start(installation)
+    yield from _convert(installation.list_findings)
+    yield from _check_machine(settings)
+    yield from _check_addresses(settings)
+    yield from _check_secrets(settings, config)
+    yield from _check_directories(settings)
+    if network:
+        yield from _check_issuer(settings)
+        yield from _check_traces(settings)
+
+
+def examine_settings(error: TwinframeError) -> Iterator[Finding]:
+    """The findings of settings or plugins that cannot be loaded at all."""
+    for message in [detail.message for detail in error.details] or [error.message]:
+        yield build_error("settings", message)
+
+
+def find_worst(findings: Iterable[Finding]) -> Severity:
+    """How bad the worst of them is."""
+    found = {finding.severity for finding in findings}
+    return next((one for one in Severity if one in found), Severity.FINE)
+
+
+def _list_start(installation: Installation) -> Iterator[Finding]:
+    """What would stop the start, and what one should know before it."""
+    problems = list(find_problems(installation, everything=True))
+    for problem in problems:
+        yield build_error("start", problem)
+    if not problems:
+        owner = installation.load_storage().info.owner
+        yield build_fine("start", f"Settings, plugins and the store are sound: {owner}.")
+    for warning in (*list_warnings(installation.settings), *find_near_misses(os.environ)):
+        yield build_warning("settings", warning)
+
+
+def _convert(check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """The findings of a check; what it cannot even look at is one too."""
+    try:
+        yield from check()
+    except (ConfigurationError, StorageError, OSError) as error:
+        message = error.message if isinstance(error, TwinframeError) else str(error)
+        yield build_error("plugins", message)
+
+
+def _check_machine(settings: Settings) -> Iterator[Finding]:
+    yield from check_libraries()
+    plugins = {(one.distribution, one.version) for seam in SEAMS for one in find_plugins(seam)}
+    yield from check_plugins(version("twinframe"), sorted(plugins))
+    yield from check_clock()
+    yield check_temporary()
+    yield check_workers(settings.server.workers)
+    hosting = settings.hosting
+    graphs = hosting.max_open_graphs * _FILES_A_GRAPH if hosting.enabled else 0
+    yield check_open_files(settings.server.max_connections, graphs)
+
+
+def _check_addresses(settings: Settings) -> Iterator[Finding]:
+    """Whether the addresses are free. NOTE: a service that runs has them, which is as it should."""
+    try:
+        check_bind(settings.server)
+    except SettingsError as error:
+        fix = "In use by this service itself? Then all is well; else choose another."
+        yield build_warning("address", error.message, fix)
+    else:
+        yield build_fine("address", f"Server__Bind={settings.server.bind} is free.")
+    metrics = settings.metrics
+    if metrics.enabled and not metrics.bind.startswith(LOOPBACK_BINDS):
+        yield build_warning(
+            "address",
+            f"Metrics__Bind={metrics.bind} is reachable from other machines, and asks nobody.",
+            "Let the network allow only what scrapes it.",
+        )
+    server = settings.server
+    near = server.bind.startswith(LOOPBACK_BINDS)
+    if settings.authentication.asks and not (near or server.tls.certificate or server.public_url):
+        yield build_warning(
+            "address",
+            "Credentials would travel in clear text: there is no TLS, and no proxy is named.",
+            "Set Server__Tls__Certificate and Server__Tls__Key, or Server__PublicUrl=https://… of "
+            "what ends TLS in front.",
+        )
+
+
+def _check_secrets(settings: Settings, config: Path | None) -> Iterator[Finding]:
+    yield from check_secret("Secrets__TokenKey", settings.secrets.token_key.get_secret_value())
+    file = config or Path(os.environ.get(CONFIG_VARIABLE, ""))
+    if file.name:
+        yield from check_private_file("--config" if config else CONFIG_VARIABLE, file)
+    authentication = settings.authentication
+    if authentication.asks and authentication.takes_api_keys:
+        keys = Path(authentication.api_keys.file)
+        if keys.exists():
+            yield from check_private_file("Authentication__ApiKeys__File", keys)
+    tls = settings.server.tls
+    if tls.certificate:
+        yield from check_private_file("Server__Tls__Key", Path(tls.key))
+        yield from check_certificate("Server__Tls__Certificate", Path(tls.certificate))
+
+
+def _check_directories(settings: Settings) -> Iterator[Finding]:
+    if settings.hosting.enabled:
+        yield from check_directory("Hosting__Directory", Path(settings.hosting.directory))
+
+
+def _check_issuer(settings: Settings) -> Iterator[Finding]:
+    """Whether the issuer's keys can be had now: without them, nobody gets in."""
+    own = settings.authentication
+    if not (own.asks and own.takes_tokens) or own.keys_file:
+        return
+    try:
+        keys = asyncio.run(build_issuer(own).read())
+    except KeysUnavailable as error:
+        yield build_error(
+            "issuer",
+            f"The keys of the issuer {own.expected_issuer} cannot be had: {error}.",
+            "Look at Authentication__Authority, the way there, and the issuer's certificate "
+            "(Authentication__CaFile).",
+        )
+        return
+    except SettingsError as error:
+        yield build_error("issuer", error.message)
+        return
+    yield build_fine("issuer", f"The issuer {own.expected_issuer} gives its keys: {keys}.")
+    address = own.authority or own.metadata_address or own.jwks_uri
+    yield from check_endpoint(
+        "Authentication__Authority", address, ca_file=own.ca_file, timeout=own.keys_timeout
+    )
+
+
+def _check_traces(settings: Settings) -> Iterator[Finding]:
+    try:
+        traces = build_traces(settings)
+    except ConfigurationError as error:
+        yield build_error("traces", error.message)
+        return
+    name = "OTEL_EXPORTER_OTLP_ENDPOINT"
+    if traces is not None and os.environ.get(name, "").startswith("http"):
+        for finding in check_endpoint(name, os.environ[name]):
+            worse = finding.severity is Severity.ERROR
+            yield build_warning("traces", finding.message, finding.fix) if worse else finding
