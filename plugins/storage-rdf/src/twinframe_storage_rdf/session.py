@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import cast
+from typing import Final, cast
 
 import orjson
 
@@ -36,6 +36,8 @@ from twinframe_storage_rdf.service_records import ServiceRecords
 from twinframe_storage_rdf.terms import Iri, Row
 from twinframe_storage_rdf.view import View
 
+_STEP_NANOSECONDS: Final = 20
+
 
 class RdfSession(GraphSession):
     """Reads the newest state, or inside `snapshot` the one of its first read.
@@ -63,6 +65,10 @@ class RdfSession(GraphSession):
     def interrupt(self) -> None:
         """Stop what runs in the present snapshot, at its next row."""
         self._view.stop()
+
+    def read_steps(self) -> int:
+        """The engine's processor time since the snapshot began, in steps; a server's is unknown."""
+        return self._view.spent // _STEP_NANOSECONDS
 
     def check_deadline(self) -> None:
         """`QueryTimeout` once the snapshot was stopped."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Final
 
 from twinframe.errors import QueryTimeout, StorageBusy, StorageDamaged
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.differences import Differences, State, parse_differences
-from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.engines.base import Engine, build_timeout
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.terms import Row, Term
 
@@ -39,6 +40,7 @@ class View:
         self._undo = _NOTHING
         self._deadline: float | None = None
         self._stopped = False
+        self._spent = 0
 
     @contextmanager
     def snapshot(self, deadline: float | None) -> Iterator[None]:
@@ -46,6 +48,7 @@ class View:
         before = self._deadline
         if self._depth == 0:
             self._pinned, self._undo, self._stopped = None, _NOTHING, False
+            self._spent = 0
         self._depth += 1
         self._deadline = deadline
         try:
@@ -59,6 +62,11 @@ class View:
         """The deadline of the present snapshot."""
         return self._deadline
 
+    @property
+    def spent(self) -> int:
+        """Nanoseconds of processor time that the engine took since the snapshot began."""
+        return self._spent
+
     def stop(self) -> None:
         """End what runs inside the present snapshot, from any thread."""
         self._stopped = True
@@ -68,7 +76,7 @@ class View:
         if self._depth and (
             self._stopped or (self._deadline is not None and time.monotonic() >= self._deadline)
         ):
-            raise QueryTimeout("The query passed its deadline and was stopped.")
+            raise build_timeout()
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -96,7 +104,7 @@ class View:
         self.read_state()
         for _ in range(_ATTEMPTS):
             self.check_deadline()
-            rows = self._engine.select(text, self._deadline)
+            rows = self._ask(text)
             newest = self._read_newest().version
             if newest == self._seen:
                 return self._in_time(rows), self._undo
@@ -113,7 +121,7 @@ class View:
             return self._engine.select(text)
         pinned = self.read_state()
         self.check_deadline()
-        rows = self._engine.select(text, self._deadline)
+        rows = self._ask(text)
         if self._read_newest().version != pinned.version:
             raise CannotRun("The graph was written since the snapshot began.")
         return self._in_time(rows)
@@ -145,8 +153,21 @@ class View:
             undo.lay_under(parse_differences(text))
         return undo
 
+    def _ask(self, text: str) -> Iterator[Row]:
+        begin = self._read_clock()
+        rows = self._engine.select(text, self._deadline)
+        self._spent += self._read_clock() - begin
+        return rows
+
     def _in_time(self, rows: Iterator[Row]) -> Iterator[Row]:
-        for at, row in enumerate(rows):
-            if at % _TURN_ROWS == 0:
-                self.check_deadline()
-            yield row
+        while True:
+            self.check_deadline()
+            begin = self._read_clock()
+            some = list(islice(rows, _TURN_ROWS))
+            self._spent += self._read_clock() - begin
+            if not some:
+                return
+            yield from some
+
+    def _read_clock(self) -> int:
+        return time.thread_time_ns() + self._engine.read_time()

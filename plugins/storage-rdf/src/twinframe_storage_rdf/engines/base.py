@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from twinframe.errors import Unsupported
+from twinframe.errors import QueryTimeout, Unsupported
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import Iri, Row, Term
 
@@ -112,6 +112,10 @@ class Engine(ABC):
         del question, deadline, write
         raise Unsupported("This engine runs no queries of callers.")
 
+    def read_time(self) -> int:
+        """Nanoseconds of another process's processor that this thread's questions took so far."""
+        return 0
+
     @abstractmethod
     def commit(self, change: Change) -> bool:
         """Apply the change atomically, and durably as far as the engine can; False: not any more.
@@ -135,3 +139,8 @@ class Engine(ABC):
             self.clear(names)
         finally:
             self.close()
+
+
+def build_timeout() -> QueryTimeout:
+    """What a read is answered that passed its deadline."""
+    return QueryTimeout("The query ran longer than it may (Query__Timeout) and was stopped.")

@@ -11,13 +11,12 @@ from typing import Any
 
 from twinframe.errors import (
     ConfigurationError,
-    QueryTimeout,
     SparqlInvalid,
     StorageError,
     StorageFull,
 )
 from twinframe_storage_rdf.endpoint.writing import LimitedWriter
-from twinframe_storage_rdf.engines.base import Change, Engine, Question
+from twinframe_storage_rdf.engines.base import Change, Engine, Question, build_timeout
 from twinframe_storage_rdf.engines.updates import render_ask, render_data
 from twinframe_storage_rdf.terms import Iri, Row, Term, parse_literal, render_iri
 
@@ -86,9 +85,7 @@ class OxigraphEngine(Engine):
         del deadline
         return bool(self._run(text))
 
-    def answer(
-        self, question: Question, deadline: float, write: Callable[[bytes], object]
-    ) -> None:
+    def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
         """Run a caller's query.
 
         NOTE: deadline and limit are looked at when something is written, as the library has no
@@ -157,7 +154,7 @@ def _read_rows(solutions: Any, deadline: float | None) -> Iterator[Row]:
     try:
         for at, solution in enumerate(solutions):
             if deadline is not None and at % _TURN_ROWS == 0 and time.monotonic() >= deadline:
-                raise QueryTimeout("The query passed its deadline and was stopped.")
+                raise build_timeout()
             yield tuple([_build_term(solution[column]) for column in width])
     except OSError as error:
         raise StorageError(f"The RDF store could not be read: {error}") from error

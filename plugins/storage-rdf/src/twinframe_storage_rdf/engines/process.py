@@ -28,7 +28,7 @@ from twinframe.errors import (
     StorageError,
     StorageFull,
 )
-from twinframe_storage_rdf.engines.base import Change, Engine, Question
+from twinframe_storage_rdf.engines.base import Change, Engine, Question, build_timeout
 from twinframe_storage_rdf.engines.results import parse_rows
 from twinframe_storage_rdf.engines.updates import render_ask, render_data, render_marker_ask
 from twinframe_storage_rdf.storeprocess.frames import (
@@ -62,6 +62,7 @@ class ProcessEngine(Engine):
         self._idle = idle_seconds
         self._free: list[socket.socket] = []
         self._lock = threading.Lock()
+        self._spent = threading.local()
         self._directory = -1
         self._use = -1
 
@@ -104,6 +105,10 @@ class ProcessEngine(Engine):
     ) -> None:
         """Have the process run a caller's query; what passes its deadline ends the process."""
         write(self._read(Kind.ANSWER, pack_question(question), deadline))
+
+    def read_time(self) -> int:
+        """The time of the store process."""
+        return int(getattr(self._spent, "nanoseconds", 0))
 
     def commit(self, change: Change) -> bool:
         """Have the process check the guard and apply the change.
@@ -155,7 +160,7 @@ class ProcessEngine(Engine):
             if deadline is not None:
                 milliseconds = max(1, round((deadline - time.monotonic()) * 1000))
                 if time.monotonic() >= deadline:
-                    raise QueryTimeout("The query passed its deadline and was stopped.")
+                    raise build_timeout()
             try:
                 return self._request(kind, body, deadline, milliseconds)
             except (Disconnected, OSError) as error:
@@ -168,16 +173,17 @@ class ProcessEngine(Engine):
         try:
             connection.settimeout(None if end is None else max(0.001, end - time.monotonic()))
             send_request(connection, kind, milliseconds, body)
-            status, answer = receive_answer(connection)
+            status, nanoseconds, answer = receive_answer(connection)
         except TimeoutError as error:
             connection.close()
             if kind is Kind.APPLY:
                 raise StorageError("It is not known whether the write was made.") from error
-            raise QueryTimeout("The query passed its deadline and was stopped.") from error
+            raise build_timeout() from error
         except BaseException:
             connection.close()
             raise
         self._give(connection)
+        self._spent.nanoseconds = self.read_time() + nanoseconds
         if status is Status.FULL:
             raise StorageFull(answer.decode())
         if status is Status.REFUSED:

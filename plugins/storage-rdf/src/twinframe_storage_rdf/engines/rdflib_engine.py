@@ -17,9 +17,9 @@ from rdflib.plugins.sparql import prepareQuery
 from rdflib.plugins.sparql.sparql import Query
 from rdflib.term import Node
 
-from twinframe.errors import QueryTimeout, StorageError, TwinframeError
+from twinframe.errors import StorageError, TwinframeError
 from twinframe_storage_rdf.endpoint.rdflib_answers import answer_question
-from twinframe_storage_rdf.engines.base import Change, Engine, Guard, Question
+from twinframe_storage_rdf.engines.base import Change, Engine, Guard, Question, build_timeout
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import (
     JSON_TEXT,
@@ -88,7 +88,7 @@ class RdflibEngine(Engine):
         # NOTE: iterating over the result itself leaves out rows in which nothing is bound.
         for binding in result.bindings:
             if deadline is not None and time.monotonic() >= deadline:
-                raise QueryTimeout("The query passed its deadline and was stopped.")
+                raise build_timeout()
             rows.append(tuple([_read_term(binding.get(name)) for name in names]))
         return rows
 
@@ -98,9 +98,7 @@ class RdflibEngine(Engine):
         with self._turn:
             return bool(self._dataset.query(text).askAnswer)
 
-    def answer(
-        self, question: Question, deadline: float, write: Callable[[bytes], object]
-    ) -> None:
+    def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
         """Run a caller's query while nobody writes."""
         with self._turn:
             answer_question(self._dataset, question, deadline, write)

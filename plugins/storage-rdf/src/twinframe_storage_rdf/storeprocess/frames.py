@@ -1,7 +1,7 @@
 """Messages between workers and the store process on a UNIX socket. It opens no socket.
 
-A request is kind, milliseconds it may take (0: no bound) and a body; an answer is a status and a
-body. Both sides are of one release and one user.
+A request is kind, milliseconds it may take (0: no bound) and a body; an answer is a status, the
+nanoseconds of a processor that it took, and a body. Both sides are of one release and one user.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from twinframe_storage_rdf.engines.base import Question
 from twinframe_storage_rdf.terms import Iri
 
 _REQUEST: Final = struct.Struct(">BQQ")
-_ANSWER: Final = struct.Struct(">BQ")
+_ANSWER: Final = struct.Struct(">BQQ")
 _LENGTH: Final = struct.Struct(">Q")
 _MOST_BYTES: Final = 4 * 1024**3
 _CHUNK: Final = 64 * 1024
@@ -76,15 +76,15 @@ def receive_request(connection: socket.socket) -> tuple[Kind, int, bytes]:
     return Kind(kind), milliseconds, body
 
 
-def send_answer(connection: socket.socket, status: Status, body: bytes) -> None:
+def send_answer(connection: socket.socket, status: Status, nanoseconds: int, body: bytes) -> None:
     """Send an answer."""
-    _send(connection, _ANSWER.pack(status, len(body)), body)
+    _send(connection, _ANSWER.pack(status, nanoseconds, len(body)), body)
 
 
-def receive_answer(connection: socket.socket) -> tuple[Status, bytes]:
+def receive_answer(connection: socket.socket) -> tuple[Status, int, bytes]:
     """The answer; `Disconnected` when it does not come whole."""
-    (status, _), body = _receive(connection, _ANSWER)
-    return Status(status), body
+    (status, nanoseconds, _), body = _receive(connection, _ANSWER)
+    return Status(status), nanoseconds, body
 
 
 def pack_pair(first: str, second: str) -> bytes:

@@ -117,8 +117,9 @@ class StoreServer:
             with connection, suppress(Disconnected, OSError):
                 while True:
                     kind, milliseconds, body = receive_request(connection)
+                    begin = time.thread_time_ns()
                     status, answer = self._answer(kind, milliseconds, body)
-                    send_answer(connection, status, answer)
+                    send_answer(connection, status, time.thread_time_ns() - begin, answer)
                     if status is Status.FULL:
                         os._exit(_EXIT_FULL)  # the store takes no write again until it is reopened
                     if kind is Kind.STOP:
