@@ -11,6 +11,7 @@ from tests.e2e.clients import AsyncClient, SyncClient
 from tests.e2e.server import Certificates, Server, make_certificates
 from tests.e2e.wire import Wire
 from tests.e2e.wire_world import seed
+from tests.storages import ONE_WORKER, SERVED, choose, require
 
 Client = SyncClient | AsyncClient
 
@@ -21,12 +22,25 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     return make_certificates(tmp_path_factory.mktemp("tls"))
 
 
+@pytest.fixture(scope="session", params=choose("sqlite", "oxigraph"))
+def storage(request: pytest.FixtureRequest) -> str:
+    """The storage that the services of a test keep their graphs in."""
+    require(request.param)
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
 def server(
-    tmp_path_factory: pytest.TempPathFactory, certificates: Certificates
+    storage: str, tmp_path_factory: pytest.TempPathFactory, certificates: Certificates
 ) -> Iterator[Server]:
     """`twinframe serve` with two workers over TLS; its log must hold no unhandled exception."""
-    running = Server(tmp_path_factory.mktemp("server"), certificates, workers=2)
+    folder = tmp_path_factory.mktemp("server")
+    running = Server(
+        folder,
+        certificates,
+        workers=1 if storage in ONE_WORKER else 2,
+        environment=SERVED[storage](folder),
+    )
     with running:
         yield running
     log = running.log.read_text(encoding="utf-8")
@@ -44,9 +58,10 @@ def client(request: pytest.FixtureRequest, server: Server) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="session")
-def wire_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def wire_server(storage: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`twinframe serve` without TLS, with the models of the wire tests and nothing else in it."""
-    running = Server(tmp_path_factory.mktemp("wire"))
+    folder = tmp_path_factory.mktemp("wire")
+    running = Server(folder, environment=SERVED[storage](folder))
     with running:
         first = Wire(running.port)
         seed(first)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import orjson
 import pytest
 
+from tests.storages import choose, require
 from twinframe.graph import Graph
 from twinframe.model.clock import render_update_time
 from twinframe.settings import Settings
@@ -94,18 +95,40 @@ def build_sqlite(place: Path, **more: Any) -> GraphStore:
     return cast("GraphStore", plugin.twinframe_graph_store(settings, "graph"))
 
 
+def build_rdf(engine: str, place: Path | None) -> GraphStore:
+    """A store of triples, in memory or on disk; imported by name like the other."""
+    require(engine)
+    plugin = import_module("twinframe_storage_rdf.plugin")
+    directory = "" if place is None else str(place)
+    settings = plugin.twinframe_settings()(engine=engine, directory=directory, idle_seconds=0.5)
+    return cast("GraphStore", plugin.twinframe_graph_store(settings, "graph"))
+
+
 def find_engine(store: GraphStore) -> QueryEngine | None:
     """The engine that comes with the store."""
     if isinstance(store, MemoryStore):
         return None
-    plugin = import_module("twinframe_storage_sqlite.plugin")
-    return cast("QueryEngine", plugin.twinframe_query_engine(store))
+    package = type(store).__module__.partition(".")[0]
+    plugin = import_module(f"{package}.plugin")
+    return cast("QueryEngine | None", plugin.twinframe_query_engine(store))
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore]:
+@pytest.fixture
+def triples_on_disk() -> bool:
+    """Whether triples are kept by a store process: slower to begin, but it can be stopped."""
+    return False
+
+
+@pytest.fixture(params=choose("memory", "sqlite", "oxigraph"))
+def store(
+    request: pytest.FixtureRequest, tmp_path: Path, triples_on_disk: bool
+) -> Iterator[GraphStore]:
     """An open, empty store, sound at the end."""
-    store = MemoryStore() if request.param == "memory" else build_sqlite(tmp_path)
+    store: GraphStore = MemoryStore()
+    if request.param == "sqlite":
+        store = build_sqlite(tmp_path)
+    elif request.param != "memory":
+        store = build_rdf(request.param, tmp_path if triples_on_disk else None)
     store.scratch = tmp_path / "results"
     store.open()
     yield store

@@ -22,6 +22,7 @@ from twinframe_storage_rdf.terms import Iri, Term
 Triple: TypeAlias = tuple[Iri, Iri, Term]
 
 _UNMAPPED: Final = "$metadata"
+_SCHEME: Final = "dtmi:"
 
 TWIN_MEMBERS: Final = {"$dtId": v.ID, "$etag": v.ETAG}
 """System members of a twin whose value stands under a predicate of the vocabulary."""
@@ -56,11 +57,16 @@ class GraphNames:
 
     def build_model_iri(self, model_id: str) -> Iri:
         """The class that stands for the interface."""
-        return Iri(self._rules.find_iri(model_id) or quote(model_id, safe=":;"))
+        named = self._rules.find_iri(model_id)
+        if named is not None:
+            return Iri(named)
+        # NOTE: a name that no model can have is asked for too, and then is not there.
+        stem = "" if model_id.startswith(_SCHEME) else v.NO_MODEL
+        return Iri(stem + quote(model_id, safe=":;"))
 
     def parse_model_iri(self, iri: str) -> str:
         """The DTMI of a class of `build_model_iri`."""
-        return self._rules.find_model(iri) or unquote(str(iri))
+        return self._rules.find_model(iri) or unquote(iri.removeprefix(v.NO_MODEL))
 
 
 def build_twin_predicate(path: Sequence[str]) -> Iri | None:

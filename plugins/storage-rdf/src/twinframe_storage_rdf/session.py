@@ -37,6 +37,8 @@ from twinframe_storage_rdf.terms import Iri, Row
 from twinframe_storage_rdf.view import View
 
 _STEP_NANOSECONDS: Final = 20
+_UNCOUNTED_NANOSECONDS: Final = 2_000_000
+"""In which a text is read and planned, for the first time slower than later."""
 
 
 class RdfSession(GraphSession):
@@ -68,7 +70,7 @@ class RdfSession(GraphSession):
 
     def read_steps(self) -> int:
         """The engine's processor time since the snapshot began, in steps; a server's is unknown."""
-        return self._view.spent // _STEP_NANOSECONDS
+        return max(0, self._view.spent - _UNCOUNTED_NANOSECONDS) // _STEP_NANOSECONDS
 
     def check_deadline(self) -> None:
         """`QueryTimeout` once the snapshot was stopped."""

@@ -18,6 +18,8 @@ _RELATIONSHIP: Final = BASE + "relationship:"
 _EDGE: Final = BASE + "edge:"
 _PROPERTY: Final = BASE + "property:"
 _SHAPE: Final = BASE + "shape:"
+NO_MODEL: Final = BASE + "model:"
+"""Begins the IRI of what is asked for as a model, and has no name of one."""
 _ENTRY: Final = BASE + "entry:"
 _EVENT: Final = BASE + "event:"
 
@@ -63,6 +65,10 @@ POSITION: Final = Iri(_VOCABULARY + "position")
 
 VERSION: Final = Iri(_VOCABULARY + "version")
 WRITE_ID: Final = Iri(_VOCABULARY + "writeId")
+CLAIM: Final = Iri(_VOCABULARY + "claim")
+"""Of writers that wait for their turn or have it; `engines.claims`."""
+BURIED: Final = Iri(_VOCABULARY + "buried")
+"""A claim that ended without an answer."""
 SCHEMA_VERSION: Final = Iri(_VOCABULARY + "schemaVersion")
 LAST_POSITION: Final = Iri(_VOCABULARY + "lastPosition")
 HIERARCHY_VERSION: Final = Iri(_VOCABULARY + "hierarchyVersion")
