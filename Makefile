@@ -12,13 +12,15 @@ PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
 WORKERS ?= 4
 ENGINE ?= evaluator
 
-.PHONY: help setup demo test test-crash test-mcp check format lint types contracts docs bench tck dtdl-cases clean
+.PHONY: help setup demo test test-crash test-deploy test-mcp test-fuzz check format lint types contracts docs bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
 	@echo 'make test    set up and run every test'
 	@echo 'make test-crash  provisioners killed 50 times at each step; 10,000 random steps of the resource API'
+	@echo 'make test-deploy  the commands of the image, run anew; ten stops and ten reloads under load'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
+	@echo 'make test-fuzz  some 30,000 odd requests to the operations of twins, relationships and models'
 	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
 	@echo 'make bench   comparisons against floors, as ratios (ARGS=--quick: fewer rounds)'
 	@echo 'make tck     the openCypher TCK, all of it (ENGINE=evaluator, sqlite or rdf; ARGS=--help: more)'
@@ -48,6 +50,12 @@ test-crash: setup
 
 test-mcp: setup
 	@$(BIN)/python -m tests.mcp
+
+test-deploy: setup
+	@TWINFRAME_DEPLOY=1 TWINFRAME_ROUNDS=10 $(BIN)/python -m pytest -q tests/deploy tests/e2e/test_stopping.py $(ARGS)
+
+test-fuzz: setup
+	@TWINFRAME_EXAMPLES=10000 $(BIN)/python -m pytest -q tests/unit/web/test_hostile_writes.py $(ARGS)
 
 check: setup
 	@$(MAKE) --no-print-directory lint types contracts

@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 
-ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "2"))
 WRITERS = 4
 WORKERS = 2
 SLOW = (
