@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -15,11 +16,13 @@ def _load(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look for their module
     spec.loader.exec_module(module)
     return module
 
 
 _SERVER = _load("sparql_server")
+_REAL = _load("real_servers")
 
 
 @pytest.fixture
@@ -28,3 +31,32 @@ def sparql_server() -> Iterator[object]:
     server = _SERVER.SparqlServer()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def real_servers() -> ModuleType:
+    """The module that runs real SPARQL servers."""
+    return _REAL
+
+
+def _run(name: str, factory: pytest.TempPathFactory) -> Iterator[object]:
+    with _REAL.RUNNERS[name](factory.mktemp(name)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def virtuoso(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """A running Virtuoso."""
+    yield from _run("virtuoso", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def oxigraph_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """A running Oxigraph server."""
+    yield from _run("oxigraph", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def rdflib_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """A running rdflib-endpoint."""
+    yield from _run("rdflib", tmp_path_factory)

@@ -15,9 +15,9 @@ import pyoxigraph
 class SparqlServer(ThreadingHTTPServer):
     """Serves `/query` and `/update` of one store in memory on a free port.
 
-    `fault` is asked before each answer with the path; it may return `500`, `cut`, `rubbish`, `slow`
-    or (for an update) `lost`: made, but not answered. Basic and bearer credentials are checked when
-    `credentials` is set.
+    `fault` is asked before each answer with path and text; it may return `500`, `cut`, `rubbish`,
+    `slow` or (for an update) `lost`: made, but not answered. Basic and bearer credentials are
+    checked when `credentials` is set.
     """
 
     daemon_threads = True
@@ -27,8 +27,8 @@ class SparqlServer(ThreadingHTTPServer):
         self.store = pyoxigraph.Store()
         self.turn = threading.Lock()
         self.credentials = ""
-        self.requests: list[str] = []
-        self.fault: Callable[[str], str] = lambda path: ""
+        self.requests: list[tuple[str, str]] = []
+        self.fault: Callable[[str, str], str] = lambda path, text: ""
         self._thread = threading.Thread(target=self.serve_forever, args=(0.05,))
         self._thread.start()
 
@@ -51,11 +51,11 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers["Content-Length"])
         form = parse_qs(self.rfile.read(length).decode(), strict_parsing=True)
         server = self.server
-        server.requests.append(self.path)
+        server.requests.append((self.path, "".join(*form.values())))
         if server.credentials and self.headers["Authorization"] != server.credentials:
             self._send(401, b"who are you?")
             return
-        fault = server.fault(self.path)
+        fault = server.fault(self.path, "".join(*form.values()))
         if fault == "500":
             self._send(500, b"no")
         elif fault == "rubbish":

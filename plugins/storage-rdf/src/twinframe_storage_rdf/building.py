@@ -51,6 +51,8 @@ def _build_remote(settings: RdfSettings) -> Remote:
         connect_timeout=settings.connect_timeout,
         timeout=settings.timeout,
         retries=settings.retries,
+        most_bytes=settings.max_answer_bytes,
+        product=settings.product,
     )
 
 

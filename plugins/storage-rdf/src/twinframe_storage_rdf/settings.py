@@ -63,6 +63,14 @@ class RdfSettings(Section):
     retries: int = Field(
         default=2, ge=0, le=10, description="`sparql`: times a failed read is tried again."
     )
+    max_answer_bytes: Count = Field(
+        default=256 * 1024**2, description="`sparql`: bytes of the largest answer that is read."
+    )
+    product: Literal["", "standard", "virtuoso"] = Field(
+        default="",
+        description="`sparql`: what the server is, where a proxy hides its `Server` header; empty: "
+        "by that header.",
+    )
 
     @model_validator(mode="after")
     def _check_address(self) -> Self:

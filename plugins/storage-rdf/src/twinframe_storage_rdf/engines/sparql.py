@@ -1,11 +1,13 @@
-"""A SPARQL 1.1 server somewhere else, by its query and update services. It knows no product.
+"""A SPARQL 1.1 server somewhere else, by its query and update services. It knows no twin.
 
-Promises: a write is one request, so it is atomic where the server's updates are, and durable where
+Promises: a write is one update, so it is atomic where the server's updates are, and durable where
 its commits are. Reads are tried again, writes never; whether a write was made is asked afterwards.
+What products do in ways of their own is in `engines.products`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import random
 import ssl
 import time
@@ -18,7 +20,6 @@ import httpx2
 
 from twinframe.errors import (
     ConfigurationError,
-    LimitExceeded,
     QueryTimeout,
     StorageBusy,
     StorageError,
@@ -28,28 +29,27 @@ from twinframe_storage_rdf.engines.base import Change, Engine, Question
 from twinframe_storage_rdf.engines.claims import Claims
 from twinframe_storage_rdf.engines.products import PRODUCTS, STANDARD, Product, find_product
 from twinframe_storage_rdf.engines.results import parse_rows, parse_truth
-from twinframe_storage_rdf.engines.updates import (
-    render_conditional,
-    render_conditional_for_virtuoso,
-    render_data,
-    render_marker_ask,
-    render_staged,
-)
+from twinframe_storage_rdf.engines.updates import render_marker_ask
+from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
 
 _RESULTS: Final = "application/sparql-results+json"
-_MOST_BYTES: Final = 1024**3
 _PAUSE: Final = 0.05
-_MOST_IN_TEXT: Final = 800
-_CHUNK: Final = 400
+_TURN_SECONDS: Final = 5.0
+_LEASE_SHARE: Final = 3
+"""A claim is taken for left behind after this part of the time an update may take."""
 
-_CUT_HEADERS: Final = ("x-sparql-maxrows", "x-sql-state")
-"""Virtuoso says with these that an answer with status 200 is not the whole one."""
+_UNFINISHED: Final = (408, 502, 503, 504)
+"""Statuses that a gateway answers with while the server behind it may be working still."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """Where the server is, and how to talk to it. Times are in seconds."""
+    """Where the server is, and how to talk to it. Times are in seconds, sizes in bytes.
+
+    `product` is the name of one in `engines.products`, or empty: found by the `Server` header.
+    `timeout` is also the longest time that an update which the server has begun takes there.
+    """
 
     query_url: str
     update_url: str
@@ -60,10 +60,20 @@ class Remote:
     connect_timeout: float = 5.0
     timeout: float = 30.0
     retries: int = 2
+    most_bytes: int = 256 * 1024**2
+    product: str = ""
 
 
 class _Unanswered(StorageError):
-    """No usable answer came, for a reason that may pass."""
+    """No usable answer came, for a reason that may pass.
+
+    `is_over`: the server is done with the request all the same. `is_undone`: and changed nothing.
+    """
+
+    def __init__(self, message: str, *, is_over: bool = False, is_undone: bool = False) -> None:
+        super().__init__(message)
+        self.is_over = is_over
+        self.is_undone = is_undone
 
 
 class SparqlEngine(Engine):
@@ -72,27 +82,44 @@ class SparqlEngine(Engine):
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
         self._client: httpx2.Client | None = None
-        self._is_virtuoso = False
+        self._product = PRODUCTS.get(remote.product, STANDARD)
+        self._server = ""
+        self._claims: dict[Iri, Claims] = {}
+        self._turn: Triple | None = None
 
     def open(self) -> None:
-        """Make the pool of connections; the first request connects."""
+        """Make the pool of connections, find out what the server is, and check how it is set up."""
         remote = self._remote
         headers = {"Authorization": f"Bearer {remote.token}"} if remote.token else {}
+        # PERF: to load the authorities takes 20 ms, which plain HTTP has no use for.
+        is_encrypted = any(
+            url.startswith("https:") for url in (remote.query_url, remote.update_url)
+        )
         if self._client is None:
             self._client = httpx2.Client(
                 auth=remote.auth,
                 headers=headers,
-                verify=remote.verify,
+                verify=remote.verify if is_encrypted else False,
                 timeout=httpx2.Timeout(remote.timeout, connect=remote.connect_timeout),
                 limits=httpx2.Limits(max_connections=remote.connections),
                 follow_redirects=False,  # SEC: the credentials are for this address alone
                 trust_env=False,
             )
+            # NOTE: asked once, of an answer that is one: an error may be a gateway's.
+            self.ask("ASK { }")
+            if not remote.product:
+                self._product = find_product(self._server)
+            self._product.check(self.select)
+
+    @property
+    def dialect(self) -> str:
+        """One server is one dialect."""
+        return self._remote.query_url
 
     @property
     def keeps_numbers(self) -> bool:
-        """Virtuoso answers doubles with six digits, and some large integers as decimals."""
-        return not self._is_virtuoso
+        """As the product does."""
+        return self._product.keeps_numbers
 
     def close(self) -> None:
         """Close the connections."""
@@ -108,42 +135,6 @@ class SparqlEngine(Engine):
         """The answer."""
         return parse_truth(self._read(text, deadline))
 
-    def commit(self, change: Change) -> bool:
-        """One update; then ask whether it was made, which an update does not say."""
-        stages: list[Iri] = []
-        try:
-            try:
-                self._write(self._render(change, stages))
-            except _Unanswered as error:
-                if self.ask(render_marker_ask(change)):
-                    return True
-                raise StorageError(
-                    f"The write got no answer and is not there so far: {error.message}"
-                ) from error
-            return self.ask(render_marker_ask(change))
-        finally:
-            if stages:
-                self.clear(stages)
-
-    def _render(self, change: Change, stages: list[Iri]) -> str:
-        if not self._is_virtuoso:
-            return render_conditional(change)
-        data = next((graph for graph, _ in change.removed), None)
-        size = sum(len(triples) for _, triples in (*change.removed, *change.added))
-        if data is None or size <= _MOST_IN_TEXT:
-    @contextmanager
-    def writing(self, state: Iri, deadline: float) -> Iterator[None]:
-        """Take turns by claims where the server does not keep updates apart."""
-        if self._product.isolates:
-            yield
-            return
-        self._turn = self._find_claims(state).take(deadline)
-        try:
-            yield
-        finally:
-            if self._turn is not None:  # no update was sent
-                self._end_turn(state, is_over=True)
-
     def answer(
         self, question: Question, deadline: float, write: Callable[[bytes], object]
     ) -> None:
@@ -155,16 +146,85 @@ class SparqlEngine(Engine):
             self._client, remote.query_url, question, deadline, remote.connect_timeout, write
         )
 
-            return render_conditional_for_virtuoso(change)
-        # NOTE: Virtuoso compiles texts of some thousand triples no more. Those of the data graph
-        # are brought to graphs that nobody reads, from where one update takes them all.
-        names = [Iri(f"{data}:{kind}:{uuid.uuid4().hex}") for kind in ("removed", "added")]
-        stages += names
-        for name, graphs in zip(names, (change.removed, change.added), strict=True):
-            triples = [triple for graph, of in graphs if graph == data for triple in of]
-            for at in range(0, len(triples), _CHUNK):
-                self._write(render_data("INSERT", [(name, triples[at : at + _CHUNK])]))
-        return render_staged(change, data, names[0], names[1])
+    @contextmanager
+    def writing(self, state: Iri, deadline: float) -> Iterator[None]:
+        """Take turns by claims; one at a time in this process."""
+        self._turn = self._find_claims(state).take(deadline)
+        try:
+            yield
+        finally:
+            self._end_turn(state, is_over=True)
+
+    def commit(self, change: Change) -> bool:
+        """One update; then ask whether it was made, which an update does not say."""
+        if self._turn is None:
+            with self.writing(change.guard.graph, time.monotonic() + _TURN_SECONDS):
+                return self.commit(change)
+        update = self._product.build_update(change, self._turn)
+        try:
+            self._prepare(update.before)
+            return self._make(update.text, change)
+        finally:
+            if update.stages:
+                with contextlib.suppress(StorageError):  # they are read by nobody
+                    self.clear(update.stages)
+
+    def _prepare(self, texts: Sequence[str]) -> None:
+        try:
+            for text in texts:
+                self._write(text)
+        except _Unanswered as error:
+            raise StorageBusy(f"Nothing was changed. {error.message}") from error
+
+    def _make(self, text: str, change: Change) -> bool:
+        try:
+            self._write(text)
+        except StorageError as error:
+            is_over = not isinstance(error, _Unanswered) or error.is_over
+            self._end_turn(change.guard.graph, is_over=is_over)
+            if self._is_made(change):
+                return True
+            if isinstance(error, _Unanswered):
+                if error.is_undone:
+                    return False
+                raise StorageError(
+                    f"The write got no answer and is not there so far: {error.message}"
+                ) from error
+            raise
+        self._turn = None  # its claim went with the update
+        return self.ask(render_marker_ask(change))
+
+    def _is_made(self, change: Change) -> bool:
+        try:
+            return self.ask(render_marker_ask(change))
+        except StorageError as error:
+            raise StorageError(
+                "The write got no answer, nor does the server say whether it was made: "
+                f"{error.message}"
+            ) from error
+
+    def _end_turn(self, state: Iri, *, is_over: bool) -> None:
+        """Take the claim away, or bury it: its update may come to its end later."""
+        turn, self._turn = self._turn, None
+        if turn is None:
+            return
+        claims = self._find_claims(state)
+        with contextlib.suppress(StorageError):  # else the claim grows old, and others bury it
+            (claims.release if is_over else claims.bury)(turn)
+
+    def _find_claims(self, state: Iri) -> Claims:
+        longest = self._remote.timeout
+        burial = 0.0 if self._product.isolates else longest
+        return self._claims.setdefault(
+            state,
+            Claims(
+                state,
+                self.select,
+                self._write,
+                lease=longest / _LEASE_SHARE,
+                burial=burial,
+            ),
+        )
 
     def clear(self, graphs: Sequence[Iri]) -> None:
         """Clear the graphs in one request."""
@@ -203,9 +263,15 @@ class SparqlEngine(Engine):
             with self._client.stream(
                 "POST", url, data=form, headers={"Accept": _RESULTS}, timeout=timeout
             ) as answer:
-                body = _read_body(answer, end)
-                _check(answer, body)
-                self._is_virtuoso = answer.headers.get("server", "").startswith("Virtuoso")
+                self._server = answer.headers.get("server", "")
+                try:
+                    body = _read_body(answer, end, self._remote.most_bytes)
+                except httpx2.HTTPError as error:
+                    is_over = answer.status_code not in _UNFINISHED
+                    raise _Unanswered(
+                        f"The SPARQL server gave no whole answer: {error}", is_over=is_over
+                    ) from error
+                _check(answer, body, self._product)
                 return body
         except httpx2.TimeoutException as error:
             if deadline is not None and time.monotonic() >= deadline:
@@ -215,34 +281,45 @@ class SparqlEngine(Engine):
             raise _Unanswered(f"The SPARQL server gave no whole answer: {error}") from error
 
 
-def _read_body(answer: httpx2.Response, end: float) -> bytes:
+def _read_body(answer: httpx2.Response, end: float, most: int) -> bytes:
     parts: list[bytes] = []
     size = 0
     for part in answer.iter_bytes():
         parts.append(part)
         size += len(part)
-        if size > _MOST_BYTES:
-            raise LimitExceeded(f"The SPARQL server answered with more than {_MOST_BYTES} bytes.")
+        if size > most:
+            raise StorageError(
+                f"The SPARQL server answered with more than {most} bytes "
+                "(Storage__Rdf__MaxAnswerBytes)."
+            )
         if time.monotonic() >= end:  # each part came in time, but all together do not
             raise httpx2.ReadTimeout("the answer takes too long")
     return b"".join(parts)
 
 
-def _check(answer: httpx2.Response, body: bytes) -> None:
+def _check(answer: httpx2.Response, body: bytes, product: Product) -> None:
+    status = answer.status_code
     if answer.is_success:
-        cut = next((name for name in _CUT_HEADERS if name in answer.headers), None)
-        if cut is not None:
+        cut = product.find_cut(answer.headers)
+        if cut:
             raise StorageError(
                 f"The SPARQL server cut its answer ({cut}: {answer.headers[cut]}): "
                 "raise the limit of rows and of time in its configuration."
             )
         return
     said = body[:300].decode("utf-8", "replace").strip()
-    message = f"The SPARQL server answered with status {answer.status_code}: {said}"
-    if answer.status_code in (401, 403):
+    message = f"The SPARQL server answered with status {status}: {said}"
+    if status in (401, 403):
         raise ConfigurationError(
             f"{message} Check Storage__Rdf__Authentication, User and Password."
         )
-    if answer.status_code in (408, 429) or answer.status_code >= 500:
-        raise _Unanswered(message)
+    if answer.is_redirect:
+        raise StorageError(
+            f"The SPARQL server redirects to {answer.headers.get('location', 'nowhere')}: "
+            "QueryUrl and UpdateUrl must name it itself, as no credentials are sent on."
+        )
+    if status in (408, 429) or (status >= 500 and not product.is_refusal(said)):
+        raise _Unanswered(
+            message, is_over=status not in _UNFINISHED, is_undone=product.is_undone(said)
+        )
     raise StorageError(message)

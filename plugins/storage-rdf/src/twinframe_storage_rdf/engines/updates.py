@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from twinframe_storage_rdf.engines.base import Change, Guard
 from twinframe_storage_rdf.mapping import Triple
@@ -20,18 +21,31 @@ def render_data(verb: str, graphs: Sequence[tuple[Iri, Sequence[Triple]]]) -> st
     return f"{verb} DATA {{ {quads} }}" if quads else ""
 
 
-def render_conditional(change: Change) -> str:
-    """The whole change as one operation that does nothing when the guard does not hold."""
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A graph `name` that holds triples which are to go from, or come into, the graph `target`."""
+
+    target: Iri
+    name: Iri
+    going: bool
+    triples: Sequence[Triple]
+
+
+def render_conditional(change: Change, claim: Triple) -> str:
+    """The whole change as one operation that does nothing when the guard does not hold.
+
+    Nor when the claim of the writer is gone; the claim goes with it, and also if nothing was done.
+    """
     removed, added = _render_quads(change.removed), _render_quads(change.added)
     delete = f"DELETE {{ {removed} }}\n" if removed else ""
-    return f"{delete}INSERT {{ {added} }}\nWHERE {{ {_render_guard(change.guard)} }}"
+    where = _render_conditions(change.guard, claim)
+    return f"{delete}INSERT {{ {added} }}\nWHERE {{ {where} }} ;\n{_drop(change.guard, claim)}"
 
 
-def render_conditional_for_virtuoso(change: Change) -> str:
+def render_conditional_by_keys(change: Change, claim: Triple) -> str:
     """The same, where JSON texts to be removed are found by subject and predicate.
 
-    NOTE: Virtuoso 7 leaves a long literal of another datatype where it is when it stands in a
-    DELETE template of several graphs. Predicates of JSON texts have one value a subject.
+    Predicates of JSON texts have one value a subject.
     """
     removed, patterns, texts = [], [], []
     for at, (graph, triples) in enumerate(change.removed):
@@ -44,32 +58,38 @@ def render_conditional_for_virtuoso(change: Change) -> str:
             patterns.append(inner)
             texts.append(f"{{ VALUES (?s{at} ?p{at}) {{ {pairs} }} {inner} }}")
     if not texts:
-        return render_conditional(change)
+        return render_conditional(change, claim)
     return (
         f"DELETE {{ {_render_quads(removed)} {' '.join(patterns)} }}\n"
         f"INSERT {{ {_render_quads(change.added)} }}\n"
-        f"WHERE {{ {_render_guard(change.guard)} OPTIONAL {{ {' UNION '.join(texts)} }} }}"
+        f"WHERE {{ {_render_conditions(change.guard, claim)} "
+        f"OPTIONAL {{ {' UNION '.join(texts)} }} }} ;\n{_drop(change.guard, claim)}"
     )
 
 
-def render_staged(change: Change, data: Iri, removed: Iri, added: Iri) -> str:
-    """The same, where the changes of the graph `data` stand in the two staging graphs.
+def render_staged(guard: Guard, claim: Triple, stages: Sequence[Stage], seal: Stage) -> str:
+    """A change whose triples stand in stages; nothing is done when the seal's are gone.
 
     Literals that go are found by subject and predicate, which have one literal at most.
     """
-    target = render_iri(data)
-    rest = (
-        [(graph, triples) for graph, triples in graphs if graph != data]
-        for graphs in (change.removed, change.added)
-    )
-    state_removed, state_added = map(_render_quads, rest)
+    templates: dict[bool, list[str]] = {True: [], False: []}
+    sources = []
+    for at, stage in enumerate(stages):
+        target = f"GRAPH {render_iri(stage.target)} {{ ?s{at} ?p{at} ?o{at} }}"
+        templates[stage.going].append(target)
+        name = render_iri(stage.name)
+        sources.append(
+            f"{{ GRAPH {name} {{ ?s{at} ?p{at} ?x{at} }} {target} "
+            f"FILTER(!isIRI(?x{at}) || ?x{at} = ?o{at}) }}"
+            if stage.going
+            else f"{{ GRAPH {name} {{ ?s{at} ?p{at} ?o{at} }} }}"
+        )
+    sealed = _render_quads([(seal.name, seal.triples)])
     return (
-        f"DELETE {{ GRAPH {target} {{ ?s0 ?p0 ?o0 }} {state_removed} }}\n"
-        f"INSERT {{ GRAPH {target} {{ ?s1 ?p1 ?o1 }} {state_added} }}\n"
-        f"WHERE {{ {_render_guard(change.guard)} OPTIONAL {{ "
-        f"{{ GRAPH {render_iri(removed)} {{ ?s0 ?p0 ?x }} GRAPH {target} {{ ?s0 ?p0 ?o0 }} "
-        "FILTER(!isIRI(?x) || ?x = ?o0) } UNION "
-        f"{{ GRAPH {render_iri(added)} {{ ?s1 ?p1 ?o1 }} }} }} }}"
+        f"DELETE {{ {' '.join(templates[True])} }}\n"
+        f"INSERT {{ {' '.join(templates[False])} }}\n"
+        f"WHERE {{ {sealed} {_render_conditions(guard, claim)} "
+        f"OPTIONAL {{ {' UNION '.join(sources)} }} }} ;\n{_drop(guard, claim)}"
     )
 
 
@@ -82,6 +102,14 @@ def render_marker_ask(change: Change) -> str:
     """Whether the change was applied."""
     triple = render_triples([change.marker])
     return f"ASK {{ GRAPH {render_iri(change.guard.graph)} {{ {triple} }} }}"
+
+
+def _render_conditions(guard: Guard, claim: Triple) -> str:
+    return f"{_render_quads([(guard.graph, [claim])])} {_render_guard(guard)}"
+
+
+def _drop(guard: Guard, claim: Triple) -> str:
+    return render_data("DELETE", [(guard.graph, [claim])])
 
 
 def _render_guard(guard: Guard) -> str:

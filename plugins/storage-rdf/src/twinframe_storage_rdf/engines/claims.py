@@ -1,0 +1,121 @@
+"""Turns of writers on a server that does not keep overlapping updates apart. It makes no change.
+
+It asks of the server no more than every one has: an INSERT DATA or DELETE DATA of one triple is
+made or not, and a query shows one state, with all that was answered before. `docs/decisions/
+0022-writers-of-a-sparql-server-claim-their-turn.md` says why this is enough, and what is assumed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from twinframe.errors import StorageBusy, StorageError
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.engines.updates import render_data
+from twinframe_storage_rdf.mapping import Triple
+from twinframe_storage_rdf.terms import Iri, Row, render_iri
+
+_SHORTEST_PAUSE: Final = 0.002
+_LONGEST_PAUSE: Final = 0.1
+
+
+class Claims:
+    """The claims on one graph's turn, as this process knows them. One thread at a time.
+
+    A claim is a triple of the state graph. Whoever sees no claim but its own, in a query begun
+    after its own was there, has the turn: of two that come together, the later one sees the
+    earlier. Updates are made only while their claim is there, so a claim that goes ends the turn.
+
+    A claim that this process has seen for `lease` seconds is *buried*: replaced by one that nobody
+    can use, in one step. An update of the buried claim that had begun may still be running, so that
+    nobody has the turn before the burial has been seen for `burial` seconds: more than any update
+    takes, or 0 where the server lets the burial wait for an update that read the claim. Times are
+    of this process's own clock, in seconds.
+    """
+
+    def __init__(
+        self,
+        state: Iri,
+        select: Callable[[str], Iterator[Row]],
+        write: Callable[[str], None],
+        *,
+        lease: float,
+        burial: float,
+    ) -> None:
+        self._state = state
+        self._select = select
+        self._write = write
+        self._lease = lease
+        self._burial = burial
+        self._seen: dict[tuple[Iri, str], float] = {}
+
+    def take(self, deadline: float) -> Triple:
+        """The turn, as the triple that is to be there; `StorageBusy` after the deadline."""
+        rank = f"{time.time_ns():020d}"  # NOTE: who waits longest goes first; no clock is trusted
+        claim: str | None = None
+        pause = _SHORTEST_PAUSE
+        try:
+            while True:
+                live, buried = self._read()
+                others = live - {claim}
+                claim = claim if claim in live else None  # buried by somebody, or not yet made
+                if not others and not buried:
+                    if claim is not None:
+                        return self._build(v.CLAIM, claim)
+                    claim = f"{rank}-{uuid.uuid4().hex}"
+                    self._write(
+                        render_data("INSERT", [(self._state, [self._build(v.CLAIM, claim)])])
+                    )
+                    continue
+                if claim is not None and min(others, default=claim) < claim:
+                    self.release(self._build(v.CLAIM, claim))
+                    claim = None
+                if time.monotonic() >= deadline:
+                    raise StorageBusy(
+                        "The turn to write did not come in time; nothing was changed."
+                    )
+                time.sleep(pause * (0.5 + random.random()))  # noqa: S311
+                pause = min(pause * 1.5, _LONGEST_PAUSE)
+        except StorageError:
+            if claim is not None:
+                with contextlib.suppress(StorageError):
+                    self.release(self._build(v.CLAIM, claim))
+            raise
+
+    def release(self, claim: Triple) -> None:
+        """Give the turn back: no update of this claim is running or on its way."""
+        self._write(render_data("DELETE", [(self._state, [claim])]))
+
+    def bury(self, claim: Triple) -> None:
+        """End a turn of which an update may be running still, or on its way."""
+        subject, _, name = claim
+        buried: Triple = (subject, v.BURIED, name)
+        self._write(
+            f"{render_data('INSERT', [(self._state, [buried])])} ;\n"
+            f"{render_data('DELETE', [(self._state, [claim])])}"
+        )
+
+    def _build(self, predicate: Iri, claim: str) -> Triple:
+        return (Iri(f"{self._state}:claims"), predicate, claim)
+
+    def _read(self) -> tuple[set[str], set[str]]:
+        """The claims and the buried ones that are there; those that are old go a step on."""
+        subject = render_iri(f"{self._state}:claims")
+        rows = self._select(
+            f"SELECT ?p ?o WHERE {{ GRAPH {render_iri(self._state)} {{ {subject} ?p ?o }} }}"
+        )
+        found = [(Iri(str(predicate)), str(name)) for predicate, name in rows]
+        now = time.monotonic()
+        self._seen = {key: self._seen.get(key, now) for key in found}
+        for (predicate, name), since in self._seen.items():
+            if predicate == v.CLAIM and now - since >= self._lease:
+                self.bury(self._build(v.CLAIM, name))
+            elif predicate == v.BURIED and now - since >= self._burial:
+                self.release(self._build(v.BURIED, name))
+        live = {name for predicate, name in found if predicate == v.CLAIM}
+        return live, {name for predicate, name in found if predicate == v.BURIED}

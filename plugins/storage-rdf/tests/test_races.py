@@ -1,0 +1,55 @@
+"""Of racing writers in several processes with one etag exactly one wins, on real servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from twinframe.testing.contracts.base import reading
+from twinframe_storage_rdf.building import build_store
+
+ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "8"))
+PROCESSES = 3
+SCRIPT = Path(__file__).with_name("racing.py")
+
+
+@pytest.mark.parametrize("name", ["virtuoso", "oxigraph_server"])
+def test_of_racing_processes_exactly_one_wins_each_etag(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    server = request.getfixturevalue(name)
+    addresses = json.dumps(
+        {"engine": "sparql", "query_url": server.query_url, "update_url": server.update_url}
+    )
+    command = [sys.executable, str(SCRIPT), addresses, "race", str(ROUNDS)]
+    processes = [
+        subprocess.Popen([*command, f"p{at}"], stdout=subprocess.PIPE) for at in range(PROCESSES)
+    ]
+    told: list[dict[str, Any]] = []
+    for process in processes:
+        output, _ = process.communicate()
+        assert process.returncode == 0
+        told.append(json.loads(output))
+    won = sorted(number for one in told for number in one["won"])
+    assert won == list(range(1, len(won) + 1))  # nobody shares a number, none is lost
+    # Who loses lost to somebody: all rounds of one process are at most the wins of all.
+    assert len(won) >= ROUNDS - min(one["busy"] for one in told)
+    assert len({one["instance"] for one in told}) == 1  # they raced to make the graph, too
+    assert sum(one["torn"] for one in told) == 0
+    store = build_store(server.build_settings(), "race")
+    store.open()
+    with reading(store) as session:
+        stored = session.read_twin("left")
+        assert stored is not None
+        assert json.loads(stored.body)["n"] == len(won)
+        events = session.read_events(after=0, limit=len(won) + 1)
+        assert [event.subject for _, event in events] == [str(number) for number in won]
+    assert list(store.verify()) == []
+    store.close()
+    print({"won": len(won), "lost": [x["lost"] for x in told], "busy": [x["busy"] for x in told]})

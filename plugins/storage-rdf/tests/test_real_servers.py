@@ -1,0 +1,52 @@
+"""Real SPARQL servers keep the storage contract; skipped where they are not installed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from twinframe.errors import ConfigurationError
+from twinframe.storage.base import GraphStore
+from twinframe.testing.storage_contract import GraphStoreContract
+from twinframe_storage_rdf.building import build_store
+
+
+class ServerContract(GraphStoreContract):
+    server: Any
+
+    def make_store(self, place: Path) -> GraphStore:
+        name = hashlib.sha256(str(place).encode()).hexdigest()[:12]
+        return build_store(self.server.build_settings(), name)
+
+
+class TestVirtuoso(ServerContract):
+    @pytest.fixture(autouse=True)
+    def _take_server(self, virtuoso: Any) -> None:
+        self.server = virtuoso
+
+
+class TestOxigraphServer(ServerContract):
+    @pytest.fixture(autouse=True)
+    def _take_server(self, oxigraph_server: Any) -> None:
+        self.server = oxigraph_server
+
+
+@pytest.mark.skipif(
+    "TWINFRAME_ROUNDS" not in os.environ, reason="takes minutes: make test-sparql runs it"
+)
+class TestRdflibServer(ServerContract):
+    @pytest.fixture(autouse=True)
+    def _take_server(self, rdflib_server: Any) -> None:
+        self.server = rdflib_server
+
+
+def test_a_virtuoso_that_lets_two_writers_win_is_refused(tmp_path: Path, real_servers: Any) -> None:
+    with real_servers.run_virtuoso(tmp_path, isolation=2) as server:
+        store = build_store(server.build_settings(), "default")
+        with pytest.raises(ConfigurationError, match="DefaultIsolation = 4"):
+            store.open()
+        store.close()
