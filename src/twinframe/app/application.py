@@ -9,7 +9,9 @@ from pathlib import Path
 from twinframe.admission.buckets import SharedBuckets
 from twinframe.app.access import build_access
 from twinframe.app.assistants import build_service, list_resources
+from twinframe.app.background import BackgroundService
 from twinframe.app.control import MountedControlService
+from twinframe.app.endpoints import build_endpoints
 from twinframe.app.hosting import HostingService
 from twinframe.app.installation import Installation, build_installation, load_installation
 from twinframe.app.instruments import InstrumentService
@@ -18,6 +20,7 @@ from twinframe.app.rates import build_rates
 from twinframe.app.triples import build_triple_support
 from twinframe.errors import StorageError
 from twinframe.graph import Graph
+from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.instruments.base import Instruments
 from twinframe.settings import Section, Settings
 from twinframe.settings.shape import KeyPath
@@ -85,7 +88,9 @@ def _build(
     store = StoreService(installation.build_store(), settings, told)
     access = build_access(installation)
     gate = None if access is None else access.gate
-    graph = build_graph(installation, store, told)
+    endpoints = build_endpoints(installation)
+    graph = build_graph(installation, store, told, endpoints)
+    background = BackgroundService(store.runner, graph.work, settings)
     assistants = None
     if mcp is not None:
         assistants = build_service(graph, settings, gate, mcp, relay, rates)
@@ -94,18 +99,20 @@ def _build(
         control = MountedControlService(installation, rates)
     hosting = None
     if settings.hosting.enabled and routes is ROUTES:
-        hosting = HostingService(installation, gate, told, rates)
+        hosting = HostingService(installation, gate, told, rates, endpoints)
     if told is not None and assistants is not None:
         told.watch(assistants.endpoint)
     beside = [one for one in (assistants, control, hosting) if one is not None]
     services = [LogService(), instruments, store, *([] if access is None else [access]), *beside]
     resources = () if mcp is None else list_resources(settings, alone=routes is not ROUTES)
+    # NOTE: the server of assistants alone leaves work to the service beside it.
+    working = [background.begin, background.stop] if routes is ROUTES else []
     guard = build_application(
         graph,
         settings,
         gate=gate,
-        start=[service.start for service in services],
-        stop=[service.stop for service in reversed(services)],
+        start=[*(service.start for service in services), *working[:1]],
+        stop=[*working[1:], *(service.stop for service in reversed(services)), endpoints.stop],
         is_ready=store.is_ready,
         routes=routes,
         # NOTE: the last one is asked first; the host of a hosted graph is that graph's alone.
@@ -115,11 +122,17 @@ def _build(
         rates=rates,
     )
     instruments.attach(guard)
+    guard.on_drain(graph.event_streams.end)
+    if hosting is not None:
+        guard.on_drain(hosting.graphs.end_streams)
     return guard
 
 
 def build_graph(
-    installation: Installation, service: StoreService, instruments: Instruments | None = None
+    installation: Installation,
+    service: StoreService,
+    instruments: Instruments | None = None,
+    endpoints: Endpoints = NO_ENDPOINTS,
 ) -> Graph:
     """The use cases over a store, with the query engine that its plugin offers for it."""
     engine = installation.build_query_engine(service.store)
@@ -131,6 +144,7 @@ def build_graph(
         scratch=scratch,
         instruments=instruments,
         triples=build_triple_support(installation, service.store),
+        endpoints=endpoints,
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
 
+from twinframe.app.background import BackgroundService
 from twinframe.app.hosted_journal import GraphJournal, Unwritten
 from twinframe.app.hosted_load import SharedCount
 from twinframe.app.hosted_quotas import GraphQuotas, QuotaRunner, SharedCounter
@@ -23,6 +24,7 @@ from twinframe.app.triples import build_triple_support
 from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
+from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.instruments.base import Instruments, Level
 from twinframe.storage.base import GraphStore
 from twinframe.storage.catalog import Availability, Catalog, CatalogEntry
@@ -40,6 +42,7 @@ _PAUSE: Final = 0.02
 
 BuildGate = Callable[[str], Gate | None]
 BuildEdge = Callable[[Graph], Edge]
+BuildHost = Callable[[str], str]
 
 
 @dataclass(slots=True)
@@ -51,9 +54,16 @@ class OpenGraph:
     edge: Edge
     load: SharedCount
     quotas: GraphQuotas
+    background: BackgroundService
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing goes on that no request waits for."""
+        return self.runner.is_idle and self.background.is_idle
 
     async def close(self) -> None:
         """Finish accepted work and close the store."""
+        await self.background.stop()
         await self.runner.close()
         await asyncio.to_thread(self.store.close)
         self.load.close()
@@ -79,7 +89,7 @@ class HostedTenant:
     @property
     def is_idle(self) -> bool:
         """Whether nobody uses it, in the background neither."""
-        return not self.users and (self.opened is None or self.opened.runner.is_idle)
+        return not self.users and (self.opened is None or self.opened.is_idle)
 
     def take(self, entry: CatalogEntry) -> None:
         """Go on with newer settings."""
@@ -162,8 +172,13 @@ class HostedGraphs:
         build_gate: BuildGate,
         build_edge: BuildEdge,
         instruments: Instruments | None = None,
+        endpoints: Endpoints = NO_ENDPOINTS,
+        build_host: BuildHost = str,
     ) -> None:
+        """`build_host` gives what the events of a graph name as their source."""
         self.catalog = catalog
+        self._endpoints = endpoints
+        self._build_host = build_host
         self._instruments = instruments
         self._installation = installation
         self._settings = installation.settings
@@ -200,6 +215,12 @@ class HostedGraphs:
     def open_graphs(self) -> int:
         """How many are open now."""
         return self._open
+
+    def end_streams(self) -> None:
+        """Let all come to an end who follow events."""
+        for tenant in self._tenants.values():
+            if tenant.opened is not None:
+                tenant.opened.edge.graph.event_streams.end()
 
     def find(self, resource_id: str) -> HostedTenant | None:
         """The graph as the catalog has it at this moment."""
@@ -247,6 +268,7 @@ class HostedGraphs:
     async def _open_graph(self, tenant: HostedTenant) -> OpenGraph:
         opened = await asyncio.to_thread(self._open_store, tenant)
         opened.quotas.take(tenant.entry.settings)  # they may have changed meanwhile
+        opened.background.start()
         return opened
 
     def _open_store(self, tenant: HostedTenant) -> OpenGraph:
@@ -276,11 +298,14 @@ class HostedGraphs:
                 scratch=store.scratch,
                 instruments=self._instruments,
                 triples=build_triple_support(self._installation, store, tenant.entry.store),
+                host=self._build_host(tenant.entry.resource_id),
+                endpoints=self._endpoints,
             )
             edge = self._build_edge(graph)
             runner.prepare()
             undo.pop_all()
-        return OpenGraph(store, runner, edge, load, quotas)
+        background = BackgroundService(runner, graph.work, settings)
+        return OpenGraph(store, runner, edge, load, quotas, background)
 
     async def _make_room(self) -> None:
         """Take one of the places, closing the longest unused graph if there is none left."""

@@ -23,6 +23,7 @@ from twinframe.app.installation import Installation
 from twinframe.authentication.gate import Gate
 from twinframe.errors import ConfigurationError, SettingsError, StorageBusy, StorageError
 from twinframe.graph import Graph
+from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.instruments.base import Instruments
 from twinframe.resourcetypes.base import LeaseLost
 from twinframe.resourcetypes.blocking import run_blocking
@@ -65,11 +66,20 @@ class HostingService:
         gate: Gate | None,
         instruments: Instruments | None = None,
         rates: CallerRates | None = None,
+        endpoints: Endpoints = NO_ENDPOINTS,
     ) -> None:
         settings = installation.settings
         catalog = build_catalog(settings)
         build_gate = partial(_build_gate, installation, gate)
-        self.graphs = HostedGraphs(installation, catalog, build_gate, self._build_edge, instruments)
+        self.graphs = HostedGraphs(
+            installation,
+            catalog,
+            build_gate,
+            self._build_edge,
+            instruments,
+            endpoints,
+            partial(build_host, settings),
+        )
         self.endpoint = HostedService(self.graphs, settings, gate, HOSTED_ROUTES, rates)
         self._upkeep = HostedUpkeep(installation, catalog)
         self._settings = settings
@@ -326,6 +336,11 @@ def build_address(settings: Settings, resource_id: str) -> str:
     parts = urlsplit(origin)
     port = "" if parts.port is None else f":{parts.port}"
     return f"{parts.scheme}://{resource_id}.{hosting.domain}{port}"
+
+
+def build_host(settings: Settings, resource_id: str) -> str:
+    """The address of a graph without its scheme: the source of its events."""
+    return build_address(settings, resource_id).partition("://")[2]
 
 
 def _build_entry(graph: HostedGraph) -> CatalogEntry:

@@ -51,6 +51,11 @@ class Event:
         self._changes: tuple[Change, ...] | None = None
 
     @property
+    def text(self) -> bytes:
+        """Its text in the outbox."""
+        return b"%b\n%b" % (self.wire, self._notes) if self._notes else self.wire
+
+    @property
     def document(self) -> dict[str, Any]:
         """The envelope, parsed once. Never change it."""
         if self._document is None:

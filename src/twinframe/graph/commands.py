@@ -27,4 +27,6 @@ class Command(Protocol[T_co]):
 
 async def run_command(context: GraphContext, command: Command[T_co]) -> T_co:
     """Apply one command in a work of its own; its result once that is committed."""
-    return await context.runner.write(lambda transaction: command.apply(context, transaction))
+    result = await context.runner.write(lambda transaction: command.apply(context, transaction))
+    context.signal.set()
+    return result

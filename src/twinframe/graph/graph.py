@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
+from twinframe.graph.background.runner import WorkKind
 from twinframe.graph.bulk import Bulk
 from twinframe.graph.components import Components
 from twinframe.graph.context import GraphContext
+from twinframe.graph.delivery.deliverer import RouteKind
+from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
+from twinframe.graph.delivery.upkeep import OutboxKind
+from twinframe.graph.event_routes import EventRoutes
+from twinframe.graph.event_streams import EventStreams
 from twinframe.graph.happenings import Happenings, build_source
 from twinframe.graph.models import Models
 from twinframe.graph.neighborhood import Neighborhoods
@@ -26,6 +33,9 @@ from twinframe.settings import Settings
 from twinframe.storage.base import QueryEngine
 from twinframe.storage.triples import TripleSupport
 
+_HOSTED_IDLE_SECONDS: Final = 10.0
+"""After which a delivery lets go of a hosted graph, which then may be closed."""
+
 
 class Graph:
     """What the edges (REST, MCP) call. Documents in are parsed JSON, documents out JSON text."""
@@ -41,12 +51,14 @@ class Graph:
         instruments: Instruments | None = None,
         host: str | None = None,
         triples: TripleSupport | None = None,
+        endpoints: Endpoints = NO_ENDPOINTS,
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
         `scratch` is the store's directory for files that may be lost, if it has one. `instruments`
         are told of queries. `host` is the name of a hosted graph's own host, for its events.
         `triples` is what there is to write the graph as RDF and to ask it in SPARQL.
+        `endpoints` are where its event routes may send.
         """
         happenings = None
         if settings.events.enabled:
@@ -60,6 +72,14 @@ class Graph:
         self.portable = Portable(context)
         self.transactions = Transactions(context)
         self.telemetry = Telemetry(context)
+        is_hosted = host is not None
+        self.event_routes = EventRoutes(context, endpoints, hosted=is_hosted)
+        self.event_streams = EventStreams(context)
+        idle = _HOSTED_IDLE_SECONDS if is_hosted else None
+        self.work: tuple[WorkKind, ...] = (
+            RouteKind(context, endpoints, hosted=is_hosted, idle_seconds=idle),
+            OutboxKind(context),
+        )
         self.queries = Queries(context, engine, scratch, instruments)
         if instruments is not None:
             instruments.watch(self.queries)

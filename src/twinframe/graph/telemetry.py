@@ -88,6 +88,7 @@ class Telemetry:
         self._check(payload)
         if happenings is not None:
             await runner.write(lambda transaction: message.tell(transaction, happenings))
+            self._context.signal.set()
 
     def _check(self, payload: JsonValue) -> None:
         if not isinstance(payload, dict):

@@ -39,4 +39,14 @@ RESOURCE_TYPE = Seam(
     dict.fromkeys(("graph", "flow", "assembler", "compass"), "twinframe-resource-types"),
 )
 
-SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE)
+EVENT_SINK = Seam(
+    "twinframe.event_sink",
+    "event sink",
+    "twinframe_event_sink",
+    {
+        "webhook": "twinframe",
+        "log": "twinframe",
+    },
+)
+
+SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE, EVENT_SINK)

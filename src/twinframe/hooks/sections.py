@@ -9,7 +9,7 @@ import pluggy
 
 from twinframe.errors import PluginError
 from twinframe.hooks.drivers import Plugin, find_plugins, load_plugin
-from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE, Seam
+from twinframe.hooks.seams import EVENT_SINK, PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE, Seam
 from twinframe.settings import PluginPlace, PluginSection, Section, Settings
 from twinframe.settings.shape import KeyPath
 from twinframe.settings.sources import render_section_name
@@ -40,7 +40,12 @@ def build_places(manager: pluggy.PluginManager) -> dict[str, PluginPlace]:
 
 
 def build_section_path(plugin: Plugin) -> KeyPath:
-    """The key path of a plugin's own section: `("Storage", "Sqlite")`."""
+    """The key path of a plugin's own section: `("Storage", "Sqlite")`.
+
+    That of an event sink stands under the name of each endpoint of its type, here `<webhook>`.
+    """
+    if plugin.info.group == EVENT_SINK.group:
+        return "Events", "Endpoints", f"<{plugin.info.name}>"
     for section, (seam, suffix, _choose) in _PLACES.items():
         if seam.group == plugin.info.group:
             return section, render_section_name(plugin.info.name, suffix)

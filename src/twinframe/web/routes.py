@@ -14,6 +14,7 @@ from twinframe.web.edge import Edge
 from twinframe.web.errors import NotBuiltYet
 from twinframe.web.graph import components, models, query, relationships, schemas, telemetry, twins
 from twinframe.web.graph.bulk_routes import BULK_ROUTES
+from twinframe.web.graph.event_routes import EVENT_ROUTES
 from twinframe.web.graph.triple_routes import TRIPLE_ROUTES
 from twinframe.web.operations import Answer, Body, Parameter, Route
 from twinframe.web.service_routes import SERVICE_ROUTES
@@ -64,7 +65,7 @@ def _later(
         permission,
         refuse_unbuilt,
         more.pop("answer", _NO_CONTENT),
-        "Event routes" if path.startswith("/eventroutes") else "Jobs",
+        "Jobs",
         built=False,
         **more,
     )
@@ -359,7 +360,6 @@ _QUERY_ROUTES = (
     ),
 )
 
-_ROUTE_LIST = Answer(200, "A page.", schemas.Listing[schemas.EventRoute])
 _IMPORT_JOB = Answer(200, "The job.", schemas.ImportJob)
 _IMPORT_LIST = Answer(200, "A page.", schemas.Listing[schemas.ImportJob])
 _DELETE_JOB = Answer(200, "The job.", schemas.DeleteJob)
@@ -368,37 +368,6 @@ _IMPORTS = "/jobs/imports/{job_id}"
 _DELETIONS = "/jobs/deletions"
 
 _LATER_ROUTES = (
-    _later(
-        "GET",
-        "/eventroutes",
-        "EventRoutes_List",
-        "List event routes",
-        "eventroutes/read",
-        answer=_ROUTE_LIST,
-    ),
-    _later(
-        "GET",
-        "/eventroutes/{route_id}",
-        "EventRoutes_GetById",
-        "Read an event route",
-        "eventroutes/read",
-        answer=Answer(200, "The route.", schemas.EventRoute),
-    ),
-    _later(
-        "PUT",
-        "/eventroutes/{route_id}",
-        "EventRoutes_Add",
-        "Create or replace an event route",
-        "eventroutes/write",
-        body=Body(schemas.EventRoute),
-    ),
-    _later(
-        "DELETE",
-        "/eventroutes/{route_id}",
-        "EventRoutes_Delete",
-        "Delete an event route",
-        "eventroutes/delete",
-    ),
     _later(
         "GET",
         "/jobs/imports",
@@ -466,6 +435,7 @@ ROUTES: tuple[Route, ...] = (
     *_MODEL_ROUTES,
     *_QUERY_ROUTES,
     *TRIPLE_ROUTES,
+    *EVENT_ROUTES,
     *_LATER_ROUTES,
     *SERVICE_ROUTES,
 )

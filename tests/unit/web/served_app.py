@@ -18,6 +18,9 @@ from twinframe.errors import (
 )
 from twinframe.graph.bulk import Bulk
 from twinframe.graph.context import GraphContext
+from twinframe.graph.delivery.endpoints import NO_ENDPOINTS
+from twinframe.graph.event_routes import EventRoutes
+from twinframe.graph.event_streams import EventStreams
 from twinframe.graph.transactions import Transactions
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
@@ -220,6 +223,8 @@ class FakeGraph:
         self.queries = FakeQueries(self.documents)
         context = GraphContext(InlineRunner(MemoryStore()), Settings())  # a graph without models
         self.bulk = Bulk(context)
+        self.event_routes = EventRoutes(context, NO_ENDPOINTS, hosted=False)
+        self.event_streams = EventStreams(context)
         self.transactions = Transactions(context)
 
 

@@ -16,6 +16,7 @@ from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings
 from twinframe.storage.base import IncomingRelationship, StoredDocument
 from twinframe.storage.triples import Content, SparqlQuery, Syntax
+from twinframe.web.graph.event_ports import EventRoutes, EventStreams
 from twinframe.web.streaming import ByteStream
 
 
@@ -270,3 +271,11 @@ class Graph(Protocol):
     @property
     def transactions(self) -> Transactions:
         """Transactions."""
+
+    @property
+    def event_routes(self) -> EventRoutes:
+        """Event routes."""
+
+    @property
+    def event_streams(self) -> EventStreams:
+        """Following events."""

@@ -1,0 +1,25 @@
+"""Background work as the lifespan sees it: begun when the store is open, ended before it closes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from twinframe.graph.background.runner import BackgroundRunner, WorkKind
+from twinframe.graph.ports import StoreRunner
+from twinframe.settings import Settings
+
+
+class BackgroundService(BackgroundRunner):
+    """The background work of one graph in a worker, with the times that settings give it."""
+
+    def __init__(self, runner: StoreRunner, kinds: Sequence[WorkKind], settings: Settings) -> None:
+        super().__init__(
+            runner,
+            kinds,
+            lease_seconds=settings.jobs.lease_seconds,
+            look_seconds=settings.jobs.look_seconds,
+        )
+
+    async def begin(self) -> None:
+        """`start`, as a hook of the lifespan."""
+        self.start()

@@ -1,0 +1,284 @@
+"""The sink `webhook`: each event is a POST to a URL of the operator's. It follows no redirect.
+
+SPEC: CloudEvents HTTP binding 1.0.2, structured mode; HTTP 1.1 Web Hooks for Event Delivery 1.0.1
+(the handshake against abuse); Standard Webhooks 1.0 (the signature).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+import ipaddress
+import ssl
+import time
+from email.utils import parsedate_to_datetime
+from typing import Final, Self
+from urllib.parse import urlsplit
+
+import httpx2
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from twinframe import hookimpl
+from twinframe.events.sinks import (
+    STRUCTURED,
+    DeliveryFailed,
+    DeliveryRefused,
+    EventSink,
+    Message,
+)
+from twinframe.settings import Count, Seconds, Section
+
+_MOST_ANSWER_BYTES: Final = 64 * 1024
+_SECRET_PREFIX: Final = "whsec_"  # noqa: S105  (the standard's mark, no secret)
+_REFUSALS: Final = frozenset({400, 413, 415, 422})
+"""What says that the same request cannot succeed later. Others may be mended meanwhile."""
+
+
+class WebhookSettings(Section):
+    """A URL that takes events."""
+
+    url: str = Field(
+        default="",
+        description="Where events are POSTed: https, or http on this machine.",
+    )
+    secret: SecretStr = Field(
+        default=SecretStr(""),
+        description="Signs requests as Standard Webhooks has it: text, or `whsec_` and Base64; "
+        "empty leaves them unsigned.",
+    )
+    headers: dict[str, SecretStr] = Field(
+        default={}, description="Further headers of each request, such as Authorization."
+    )
+    origin: str = Field(
+        default="",
+        description="The name that the receiver must allow in the handshake; empty takes the "
+        "host name in `Server__PublicUrl`, else `localhost`.",
+    )
+    handshake: bool = Field(
+        default=True,
+        description="Ask the receiver by OPTIONS whether it wants events, before the first.",
+    )
+    allow_http: bool = Field(
+        default=False, description="Allow http to other machines: anybody between may read along."
+    )
+    certificate_authority: str = Field(
+        default="", description="PEM file of the authorities to trust; empty takes the usual ones."
+    )
+    timeout: Seconds = Field(default=15.0, description="Seconds for the receiver to answer.")
+    max_connections: Count = Field(default=32, description="Most connections of a worker.")
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+            raise ValueError(
+                "must be an address such as https://receiver.example/events, without user and "
+                "password (those go into Headers)"
+            )
+        return value
+
+    @field_validator("secret")
+    @classmethod
+    def _check_secret(cls, value: SecretStr) -> SecretStr:
+        try:
+            build_key(value.get_secret_value())
+        except binascii.Error:
+            raise ValueError("must be Base64 behind whsec_") from None
+        return value
+
+    @field_validator("headers")
+    @classmethod
+    def _check_headers(cls, value: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        for name, text in value.items():
+            # SEC: nothing that is set here may end a header and begin another.
+            if not name.replace("-", "").isalnum() or not text.get_secret_value().isprintable():
+                raise ValueError(f"{name!a} is no header with a printable value")
+        return value
+
+    @model_validator(mode="after")
+    def _check_transport(self) -> Self:
+        parts = urlsplit(self.url)
+        if parts.scheme == "http" and not self.allow_http and not _is_here(parts.hostname or ""):
+            raise ValueError(
+                "Url must begin with https: anybody between could read and change events. "
+                "AllowHttp=true allows it all the same"
+            )
+        return self
+
+
+class WebhookSink(EventSink):
+    """Sends to one URL. `origin` is the name under which it asks to be allowed."""
+
+    def __init__(
+        self,
+        settings: WebhookSettings,
+        origin: str = "localhost",
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._settings = settings
+        self._origin = settings.origin or origin
+        self._key = build_key(settings.secret.get_secret_value())
+        self._transport = transport
+        self._client: httpx2.AsyncClient | None = None
+        self._interval = 0.0
+        self._next = 0.0
+
+    async def open(self) -> None:
+        """Ask the receiver, unless told not to; `DeliveryFailed` when it does not want events."""
+        client = self._client or self._build_client()
+        self._client = client
+        if self._settings.handshake:
+            await self._shake_hands(client)
+
+    async def send(self, message: Message) -> None:
+        """POST it; a 2xx says that it was taken."""
+        if self._client is None:
+            raise DeliveryFailed("The webhook is not open.")
+        await self._wait_for_rate()
+        headers = {"content-type": STRUCTURED, **self._build_signature(message)}
+        status, answer = await self._ask(self._client, "POST", headers, message.body)
+        if 200 <= status < 300:
+            return
+        text = f"{self._name} answered {status}."
+        if status in _REFUSALS:
+            raise DeliveryRefused(text)
+        raise DeliveryFailed(text, read_retry_after(answer))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    @property
+    def _name(self) -> str:
+        """The receiver as messages call it: a path or query may hold a secret."""
+        parts = urlsplit(self._settings.url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    def _build_client(self) -> httpx2.AsyncClient:
+        settings = self._settings
+        context = ssl.create_default_context(cafile=settings.certificate_authority or None)
+        extra = {name: text.get_secret_value() for name, text in settings.headers.items()}
+        return httpx2.AsyncClient(
+            headers={"user-agent": "twinframe", **extra},
+            timeout=settings.timeout,
+            limits=httpx2.Limits(max_connections=settings.max_connections),
+            follow_redirects=False,  # SEC: the receiver must not choose where we ask
+            verify=context,
+            transport=self._transport,
+        )
+
+    async def _shake_hands(self, client: httpx2.AsyncClient) -> None:
+        asking = {"webhook-request-origin": self._origin, "webhook-request-rate": "*"}
+        status, answer = await self._ask(client, "OPTIONS", asking, None)
+        allowed = answer.get("webhook-allowed-origin", "")
+        names = {name.strip().casefold() for name in allowed.split(",")}
+        if not 200 <= status < 300 or not names & {"*", self._origin.casefold()}:
+            raise DeliveryFailed(
+                f"{self._name} did not allow events: OPTIONS answered {status} with "
+                f"WebHook-Allowed-Origin {allowed[:100]!a}, which must be * or {self._origin}. "
+                "Handshake=false of the endpoint leaves the question out."
+            )
+        rate = answer.get("webhook-allowed-rate", "*").strip()
+        self._interval = 60 / int(rate) if rate.isascii() and rate.isdecimal() and int(rate) else 0
+
+    async def _wait_for_rate(self) -> None:
+        """Keep to the requests a minute that the receiver allowed."""
+        if not self._interval:
+            return
+        now = asyncio.get_running_loop().time()
+        mine = max(self._next, now)
+        self._next = mine + self._interval
+        await asyncio.sleep(mine - now)
+
+    def _build_signature(self, message: Message) -> dict[str, str]:
+        if not self._key:
+            return {}
+        stamp = str(int(time.time()))
+        return {
+            "webhook-id": message.id.encode("ascii", "backslashreplace").decode(),
+            "webhook-timestamp": stamp,
+            "webhook-signature": build_signature(self._key, message.id, stamp, message.body),
+        }
+
+    async def _ask(
+        self,
+        client: httpx2.AsyncClient,
+        method: str,
+        headers: dict[str, str],
+        body: bytes | None,
+    ) -> tuple[int, httpx2.Headers]:
+        """Status and headers of the answer; its body is of no use and read only to be done."""
+        try:
+            async with (
+                asyncio.timeout(self._settings.timeout),
+                client.stream(method, self._settings.url, headers=headers, content=body) as answer,
+            ):
+                size = 0
+                async for piece in answer.aiter_raw():
+                    size += len(piece)
+                    if size > _MOST_ANSWER_BYTES:
+                        break
+                return answer.status_code, answer.headers
+        except TimeoutError:
+            raise DeliveryFailed(
+                f"{self._name} did not answer in {self._settings.timeout:g} s."
+            ) from None
+        except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
+            reason = str(error) or type(error).__name__
+            raise DeliveryFailed(f"{self._name} cannot be reached: {reason}") from error
+
+
+def build_key(secret: str) -> bytes:
+    """The key that a secret stands for; empty signs nothing. `binascii.Error` for bad Base64."""
+    if secret.startswith(_SECRET_PREFIX):
+        return base64.b64decode(secret.removeprefix(_SECRET_PREFIX), validate=True)
+    return secret.encode()
+
+
+def build_signature(key: bytes, message_id: str, stamp: str, body: bytes) -> str:
+    """The signature of Standard Webhooks: `v1,` and Base64 of HMAC-SHA256 of id, time and body."""
+    name = message_id.encode("ascii", "backslashreplace")
+    signed = b"%b.%b.%b" % (name, stamp.encode("ascii"), body)
+    digest = hmac.new(key, signed, hashlib.sha256).digest()
+    return f"v1,{base64.b64encode(digest).decode()}"
+
+
+def read_retry_after(headers: httpx2.Headers) -> float | None:
+    """The seconds that `Retry-After` names, as a number or a date; None without one."""
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdecimal():
+        return float(text)
+    try:
+        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return None
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host is this machine by its name."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@hookimpl
+def twinframe_settings() -> type[Section]:
+    """Settings of a webhook."""
+    return WebhookSettings
+
+
+@hookimpl
+def twinframe_event_sink(settings: Section, name: str, source: str) -> EventSink:
+    """A sink of a URL."""
+    del name
+    assert isinstance(settings, WebhookSettings)  # noqa: S101  (the loader's promise)
+    return WebhookSink(settings, source)

@@ -1,0 +1,322 @@
+"""Delivering one route: from the outbox through its filter to its endpoint, its place kept.
+
+NOTE: what a route has delivered is written down a few times a second, not for each event: whoever
+goes on after a crash sends the last of them once more. At least once is what is promised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+from twinframe.errors import EventRouteFilterInvalid, StorageError
+from twinframe.events.event import Event
+from twinframe.events.filters import Filter, build_filter
+from twinframe.graph.background.leases import Lease, LeaseLost
+from twinframe.graph.context import GraphContext
+from twinframe.graph.delivery.endpoints import Endpoints, require_endpoint
+from twinframe.graph.delivery.lanes import Lanes
+from twinframe.graph.delivery.reading import read_batch
+from twinframe.graph.delivery.records import (
+    DeadLetter,
+    Progress,
+    Route,
+    delete_letter_again,
+    put_dead_letter,
+    put_progress,
+    read_letters_again,
+    read_progress,
+    read_route,
+    read_routes,
+)
+from twinframe.model.clock import render_update_time
+from twinframe.storage.base import GraphSession, GraphTransaction, Work
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+WINDOW: Final = 4096
+"""Events in memory of a route that are read and not settled; more are left in the outbox."""
+
+_FLUSH_SECONDS: Final = 0.5
+_SHORTEST_LOOK: Final = 0.05
+_LONGEST_LOOK: Final = 0.5
+_MOST_ROUTES: Final = 1000
+_LETTERS: Final = 100
+
+
+class RouteKind:
+    """Routes as background work: each is delivered by one worker at a time.
+
+    `idle_seconds` is how long a delivery stays when there is nothing to send; None is for ever.
+    """
+
+    name = "event-route"
+
+    def __init__(
+        self,
+        context: GraphContext,
+        endpoints: Endpoints,
+        *,
+        hosted: bool = False,
+        idle_seconds: float | None = None,
+    ) -> None:
+        self._context = context
+        self._endpoints = endpoints
+        self._hosted = hosted
+        self._idle_seconds = idle_seconds
+
+    def list_pending(self, session: GraphSession) -> Iterable[str]:
+        """Routes that have something to send; all of them where a delivery stays."""
+        routes = read_routes(session, after=None, limit=_MOST_ROUTES)
+        if self._idle_seconds is None:
+            return [route.id for route in routes]
+        _, last = session.read_event_bounds()
+        return [route.id for route in routes if _is_behind(session, route.id, last)]
+
+    async def run(self, key: str, lease: Lease) -> None:
+        """Deliver the route until it is gone or has nothing to send."""
+        while await RouteDelivery(
+            self._context, self._endpoints, key, lease, self._hosted, self._idle_seconds
+        ).run():
+            continue
+
+
+@dataclass(slots=True)
+class _State:
+    """What a delivery was begun with."""
+
+    route: Route
+    progress: Progress
+
+
+class RouteDelivery:
+    """One delivery of a route, as long as neither route nor place is changed by a caller."""
+
+    def __init__(
+        self,
+        context: GraphContext,
+        endpoints: Endpoints,
+        route_id: str,
+        lease: Lease,
+        hosted: bool,
+        idle_seconds: float | None,
+    ) -> None:
+        self._context = context
+        self._endpoints = endpoints
+        self._route_id = route_id
+        self._lease = lease
+        self._hosted = hosted
+        self._idle_seconds = idle_seconds
+        settings = context.settings.events
+        self._lanes = Lanes(
+            self._send,
+            self._give_up,
+            in_flight=settings.in_flight,
+            patience=settings.retry_hours * 3600,
+        )
+        self._letters: dict[int, None] = {}
+        self._position = 0
+        self._lost = 0
+        self._told = (0, 0, "")
+
+    async def run(self) -> bool:
+        """Deliver; True when it is to be begun anew, False when there is nothing left to do."""
+        state = await self._context.runner.read(self._read_state)
+        if state is None:
+            return False
+        self._state = state
+        self._position = state.progress.position
+        self._told = (self._position, 0, state.progress.error)
+        passes = self._build_filter(state.route)
+        serving = asyncio.create_task(self._lanes.run())
+        feeding = asyncio.create_task(self._feed(passes))
+        try:
+            await asyncio.wait([serving, feeding], return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                serving.result()
+            return feeding.result()
+        except ExceptionGroup as group:  # of the tasks that send
+            raise group.exceptions[0] from group
+        finally:
+            await _end(feeding, serving)
+            with suppress(LeaseLost, StorageError):
+                await self._flush()
+
+    # --- reading --------------------------------------------------------------------------------
+
+    async def _feed(self, passes: Filter | None) -> bool:
+        """Keep the lanes filled and the place written down; True when all is to begin anew."""
+        loop = asyncio.get_running_loop()
+        look, idle_since, flushed = _SHORTEST_LOOK, loop.time(), loop.time()
+        await self._take_letters()
+        while True:
+            has_read = await self._read(passes)
+            if has_read or self._lanes.unsettled:
+                idle_since, look = loop.time(), _SHORTEST_LOOK
+            if loop.time() - flushed >= _FLUSH_SECONDS:
+                if not await self._flush():
+                    return True
+                await self._take_letters()
+                flushed = loop.time()
+            if self._is_idle_since(idle_since):
+                return False
+            if not has_read:
+                await self._pause(look)
+                look = min(look * 1.2, _LONGEST_LOOK)
+
+    def _is_idle_since(self, since: float) -> bool:
+        if self._idle_seconds is None or self._lanes.unsettled or self._letters:
+            return False
+        return asyncio.get_running_loop().time() - since >= self._idle_seconds
+
+    async def _read(self, passes: Filter | None) -> bool:
+        """Read on if there is room; whether there was anything."""
+        if passes is None or self._lanes.unsettled >= WINDOW:
+            return False
+        batch = await read_batch(self._context, self._position, passes)
+        if batch.missed:
+            self._lost += batch.missed
+            _log.error(
+                "The route %s lost %d events: they were forgotten before they were delivered "
+                "(Events__UndeliveredBytes).",
+                self._route_id,
+                batch.missed,
+            )
+        self._position = batch.position
+        for event in batch.events:
+            self._lanes.add(event)
+        if batch.read:
+            await asyncio.sleep(0)
+        return batch.read > 0
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait for a write of this worker, room in the lanes, or some time."""
+        self._lanes.settled.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                if self._lanes.unsettled >= WINDOW:
+                    await self._lanes.settled.wait()
+                else:
+                    await self._context.signal.wait()
+
+    async def _take_letters(self) -> None:
+        """Take the dead letters that are to be sent once more."""
+        if self._letters:
+            return
+        letters = await self._context.runner.read(
+            lambda session: read_letters_again(session, self._route_id, _LETTERS)
+        )
+        for letter in letters:
+            self._letters[letter.position] = None
+            self._lanes.add(letter.event, counted=False)
+
+    # --- sending --------------------------------------------------------------------------------
+
+    async def _send(self, event: Event) -> None:
+        name = self._state.route.endpoint_name
+        endpoint = require_endpoint(self._endpoints, name, hosted=self._hosted)
+        await endpoint.send(event)
+        if event.position in self._letters:
+            await self._write(
+                lambda transaction: delete_letter_again(transaction, self._route_id, event.position)
+            )
+            del self._letters[event.position]
+
+    async def _give_up(self, event: Event, reason: str, attempts: int) -> None:
+        """Make it a dead letter, before its place is passed."""
+        settings = self._context.settings.events
+        time = render_update_time(self._context.clock())
+        text = event.text.decode()
+        letter = DeadLetter(event.position, event.key, text, reason, attempts, time)
+
+        def work(transaction: GraphTransaction) -> None:
+            put_dead_letter(transaction, self._route_id, letter, settings.max_dead_letters)
+
+        await self._write(work)
+        self._letters.pop(event.position, None)
+        _log.warning("The route %s gave up an event: %s", self._route_id, reason)
+
+    # --- the place ------------------------------------------------------------------------------
+
+    def _read_state(self, session: GraphSession) -> _State | None:
+        route = read_route(session, self._route_id)
+        progress = read_progress(session, self._route_id)
+        return None if route is None or progress is None else _State(route, progress)
+
+    async def _flush(self) -> bool:
+        """Write the place down if it moved; False when a caller changed route or place."""
+        present = await self._context.runner.read(self._read_state)
+        if not self._is_same(present):
+            return False
+        lowest = self._lanes.find_lowest()
+        position = self._position if lowest is None else lowest - 1
+        now = (position, self._lanes.delivered, self._lanes.error)
+        if now == self._told and not self._lost:
+            return True
+        delivered, lost = now[1] - self._told[1], self._lost
+
+        def work(transaction: GraphTransaction) -> bool:
+            state = self._read_state(transaction)
+            if state is None or not self._is_same(state):
+                return False
+            progress = replace(
+                state.progress,
+                position=position,
+                delivered=state.progress.delivered + delivered,
+                lost=state.progress.lost + lost,
+                error=now[2],
+            )
+            put_progress(transaction, self._route_id, progress)
+            return True
+
+        if not await self._write(work):
+            return False
+        self._told = now
+        self._lost -= lost
+        return True
+
+    def _is_same(self, state: _State | None) -> bool:
+        return (
+            state is not None
+            and state.route == self._state.route
+            and state.progress.epoch == self._state.progress.epoch
+        )
+
+    async def _write(self, work: Work[T]) -> T:
+        """A work of this delivery: without effect once the lease is somebody else's."""
+
+        def checked(transaction: GraphTransaction) -> T:
+            self._lease.check(transaction)
+            return work(transaction)
+
+        return await self._context.runner.write(checked)
+
+    def _build_filter(self, route: Route) -> Filter | None:
+        """The route's filter; None, so that nothing is sent, when it was stored by a newer release
+        that knew more of them.
+        """
+        try:
+            return build_filter(route.filter)
+        except EventRouteFilterInvalid as error:
+            self._lanes.error = f"The filter is not known to this release: {error.message}"
+            _log.error("The route %s: %s", route.id, self._lanes.error)
+            return None
+
+
+async def _end(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+
+
+def _is_behind(session: GraphSession, route_id: str, last: int) -> bool:
+    progress = read_progress(session, route_id)
+    if progress is None:
+        return False
+    return progress.position < last or bool(read_letters_again(session, route_id, 1))

@@ -1,0 +1,110 @@
+"""The endpoints of a worker: sinks by name, each opened when the first event goes there."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from twinframe.errors import TwinframeError
+from twinframe.events.event import Event
+from twinframe.events.history import render_history
+from twinframe.events.sinks import DeliveryFailed, EventSink, Message
+
+_log = logging.getLogger(__name__)
+
+
+class EventForm(enum.Enum):
+    """In which form events go to an endpoint."""
+
+    CLOUDEVENTS = "cloudevents"
+    HISTORY = "data-history"
+
+
+@dataclass(slots=True, eq=False)
+class Endpoint:
+    """One endpoint: its sink, the form it takes, whether routes of hosted graphs may use it."""
+
+    name: str
+    kind: str
+    sink: EventSink
+    form: EventForm = EventForm.CLOUDEVENTS
+    hosted: bool = False
+    _is_open: bool = False
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def send(self, event: Event) -> None:
+        """Send an event in the endpoint's form; `DeliveryFailed`, `DeliveryRefused`."""
+        if not self._is_open:
+            await self._open()
+        for message in build_messages(event, self.form):
+            await self.sink.send(message)
+
+    async def close(self) -> None:
+        """Close the sink if it was opened."""
+        if self._is_open:
+            self._is_open = False
+            await self.sink.close()
+
+    async def _open(self) -> None:
+        async with self._turn:
+            if not self._is_open:
+                await self.sink.open()
+                self._is_open = True
+
+
+class Endpoints:
+    """All endpoints that the operator has configured, for one worker."""
+
+    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+        self._endpoints = dict(endpoints)
+
+    def find(self, name: str, *, hosted: bool = False) -> Endpoint | None:
+        """The endpoint of this name; for a hosted graph only one that the operator offers them."""
+        found = self._endpoints.get(name)
+        return found if found is not None and (found.hosted or not hosted) else None
+
+    def list_names(self, *, hosted: bool = False) -> list[str]:
+        """The names that a route may give."""
+        return sorted(name for name in self._endpoints if self.find(name, hosted=hosted))
+
+    async def start(self) -> None:
+        """Nothing is opened before it is needed: a broker that is down stops no start."""
+
+    async def stop(self) -> None:
+        """Close all. No delivery is under way."""
+        for endpoint in self._endpoints.values():
+            try:
+                await endpoint.close()
+            except TwinframeError as error:
+                _log.warning("The endpoint %s was not closed well: %s", endpoint.name, error)
+
+
+NO_ENDPOINTS = Endpoints({})
+
+
+def build_messages(event: Event, form: EventForm) -> list[Message]:
+    """What goes out for an event: itself, or its rows of data history, which may be none."""
+    envelope = event.document
+    bodies = [event.wire] if form is EventForm.CLOUDEVENTS else render_history(event)
+    return [
+        Message(
+            body,
+            event.key,
+            envelope["id"] if form is EventForm.CLOUDEVENTS else f"{envelope['id']}-{number}",
+            event.type,
+            envelope["source"],
+            envelope.get("subject", ""),
+        )
+        for number, body in enumerate(bodies)
+    ]
+
+
+def require_endpoint(endpoints: Endpoints, name: str, *, hosted: bool) -> Endpoint:
+    """The endpoint of a route; `DeliveryFailed` when it is configured no more."""
+    found = endpoints.find(name, hosted=hosted)
+    if found is None:
+        raise DeliveryFailed(f"The endpoint {name} is not configured (Events__Endpoints).")
+    return found

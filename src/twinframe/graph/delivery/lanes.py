@@ -1,0 +1,165 @@
+"""Sending events in order per twin, several twins at a time, again and again where it fails.
+
+It knows no store and no route: what becomes of an event is told to who gave it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from twinframe.events.event import Event
+from twinframe.events.sinks import DeliveryFailed, DeliveryRefused
+
+FIRST_PAUSE: Final = 0.2
+LONGEST_PAUSE: Final = 60.0
+
+Send = Callable[[Event], Awaitable[None]]
+GiveUp = Callable[[Event, str, int], Awaitable[None]]
+"""Called with the event, the reason and how often it was tried."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    event: Event
+    attempts: int = 0
+    since: float = 0.0
+
+
+class Lanes:
+    """One lane a key: its events go one after the other, the next when the one before is settled.
+
+    `in_flight` lanes are served at a time. An event that fails waits, its lane with it, ever longer
+    up to a minute. An endpoint that fails all that is sent there is asked by one lane at a time, at
+    ever longer intervals; when it is back, all go on at once. What is refused, or fails for
+    `patience` seconds, is given up.
+    """
+
+    def __init__(self, send: Send, give_up: GiveUp, *, in_flight: int, patience: float) -> None:
+        self._send = send
+        self._give_up = give_up
+        self._in_flight = in_flight
+        self._patience = patience
+        self._lanes: dict[str, deque[_Pending]] = {}
+        self._ready: asyncio.Queue[str] = asyncio.Queue()
+        self._open: dict[int, None] = {}
+        self._timers: set[asyncio.TimerHandle] = set()
+        self._failures = 0
+        self._probe = asyncio.Lock()
+        self.settled = asyncio.Event()
+        self.delivered = 0
+        self.error = ""
+
+    def add(self, event: Event, *, counted: bool = True) -> None:
+        """Take an event; positions rise, but for those that are not `counted` as unsettled."""
+        if counted:
+            self._open[event.position] = None
+        lane = self._lanes.get(event.key)
+        if lane is None:
+            lane = self._lanes[event.key] = deque()
+            self._ready.put_nowait(event.key)
+        lane.append(_Pending(event))
+
+    @property
+    def unsettled(self) -> int:
+        """Events that are neither delivered nor given up."""
+        return len(self._open)
+
+    def find_lowest(self) -> int | None:
+        """The lowest position of those."""
+        return min(self._open, default=None)
+
+    async def run(self) -> None:
+        """Serve the lanes until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._in_flight):
+                    group.create_task(self._serve())
+        finally:
+            for timer in self._timers:
+                timer.cancel()
+
+    async def _serve(self) -> None:
+        while True:
+            key = await self._ready.get()
+            lane = self._lanes[key]
+            pending = lane[0]
+            try:
+                await self._try(pending)
+            except DeliveryFailed as error:
+                if await self._is_over(pending, error):
+                    self._settle(key, lane)
+                continue
+            except DeliveryRefused as error:
+                await self._give_up(pending.event, error.message, pending.attempts)
+            else:
+                self.delivered += 1
+            self._settle(key, lane)
+
+    async def _try(self, pending: _Pending) -> None:
+        """Send; when the endpoint seems to be down, only after who else is asking it."""
+        if self._is_down:
+            async with self._probe:
+                if self._is_down:
+                    await asyncio.sleep(build_pause(self._failures - self._in_flight + 1))
+                    await self._attempt(pending)
+                    return
+        await self._attempt(pending)
+
+    @property
+    def _is_down(self) -> bool:
+        """Whether as many attempts failed in a row as are under way at a time."""
+        return self._failures >= self._in_flight
+
+    async def _attempt(self, pending: _Pending) -> None:
+        pending.attempts += 1
+        try:
+            await self._send(pending.event)
+        except DeliveryFailed as error:
+            self._failures += 1
+            self.error = error.message
+            raise
+        self._failures = 0
+        self.error = ""
+
+    async def _is_over(self, pending: _Pending, error: DeliveryFailed) -> bool:
+        """Whether it was given up; else it is tried again later."""
+        now = asyncio.get_running_loop().time()
+        pending.since = pending.since or now
+        if now - pending.since >= self._patience:
+            await self._give_up(pending.event, error.message, pending.attempts)
+            return True
+        if self._is_down and error.retry_after is None:
+            self._ready.put_nowait(pending.event.key)
+        else:
+            self._wait(pending.event.key, build_pause(pending.attempts, error.retry_after))
+        return False
+
+    def _wait(self, key: str, pause: float) -> None:
+        def end() -> None:
+            self._timers.discard(timer)
+            self._ready.put_nowait(key)
+
+        timer = asyncio.get_running_loop().call_later(pause, end)
+        self._timers.add(timer)
+
+    def _settle(self, key: str, lane: deque[_Pending]) -> None:
+        self._open.pop(lane.popleft().event.position, None)
+        if lane:
+            self._ready.put_nowait(key)
+        else:
+            del self._lanes[key]
+        self.settled.set()
+
+
+def build_pause(attempts: int, retry_after: float | None = None) -> float:
+    """Seconds before the next attempt: twice as long each time, a part of it by chance, so that
+    those that failed together do not come back together.
+    """
+    longest = min(FIRST_PAUSE * 2.0 ** min(attempts - 1, 20), LONGEST_PAUSE)
+    pause = longest * random.uniform(0.5, 1.0)  # noqa: S311  (no secret)
+    return pause if retry_after is None else max(pause, min(retry_after, 10 * LONGEST_PAUSE))

@@ -1,0 +1,191 @@
+"""What routes leave in the graph: themselves, how far they are, what they gave up. It sends none.
+
+Each is an entry. A route and its progress stand apart, as callers write the one and deliveries the
+other. `epoch` of the progress rises whenever a caller sets it: a delivery under way notices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Final
+
+import orjson
+
+from twinframe.events.event import Event
+from twinframe.storage.base import GraphSession, GraphTransaction
+
+ROUTE: Final = "event-route"
+PROGRESS: Final = "event-progress"
+_DEAD: Final = "event-dead/"
+_AGAIN: Final = "event-again/"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Sends the events that pass `filter` to the endpoint of this name."""
+
+    id: str
+    endpoint_name: str
+    filter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a route is: every event up to `position` is delivered, given up or filtered out.
+
+    `delivered`, `dead` and `lost` count events; lost are those that were forgotten before their
+    turn came. `error` is what went wrong last at the endpoint, empty when nothing does.
+    """
+
+    epoch: int
+    position: int
+    delivered: int = 0
+    dead: int = 0
+    lost: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """An event that a route gave up, and why. `text` is its text in the outbox."""
+
+    position: int
+    key: str
+    text: str
+    error: str
+    attempts: int
+    time: str
+
+    @property
+    def event(self) -> Event:
+        """The event itself."""
+        return Event(self.position, self.key, self.text.encode())
+
+
+# --- routes -----------------------------------------------------------------------------------
+
+
+def read_route(session: GraphSession, route_id: str) -> Route | None:
+    """The route, or None."""
+    body = session.read_entry(ROUTE, route_id)
+    return None if body is None else _parse_route(route_id, body)
+
+
+def read_routes(session: GraphSession, *, after: str | None, limit: int) -> Sequence[Route]:
+    """Routes by id."""
+    found = session.read_entries(ROUTE, after=after, limit=limit)
+    return [_parse_route(listed.key, listed.item) for listed in found]
+
+
+def put_route(transaction: GraphTransaction, route: Route) -> None:
+    """Create or replace a route; a new one begins with what happens from now on."""
+    document = {"endpointName": route.endpoint_name, "filter": route.filter}
+    transaction.put_entry(ROUTE, route.id, orjson.dumps(document))
+    if read_progress(transaction, route.id) is None:
+        put_progress(transaction, route.id, Progress(1, transaction.read_event_bounds()[1]))
+
+
+def delete_route(transaction: GraphTransaction, route_id: str) -> bool:
+    """Delete a route with all that it left; False when there is none."""
+    if not transaction.delete_entry(ROUTE, route_id):
+        return False
+    transaction.delete_entry(PROGRESS, route_id)
+    for kind in (_DEAD + route_id, _AGAIN + route_id):
+        while found := transaction.read_entries(kind, after=None, limit=1000):
+            for listed in found:
+                transaction.delete_entry(kind, listed.key)
+    return True
+
+
+def _parse_route(route_id: str, body: bytes) -> Route:
+    document = orjson.loads(body)
+    return Route(route_id, document["endpointName"], document["filter"])
+
+
+# --- progress -----------------------------------------------------------------------------------
+
+
+def read_progress(session: GraphSession, route_id: str) -> Progress | None:
+    """How far the route is; None when there is no such route."""
+    body = session.read_entry(PROGRESS, route_id)
+    return None if body is None else Progress(**orjson.loads(body))
+
+
+def put_progress(transaction: GraphTransaction, route_id: str, progress: Progress) -> None:
+    """Write it down."""
+    transaction.put_entry(PROGRESS, route_id, orjson.dumps(asdict(progress)))
+
+
+def restart(transaction: GraphTransaction, route_id: str, position: int) -> None:
+    """Let the route begin anew behind a position."""
+    progress = read_progress(transaction, route_id)
+    if progress is not None:
+        changed = replace(progress, epoch=progress.epoch + 1, position=position)
+        put_progress(transaction, route_id, changed)
+
+
+# --- dead letters -------------------------------------------------------------------------------
+
+
+def read_dead_letters(
+    session: GraphSession, route_id: str, *, after: str | None, limit: int
+) -> Sequence[DeadLetter]:
+    """Dead letters of a route, by position."""
+    return _read_letters(session, _DEAD + route_id, after, limit)
+
+
+def read_letters_again(session: GraphSession, route_id: str, limit: int) -> Sequence[DeadLetter]:
+    """Dead letters that are to be sent once more, by position."""
+    return _read_letters(session, _AGAIN + route_id, None, limit)
+
+
+def put_dead_letter(
+    transaction: GraphTransaction, route_id: str, letter: DeadLetter, most: int
+) -> None:
+    """Keep a dead letter, and of more than `most` not the oldest."""
+    kind = _DEAD + route_id
+    document = asdict(letter)
+    transaction.put_entry(kind, render_position(letter.position), orjson.dumps(document))
+    transaction.delete_entry(_AGAIN + route_id, render_position(letter.position))
+    progress = read_progress(transaction, route_id)
+    if progress is None:
+        return
+    put_progress(transaction, route_id, replace(progress, dead=progress.dead + 1))
+    if progress.dead >= most and transaction.read_entries(kind, after=None, limit=most + 1)[most:]:
+        oldest = transaction.read_entries(kind, after=None, limit=1)[0]
+        transaction.delete_entry(kind, oldest.key)
+
+
+def delete_letter_again(transaction: GraphTransaction, route_id: str, position: int) -> None:
+    """Forget one that was sent once more."""
+    transaction.delete_entry(_AGAIN + route_id, render_position(position))
+
+
+def move_dead_letters(transaction: GraphTransaction, route_id: str, limit: int) -> int:
+    """Have the oldest dead letters sent once more; how many."""
+    found = transaction.read_entries(_DEAD + route_id, after=None, limit=limit)
+    for listed in found:
+        transaction.delete_entry(_DEAD + route_id, listed.key)
+        transaction.put_entry(_AGAIN + route_id, listed.key, listed.item)
+    return len(found)
+
+
+def delete_dead_letters(transaction: GraphTransaction, route_id: str, limit: int) -> int:
+    """Forget the oldest dead letters; how many."""
+    found = transaction.read_entries(_DEAD + route_id, after=None, limit=limit)
+    for listed in found:
+        transaction.delete_entry(_DEAD + route_id, listed.key)
+    return len(found)
+
+
+def render_position(position: int) -> str:
+    """The key of a dead letter: positions in the order of code points."""
+    return f"{position:020d}"
+
+
+def _read_letters(
+    session: GraphSession, kind: str, after: str | None, limit: int
+) -> Sequence[DeadLetter]:
+    found = session.read_entries(kind, after=after, limit=limit)
+    return [DeadLetter(**orjson.loads(listed.item)) for listed in found]

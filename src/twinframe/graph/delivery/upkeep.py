@@ -1,0 +1,158 @@
+"""Forgetting old events, in the background: by age, by size, and not before they are delivered.
+
+The ledger is an entry with the sizes of stretches of the outbox, so that nothing is measured twice.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from twinframe.graph.background.leases import Lease
+from twinframe.graph.context import GraphContext
+from twinframe.graph.delivery.records import read_progress, read_routes
+from twinframe.settings.events import EventsSettings
+from twinframe.storage.base import GraphSession, GraphTransaction
+
+_KIND: Final = "outbox"
+_LEDGER: Final = "ledger"
+_STRETCH: Final = 1000
+_CHUNK: Final = 1000
+_MOST_ROUTES: Final = 1000
+_OVERHEAD: Final = 32  # bytes of an event beside its texts
+_PARTS: Final = 64  # of what is kept, by time and by size, are the stretches at most
+_HOUR: Final = 3_600_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Events up to `position`, behind the stretch before: their bytes, and when they were seen."""
+
+    position: int
+    size: int
+    moment: int
+
+
+class OutboxKind:
+    """The upkeep of the outbox as background work."""
+
+    name = "outbox"
+
+    def __init__(self, context: GraphContext) -> None:
+        self._context = context
+
+    def list_pending(self, session: GraphSession) -> Iterable[str]:
+        """Itself, when a stretch is to be measured or one is old enough to go."""
+        ledger = read_ledger(session)
+        first, _ = session.read_event_bounds()
+        if self._is_measurable(session, ledger) or self._find_end(session, ledger) >= max(first, 1):
+            return (_LEDGER,)
+        return ()
+
+    async def run(self, key: str, lease: Lease) -> None:
+        """Measure what is new, then forget what may be."""
+        del key
+        runner = self._context.runner
+        while await runner.write(lambda transaction: self._measure(transaction, lease)):
+            continue
+        end = await runner.read(lambda session: self._find_end(session, read_ledger(session)))
+        while await runner.write(lambda transaction: _forget(transaction, lease, end)):
+            continue
+
+    def _measure(self, transaction: GraphTransaction, lease: Lease) -> bool:
+        """Add a stretch to the ledger; whether there may be another."""
+        lease.check(transaction)
+        ledger = read_ledger(transaction)
+        if not self._is_measurable(transaction, ledger):
+            return False
+        rows = transaction.read_events(after=_find_seen(transaction, ledger), limit=_STRETCH)
+        if not rows:
+            return False
+        size = sum(len(event.body) + len(event.subject) + _OVERHEAD for _, event in rows)
+        added = Stretch(rows[-1][0], size, self._context.clock())
+        write_ledger(transaction, merge([*ledger, added], self._context.settings.events))
+        return True
+
+    def _is_measurable(self, session: GraphSession, ledger: Sequence[Stretch]) -> bool:
+        """Whether there is as much as is worth it, or what there is has waited long enough."""
+        fresh = session.read_event_bounds()[1] - _find_seen(session, ledger)
+        if fresh <= 0:
+            return False
+        settings = self._context.settings.events
+        waited = self._context.clock() - ledger[-1].moment if ledger else 0
+        return not ledger or fresh >= _STRETCH or waited >= settings.keep_hours * _HOUR / _PARTS
+
+    def _find_end(self, session: GraphSession, ledger: Sequence[Stretch]) -> int:
+        """The position up to which events may go; 0 is none."""
+        settings = self._context.settings.events
+        old = self._context.clock() - int(settings.keep_hours * _HOUR)
+        end = find_end(ledger, old, settings.keep_bytes)
+        if not end:
+            return 0
+        places = [
+            progress.position
+            for route in read_routes(session, after=None, limit=_MOST_ROUTES)
+            if (progress := read_progress(session, route.id)) is not None
+        ]
+        if not places or min(places) >= end:
+            return end
+        return max(min(places), find_end(ledger, 0, settings.undelivered_bytes))
+
+
+def find_end(ledger: Sequence[Stretch], old: int, most: int) -> int:
+    """The end of the stretches that are older than `old`, or too much with all behind them."""
+    end = 0
+    rest = sum(stretch.size for stretch in ledger)
+    for stretch in ledger:
+        if stretch.moment >= old and rest <= most:
+            break
+        end = stretch.position
+        rest -= stretch.size
+    return end
+
+
+def merge(ledger: Sequence[Stretch], settings: EventsSettings) -> list[Stretch]:
+    """Neighbours made one as long as they are a small part of what is kept: few stay in all."""
+    small, short = settings.keep_bytes // _PARTS, settings.keep_hours * _HOUR / _PARTS
+    merged: list[Stretch] = []
+    for stretch in ledger:
+        before = merged[-1] if merged else None
+        if (
+            before is not None
+            and stretch.moment - before.moment < short
+            and before.size + stretch.size <= small
+        ):
+            merged[-1] = Stretch(stretch.position, before.size + stretch.size, before.moment)
+        else:
+            merged.append(stretch)
+    return merged
+
+
+def read_ledger(session: GraphSession) -> list[Stretch]:
+    """The stretches, oldest first."""
+    body = session.read_entry(_KIND, _LEDGER)
+    return [] if body is None else list(itertools.starmap(Stretch, orjson.loads(body)))
+
+
+def write_ledger(transaction: GraphTransaction, ledger: Sequence[Stretch]) -> None:
+    """Write them down."""
+    rows = [(stretch.position, stretch.size, stretch.moment) for stretch in ledger]
+    transaction.put_entry(_KIND, _LEDGER, orjson.dumps(rows))
+
+
+def _find_seen(session: GraphSession, ledger: Sequence[Stretch]) -> int:
+    return ledger[-1].position if ledger else max(session.read_event_bounds()[0] - 1, 0)
+
+
+def _forget(transaction: GraphTransaction, lease: Lease, end: int) -> bool:
+    """Delete some of the events up to `end`; whether there may be more."""
+    lease.check(transaction)
+    if transaction.delete_events(up_to=end, limit=_CHUNK):
+        return True
+    ledger = read_ledger(transaction)
+    write_ledger(transaction, [stretch for stretch in ledger if stretch.position > end])
+    return False

@@ -1,0 +1,285 @@
+"""Use cases of event routes: put, read, list, delete; how they stand, replay, trial of a filter.
+
+Delivering is the background's work (`graph.delivery`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from twinframe.errors import (
+    EventRouteEndpointInvalid,
+    EventRouteFilterInvalid,
+    EventRouteIdInvalid,
+    EventRouteNotFound,
+    EventsDisabled,
+    InvalidArgument,
+    LimitExceeded,
+)
+from twinframe.events.event import Event
+from twinframe.events.filters import Filter, build_filter
+from twinframe.graph.background.leases import delete_lease
+from twinframe.graph.context import GraphContext
+from twinframe.graph.delivery.deliverer import RouteKind
+from twinframe.graph.delivery.endpoints import Endpoints
+from twinframe.graph.delivery.reading import build_read
+from twinframe.graph.delivery.records import (
+    DeadLetter,
+    Progress,
+    Route,
+    delete_dead_letters,
+    delete_route,
+    move_dead_letters,
+    put_route,
+    read_dead_letters,
+    read_progress,
+    read_route,
+    read_routes,
+    render_position,
+    restart,
+)
+from twinframe.model.ids import parse_twin_id
+from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphSession, GraphTransaction
+
+LONGEST_ID: Final = 256
+_LETTERS: Final = 1000
+_TRIED: Final = 10_000
+_MOST_FOUND: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RouteStatus:
+    """How a route stands: its progress, and the positions that the outbox has."""
+
+    route: Route
+    progress: Progress
+    first: int
+    last: int
+
+    @property
+    def behind(self) -> int:
+        """Events that it has not come to yet, or a few more: positions may have gaps."""
+        return max(self.last - self.progress.position, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a filter would have passed of recent events: `events` of `examined`, newest last."""
+
+    examined: int
+    events: Sequence[Event]
+
+
+class EventRoutes:
+    """Reading and changing the event routes of a graph."""
+
+    def __init__(self, context: GraphContext, endpoints: Endpoints, *, hosted: bool) -> None:
+        self._context = context
+        self._endpoints = endpoints
+        self._hosted = hosted
+
+    async def put_route(self, route_id: str, document: JsonValue) -> None:
+        """Create or replace a route; a replaced one goes on from where it is.
+
+        Errors: `EventRouteIdInvalid`, `EventRouteEndpointInvalid`, `EventRouteFilterInvalid`,
+        `InvalidArgument`, `LimitExceeded`, `EventsDisabled`.
+        """
+        self._require_events()
+        parse_route_id(route_id)
+        route = self._parse_body(route_id, document)
+        most = self._context.settings.events.max_routes
+
+        def work(transaction: GraphTransaction) -> None:
+            is_new = read_route(transaction, route_id) is None
+            if is_new and len(read_routes(transaction, after=None, limit=most)) >= most:
+                raise LimitExceeded(
+                    f"There are {most} event routes, which is as many as may be "
+                    "(Events__MaxRoutes). Delete one first."
+                )
+            put_route(transaction, route)
+
+        await self._context.runner.write(work)
+        self._context.signal.set()
+
+    async def read_route(self, route_id: str) -> Route:
+        """The route; `EventRouteNotFound`."""
+        return await self._context.runner.read(lambda session: _require(session, route_id))
+
+    async def list_routes(self, page: PageRequest = FIRST_PAGE) -> Page[Route]:
+        """Routes by id; `InvalidContinuationToken`."""
+        listing = await self._context.open_listing("eventroutes")
+        after, size = listing.start(page)
+        key = None if after is None else str(after)
+        found = await self._context.runner.read(
+            lambda session: read_routes(session, after=key, limit=size + 1)
+        )
+        return listing.page([(route.id, route) for route in found], size)
+
+    async def delete_route(self, route_id: str) -> None:
+        """Delete a route with its place and its dead letters; `EventRouteNotFound`."""
+
+        def work(transaction: GraphTransaction) -> None:
+            if not delete_route(transaction, route_id):
+                raise EventRouteNotFound(route_id)
+            delete_lease(transaction, f"{RouteKind.name}/{route_id}")
+
+        await self._context.runner.write(work)
+
+    # --- beyond the vendor ----------------------------------------------------------------------
+
+    async def read_status(self, route_id: str) -> RouteStatus:
+        """How the route stands; `EventRouteNotFound`."""
+
+        def read(session: GraphSession) -> RouteStatus:
+            route = _require(session, route_id)
+            progress = read_progress(session, route_id) or Progress(0, 0)
+            return RouteStatus(route, progress, *session.read_event_bounds())
+
+        return await self._context.runner.read(read)
+
+    async def replay(self, route_id: str, position: int) -> None:
+        """Send again every event that is still kept from `position` on; `EventRouteNotFound`."""
+        if position < 0:
+            raise InvalidArgument("A position is a whole number from 0 up.")
+
+        def work(transaction: GraphTransaction) -> None:
+            _require(transaction, route_id)
+            first, last = transaction.read_event_bounds()
+            # What was forgotten already is not lost by this.
+            restart(transaction, route_id, min(max(position, first) - 1, last))
+
+        await self._context.runner.write(work)
+        self._context.signal.set()
+
+    async def list_dead_letters(
+        self, route_id: str, page: PageRequest = FIRST_PAGE
+    ) -> Page[DeadLetter]:
+        """What the route gave up, oldest first; `EventRouteNotFound`."""
+        listing = await self._context.open_listing("deadletters", route_id)
+        after, size = listing.start(page)
+        key = None if after is None else render_position(int(after))
+
+        def read(session: GraphSession) -> Sequence[DeadLetter]:
+            _require(session, route_id)
+            return read_dead_letters(session, route_id, after=key, limit=size + 1)
+
+        found = await self._context.runner.read(read)
+        return listing.page([(letter.position, letter) for letter in found], size)
+
+    async def replay_dead_letters(self, route_id: str) -> int:
+        """Send what was given up once more, at most 1,000 a call; how many there are."""
+
+        def work(transaction: GraphTransaction) -> int:
+            _require(transaction, route_id)
+            return move_dead_letters(transaction, route_id, _LETTERS)
+
+        found = await self._context.runner.write(work)
+        self._context.signal.set()
+        return found
+
+    async def delete_dead_letters(self, route_id: str) -> int:
+        """Forget what was given up, at most 1,000 a call; how many that were."""
+
+        def work(transaction: GraphTransaction) -> int:
+            _require(transaction, route_id)
+            return delete_dead_letters(transaction, route_id, _LETTERS)
+
+        return await self._context.runner.write(work)
+
+    async def try_filter(self, text: str, limit: int) -> Trial:
+        """Which of the last events a filter passes, at most `limit`; nothing is sent.
+
+        Errors: `EventRouteFilterInvalid`, `InvalidArgument`, `EventsDisabled`.
+        """
+        self._require_events()
+        if not 1 <= limit <= _MOST_FOUND:
+            raise InvalidArgument(f"The limit must be from 1 to {_MOST_FOUND}.")
+        passes = self._build_filter(text)
+        context = self._context
+
+        def read(session: GraphSession) -> Trial:
+            first, last = session.read_event_bounds()
+            after = max(first, last + 1 - _TRIED) - 1
+            batch = build_read(context.models, after, passes, _TRIED)(session)
+            return Trial(batch.read, batch.events[-limit:])
+
+        return await context.runner.scan(read, context.settings.query.timeout)
+
+    # --- what a caller sends --------------------------------------------------------------------
+
+    def _require_events(self) -> None:
+        if not self._context.settings.events.enabled:
+            raise EventsDisabled("This service keeps no events (Events__Enabled=false).")
+
+    def _parse_body(self, route_id: str, document: JsonValue) -> Route:
+        if not isinstance(document, dict):
+            raise InvalidArgument(
+                "An event route is a JSON object with the strings endpointName and filter."
+            )
+        endpoint, text = document.get("endpointName"), document.get("filter")
+        if not isinstance(endpoint, str) or not endpoint:
+            raise EventRouteEndpointInvalid(
+                "Route endpoint name is missing. endpointName names one of the endpoints that the "
+                f"operator has configured: {self._render_endpoints()}."
+            )
+        if not isinstance(text, str):
+            raise EventRouteFilterInvalid(
+                'Parsing error, Line=1, Position=0, Message=The filter is missing; "true" passes '
+                "all events"
+            )
+        self._check_endpoint(endpoint)
+        return Route(route_id, endpoint, self._build_filter(text).text)
+
+    def _check_endpoint(self, name: str) -> None:
+        if self._endpoints.find(name, hosted=self._hosted) is not None:
+            return
+        names = self._endpoints.list_names(hosted=self._hosted)
+        near = get_close_matches(name, names, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise EventRouteEndpointInvalid(
+            f"Endpoint {name[:100]!a} provided in the route does not exist.{hint} "
+            f"Known are: {self._render_endpoints()}."
+        )
+
+    def _render_endpoints(self) -> str:
+        names = self._endpoints.list_names(hosted=self._hosted)
+        return ", ".join(names) or "none (the operator sets Events__Endpoints)"
+
+    def _build_filter(self, text: str) -> Filter:
+        most = self._context.settings.events.max_filter_bytes
+        if len(text) > most or len(text.encode("utf-8", "replace")) > most:
+            raise EventRouteFilterInvalid(
+                f"Parsing error, Line=1, Position=0, Message=The filter has more than {most} bytes "
+                "(Events__MaxFilterBytes)"
+            )
+        return build_filter(text)
+
+
+def parse_route_id(text: str) -> str:
+    """The id as it is; `EventRouteIdInvalid`.
+
+    SPEC: the vendor's rule is not known; ours is that of twin ids, and shorter.
+    """
+    try:
+        parse_twin_id(text)
+    except InvalidArgument as error:
+        message = error.message.replace("A digital twin id", "The id of an event route")
+        raise EventRouteIdInvalid(message) from None
+    if len(text) > LONGEST_ID:
+        raise EventRouteIdInvalid(
+            f"The id of an event route has at most {LONGEST_ID} characters, this one has "
+            f"{len(text)}."
+        )
+    return text
+
+
+def _require(session: GraphSession, route_id: str) -> Route:
+    route = read_route(session, route_id)
+    if route is None:
+        raise EventRouteNotFound(route_id)
+    return route

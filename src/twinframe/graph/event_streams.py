@@ -1,0 +1,98 @@
+"""Use case of following events as they happen. It sends nothing: who follows takes each batch.
+
+PERF: a follower holds no queue: it reads the outbox at its own pace, so a slow one costs memory
+nowhere, and one that comes back goes on where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from twinframe.errors import EventsDisabled, InvalidArgument, TooManyStreams
+from twinframe.events.event import Event
+from twinframe.events.filters import Filter, build_filter
+from twinframe.graph.context import GraphContext
+from twinframe.graph.delivery.reading import read_batch
+
+_SHORTEST_LOOK: Final = 0.05
+_LONGEST_LOOK: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What came: `events` that pass, and the position up to which all were looked at.
+
+    `missed` events were forgotten before they could be read. Nothing at all is a sign of life.
+    """
+
+    events: Sequence[Event]
+    position: int
+    missed: int = 0
+
+
+class EventStreams:
+    """Following the events of a graph."""
+
+    def __init__(self, context: GraphContext) -> None:
+        self._context = context
+        self._open = 0
+        self._has_ended = False
+
+    def end(self) -> None:
+        """Let all who follow come to an end; nobody may follow any more."""
+        self._has_ended = True
+        self._context.signal.set()
+
+    @asynccontextmanager
+    async def follow(
+        self, filter_text: str | None, after: int | None
+    ) -> AsyncIterator[AsyncIterator[Followed]]:
+        """Events behind position `after`, without one those from now on, that pass the filter.
+
+        The iterator gives what came as it comes and, when nothing does for a while, an empty sign
+        of life. Errors, before it begins: `EventRouteFilterInvalid`, `InvalidArgument`,
+        `TooManyStreams`, `EventsDisabled`.
+        """
+        settings = self._context.settings.events
+        if not settings.enabled:
+            raise EventsDisabled("This service keeps no events (Events__Enabled=false).")
+        passes = None if filter_text is None else build_filter(filter_text)
+        bounds = await self._context.runner.read(lambda session: session.read_event_bounds())
+        start = bounds[1] if after is None else after
+        if not 0 <= start <= bounds[1]:
+            raise InvalidArgument(
+                f"Last-Event-ID {start} is no position of this graph: the last is {bounds[1]}."
+            )
+        if self._open >= settings.max_streams:
+            raise TooManyStreams(
+                f"{settings.max_streams} clients follow events at this worker already "
+                "(Events__MaxStreams); try again."
+            )
+        self._open += 1
+        try:
+            yield self._follow(passes, start)
+        finally:
+            self._open -= 1
+
+    async def _follow(self, passes: Filter | None, position: int) -> AsyncIterator[Followed]:
+        loop = asyncio.get_running_loop()
+        heartbeat = self._context.settings.events.heartbeat
+        told, look = loop.time(), _SHORTEST_LOOK
+        while not self._has_ended:
+            batch = await read_batch(self._context, position, passes)
+            position = batch.position
+            if batch.events or batch.missed or loop.time() - told >= heartbeat:
+                yield Followed(batch.events, position, batch.missed)
+                told = loop.time()
+            if batch.read:
+                look = _SHORTEST_LOOK
+                await asyncio.sleep(0)
+                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(look, heartbeat)):
+                    await self._context.signal.wait()
+            look = min(look * 1.2, _LONGEST_LOOK)

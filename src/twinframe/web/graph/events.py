@@ -1,0 +1,225 @@
+"""Responders of `/eventroutes` and `/events`. What a filter means is the use cases' matter."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Final
+
+import orjson
+from falcon.asgi import Request, Response
+
+from twinframe.errors import InvalidArgument
+from twinframe.events.event import Event
+from twinframe.graph.delivery.records import DeadLetter, Route
+from twinframe.graph.event_streams import Followed
+from twinframe.web.access import authorize_parts
+from twinframe.web.edge import Edge
+from twinframe.web.messages import (
+    build_next_link,
+    read_exchange,
+    read_json,
+    read_page_request,
+    render_array,
+    write_no_content,
+)
+from twinframe.web.streaming import stream_answer
+
+SSE: Final = "text/event-stream; charset=utf-8"
+
+_PROLOGUE: Final = b": events of a graph of twins\nretry: 2000\n\n"
+_EVENTS: Final = ("digitaltwins/read", "digitaltwins/relationships/read", "models/read")
+"""What events tell of: SEC: who may not read it must not hear of it either."""
+
+_MOST_DIGITS: Final = 18
+
+
+# --- the vendor's ---------------------------------------------------------------------------------
+
+
+async def put_route(edge: Edge, request: Request, response: Response, route_id: str) -> None:
+    """PUT: 204, created or replaced."""
+    await edge.graph.event_routes.put_route(route_id, await read_json(edge, request))
+    write_no_content(response)
+
+
+async def read_route(edge: Edge, _request: Request, response: Response, route_id: str) -> None:
+    """GET: the route."""
+    response.data = render_route(await edge.graph.event_routes.read_route(route_id))
+
+
+async def list_routes(edge: Edge, request: Request, response: Response) -> None:
+    """GET: a page of routes."""
+    page = await edge.graph.event_routes.list_routes(read_page_request(request))
+    next_link = build_next_link(edge, request, page, {})
+    items = render_array([render_route(route) for route in page.items])
+    response.data = b'{"value":%b,"nextLink":%b}' % (items, next_link)
+
+
+async def delete_route(edge: Edge, _request: Request, response: Response, route_id: str) -> None:
+    """DELETE: 204."""
+    await edge.graph.event_routes.delete_route(route_id)
+    write_no_content(response)
+
+
+# --- beyond the vendor ----------------------------------------------------------------------------
+
+
+async def read_status(edge: Edge, _request: Request, response: Response, route_id: str) -> None:
+    """GET: how the route stands."""
+    status = await edge.graph.event_routes.read_status(route_id)
+    progress = status.progress
+    response.data = orjson.dumps(
+        {
+            "id": status.route.id,
+            "endpointName": status.route.endpoint_name,
+            "position": progress.position,
+            "firstPosition": status.first,
+            "lastPosition": status.last,
+            "behind": status.behind,
+            "delivered": progress.delivered,
+            "deadLetters": progress.dead,
+            "lost": progress.lost,
+            "error": progress.error,
+        }
+    )
+
+
+async def replay(edge: Edge, request: Request, response: Response, route_id: str) -> None:
+    """POST: 204; events go out again from a position on."""
+    body = await read_json(edge, request)
+    position = body.get("position") if isinstance(body, dict) else None
+    if not isinstance(position, int) or isinstance(position, bool):
+        raise InvalidArgument('The body must be an object such as {"position": 0}.')
+    await edge.graph.event_routes.replay(route_id, position)
+    write_no_content(response)
+
+
+async def list_dead_letters(
+    edge: Edge, request: Request, response: Response, route_id: str
+) -> None:
+    """GET: a page of what the route gave up."""
+    await authorize_parts(read_exchange(request), _EVENTS)
+    routes = edge.graph.event_routes
+    page = await routes.list_dead_letters(route_id, read_page_request(request))
+    next_link = build_next_link(edge, request, page, {})
+    items = render_array([render_letter(letter) for letter in page.items])
+    response.data = b'{"value":%b,"nextLink":%b}' % (items, next_link)
+
+
+async def replay_dead_letters(
+    edge: Edge, _request: Request, response: Response, route_id: str
+) -> None:
+    """POST: 200 and how many are sent once more."""
+    count = await edge.graph.event_routes.replay_dead_letters(route_id)
+    response.data = orjson.dumps({"count": count})
+
+
+async def delete_dead_letters(
+    edge: Edge, _request: Request, response: Response, route_id: str
+) -> None:
+    """DELETE: 200 and how many were forgotten."""
+    count = await edge.graph.event_routes.delete_dead_letters(route_id)
+    response.data = orjson.dumps({"count": count})
+
+
+async def try_filter(edge: Edge, request: Request, response: Response) -> None:
+    """POST: which of the last events a filter passes."""
+    await authorize_parts(read_exchange(request), _EVENTS)
+    body = await read_json(edge, request)
+    text = body.get("filter") if isinstance(body, dict) else None
+    limit = body.get("limit", 100) if isinstance(body, dict) else None
+    if not isinstance(text, str) or not isinstance(limit, int) or isinstance(limit, bool):
+        raise InvalidArgument('The body must be an object such as {"filter": "true", "limit": 9}.')
+    trial = await edge.graph.event_routes.try_filter(text, limit)
+    items = render_array([render_event(event) for event in trial.events])
+    response.data = b'{"examined":%d,"value":%b}' % (trial.examined, items)
+
+
+async def follow_events(edge: Edge, request: Request, response: Response) -> None:
+    """GET: events as they happen, as server-sent events, until the client leaves."""
+    exchange = read_exchange(request)
+    await authorize_parts(exchange, _EVENTS)
+    response.content_type = SSE
+    response.set_header("cache-control", "no-store")
+    response.set_header("x-accel-buffering", "no")  # what proxies call not to wait for more
+    if request.method == "HEAD":
+        return
+    await exchange.read_body()
+    async with AsyncExitStack() as stack:
+        following = edge.graph.event_streams.follow(
+            request.get_param("filter"), read_last_id(request)
+        )
+        found = await stack.enter_async_context(following)
+        response.stream = stream_answer(exchange, EventBytes(stack.pop_all(), found))
+
+
+def read_last_id(request: Request) -> int | None:
+    """`Last-Event-ID`, or for the first time `lastEventId`, as browsers set no header then."""
+    text = request.get_header("last-event-id") or request.get_param("lastEventId")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        raise InvalidArgument(
+            f"Last-Event-ID must be the id of an event of this stream, a number, not {text!a}."
+        )
+    return int(text)
+
+
+class EventBytes:
+    """What a follower gets, as the bytes of server-sent events. `held` is given back at the end."""
+
+    def __init__(self, held: AsyncExitStack, found: AsyncIterator[Followed]) -> None:
+        self._held = held
+        self._found = found
+        self._has_begun = False
+
+    async def read(self) -> bytes:
+        """What came, or a sign of life; empty when the service ends the stream."""
+        if not self._has_begun:
+            self._has_begun = True
+            return _PROLOGUE
+        followed = await anext(self._found, None)
+        return b"" if followed is None else render_followed(followed)
+
+    async def close(self) -> None:
+        """Follow no more."""
+        await self._held.aclose()
+
+
+# --- texts ----------------------------------------------------------------------------------------
+
+
+def render_route(route: Route) -> bytes:
+    """The wire's form of a route."""
+    return orjson.dumps(
+        {"id": route.id, "endpointName": route.endpoint_name, "filter": route.filter}
+    )
+
+
+def render_event(event: Event) -> bytes:
+    """An event with its position."""
+    return b'{"position":%d,"event":%b}' % (event.position, event.wire)
+
+
+def render_letter(letter: DeadLetter) -> bytes:
+    """A dead letter with its event."""
+    head = {
+        "position": letter.position,
+        "error": letter.error,
+        "attempts": letter.attempts,
+        "time": letter.time,
+    }
+    return b'%b,"event":%b}' % (orjson.dumps(head)[:-1], letter.event.wire)
+
+
+def render_followed(followed: Followed) -> bytes:
+    """SPEC: HTML, server-sent events: an `id` without data moves the place and wakes nobody."""
+    parts = []
+    if followed.missed:
+        parts.append(b'event: gap\ndata: {"missed":%d}\n\n' % followed.missed)
+    # NOTE: the events are of one line each: JSON in an envelope has no line ends of its own.
+    parts += [b"id: %d\ndata: %b\n\n" % (event.position, event.wire) for event in followed.events]
+    if not followed.events or followed.events[-1].position != followed.position:
+        parts.append(b": at %d\nid: %d\n\n" % (followed.position, followed.position))
+    return b"".join(parts)
