@@ -296,7 +296,8 @@ class GraphTransaction(GraphSession):
 
     def measure_content(self) -> int | None:
         """Bytes that the graph takes where it is stored, without what was freed and can be used
-        again; None where the store does not know. Cheap: it is read like `count_twins`.
+        again, and without the outbox; None where the store does not know. Cheap: it is read like
+        `count_twins`.
         """
         return None
 

@@ -27,6 +27,9 @@ from twinframe_storage_sqlite.statements import SqlValue
 
 _PAGES_IN_USE: Final = """
 SELECT p.page_count - f.freelist_count FROM pragma_page_count p, pragma_freelist_count f"""
+_OUTBOX_BYTES: Final = """
+SELECT coalesce((SELECT total FROM event ORDER BY position DESC LIMIT 1), 0)
+  - coalesce((SELECT total - length(body) FROM event ORDER BY position LIMIT 1), 0)"""
 # SEC: documents are bound as bytes and cast: `jsonb` could take some JSON texts given as a blob for
 # its own binary form.
 _PUT_TWIN: Final = """
@@ -58,7 +61,11 @@ _PUT_ENTRY: Final = """
 INSERT INTO entry (kind, key, body) VALUES (?, ?, ?)
 ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"""
 _DELETE_ENTRY: Final = "DELETE FROM entry WHERE kind = ? AND key = ? RETURNING 1"
-_APPEND_EVENT: Final = "INSERT INTO event (subject, body) VALUES (?, ?)"
+# PERF: the sum is 0.5 us of an append, and makes the size of the outbox known without a scan.
+_APPEND_EVENT: Final = """
+INSERT INTO event (subject, body, total) VALUES (
+  ?, ?, ? + coalesce((SELECT total FROM event ORDER BY position DESC LIMIT 1), 0))"""
+_ROW_BYTES: Final = 24
 _DELETE_EVENTS: Final = """
 DELETE FROM event WHERE position IN (
   SELECT position FROM event WHERE position <= ? ORDER BY position LIMIT ?)"""
@@ -73,12 +80,14 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
         self._page_bytes: int = self.read_one("PRAGMA page_size")
 
     def measure_content(self) -> int:
-        """Bytes of the pages in use, as this transaction has them; the log is not counted.
+        """Bytes of the pages in use, as this transaction has them, without those of the outbox; the
+        log is not counted.
 
-        PERF: 3 us; SQLite has the numbers at hand.
+        PERF: 5 us; SQLite has the numbers at hand.
         """
         pages: int = self.read_one(_PAGES_IN_USE)
-        return pages * self._page_bytes
+        outbox: int = self.read_one(_OUTBOX_BYTES)
+        return max(pages * self._page_bytes - outbox, 0)
 
     def put_twin(self, record: TwinRecord) -> None:
         """Create or replace a twin."""
@@ -167,9 +176,17 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
         """Put events behind the others."""
         try:
             for event in events:
-                self._cursor.execute(_APPEND_EVENT, (event.subject, event.body))
+                size = self._measure_row(len(event.body) + len(event.subject))
+                self._cursor.execute(_APPEND_EVENT, (event.subject, event.body, size))
         except EngineError as error:
             self._fail(error)
+
+    def _measure_row(self, size: int) -> int:
+        """What an event of this size takes in the file: a large one has pages of its own."""
+        size += _ROW_BYTES
+        if size < self._page_bytes:
+            return size
+        return -(-size // self._page_bytes) * self._page_bytes
 
     def delete_events(self, *, up_to: int, limit: int) -> int:
         """Delete the oldest events."""

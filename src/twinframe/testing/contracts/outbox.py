@@ -150,3 +150,24 @@ class OutboxContract(StoreContract):
         with reading(store) as session:
             assert [node.id for node in session.scan_nodes(None)] == ["t"]
             assert session.count_twins() == 1
+
+    def test_the_outbox_is_no_part_of_what_the_graph_takes(self, store: GraphStore) -> None:
+        """Who may keep only so much must be able to delete, and that is told of as well."""
+        event = OutboxEvent("t", b"x" * 20_000)
+
+        def measure(count: int) -> int | None:
+            def work(transaction: GraphTransaction) -> int | None:
+                transaction.append_events([event] * count)
+                return transaction.measure_content()
+
+            return run(store, work)
+
+        before = measure(1)
+        if before is not None:
+            after = measure(50)
+            assert after is not None
+            assert after - before < 50 * 20_000 // 4
+            run(store, lambda t: t.delete_events(up_to=30, limit=99))
+            again = measure(1)
+            assert again is not None
+            assert abs(again - before) < 50 * 20_000 // 4

@@ -12,5 +12,6 @@ CREATE TABLE entry (
 CREATE TABLE event (
   position INTEGER PRIMARY KEY AUTOINCREMENT,
   subject TEXT NOT NULL,
-  body BLOB NOT NULL
+  body BLOB NOT NULL,
+  total INTEGER NOT NULL                    -- bytes in the file of this and all before it
 );
