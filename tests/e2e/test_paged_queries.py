@@ -13,6 +13,7 @@ from tests.e2e.conftest import Client
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 from tests.e2e.world import World
+from tests.storages import SERVED
 
 ORDERED = "MATCH (c:Counter) RETURN c.value AS value ORDER BY value DESC"
 SCAN = "MATCH (c:Counter) RETURN c.value AS value"
@@ -20,9 +21,10 @@ TWINS = 30
 
 
 @pytest.fixture(scope="module")
-def two_workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def two_workers(storage: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Two workers, thirty counters."""
-    with Server(tmp_path_factory.mktemp("paged"), workers=2) as server:
+    folder = tmp_path_factory.mktemp("paged")
+    with Server(folder, workers=2, environment=SERVED[storage](folder)) as server:
         wire = Wire(server.port)
         assert wire.call("POST", "/models", [COUNTER_MODEL])[0] == 201
         for number in range(TWINS):

@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.server import Server
 from tests.e2e.wire import Wire
 from tests.shared import find_shared
+from tests.storages import SERVED
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +23,9 @@ def ontology() -> list[dict[str, object]]:
 
 
 def test_the_whole_ontology_loads_at_once_and_comes_back_unchanged(
-    tmp_path: Path, ontology: list[dict[str, object]]
+    storage: str, tmp_path: Path, ontology: list[dict[str, object]]
 ) -> None:
-    with Server(tmp_path, workers=2) as server:
+    with Server(tmp_path, workers=2, environment=SERVED[storage](tmp_path)) as server:
         wire = Wire(server.port)
         status, _, created = wire.call("POST", "/models", ontology)
         assert status == 201, created

@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.server import Server
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
+from tests.storages import SERVED
 
 RUNAWAYS = {
     "the store": "MATCH (a), (b), (c), (d), (e), (f) WHERE a.value + b.value < -1 RETURN count(*)",
@@ -20,10 +21,11 @@ COUNT = {"query": "MATCH (c:Counter) RETURN count(*) AS n"}
 
 
 @pytest.fixture(scope="module")
-def one_thread(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def one_thread(storage: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A worker with one thread for queries, and a hundred twins."""
     folder = tmp_path_factory.mktemp("runaway")
-    environment = {"Storage__QueryThreads": "1", "Query__Timeout": "300"}
+    more = {"Storage__QueryThreads": "1", "Query__Timeout": "300"}
+    environment = {**SERVED[storage](folder), **more}
     with Server(folder, environment=environment) as server:
         wire = Wire(server.port)
         assert wire.call("POST", "/models", [COUNTER_MODEL])[0] == 201
@@ -72,10 +74,11 @@ def test_a_client_that_leaves_ends_its_query(one_thread: Server, where: str) -> 
 
 @pytest.mark.parametrize("where", RUNAWAYS)
 def test_the_time_of_a_query_ends_what_runs(
-    tmp_path_factory: pytest.TempPathFactory, where: str
+    storage: str, tmp_path_factory: pytest.TempPathFactory, where: str
 ) -> None:
     folder = tmp_path_factory.mktemp("timeout")
-    with Server(folder, environment={"Query__Timeout": "0.5"}) as server:
+    environment = {**SERVED[storage](folder), "Query__Timeout": "0.5"}
+    with Server(folder, environment=environment) as server:
         wire = Wire(server.port)
         assert wire.call("POST", "/models", [COUNTER_MODEL])[0] == 201
         for number in range(100):
