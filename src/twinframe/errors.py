@@ -525,6 +525,12 @@ class JobLimitReached(InputError):
     code = "JobLimitReached"
 
 
+class PlaceFailed(InputError):
+    """A place that a job reads from or writes to cannot be had, or does not do its part."""
+
+    code = "BlobNotAvailable"
+
+
 class UrlNotAllowed(InputError):
     """A URL or path that the operator does not allow, or that leads somewhere else."""
 
@@ -568,6 +574,12 @@ class StorageBusy(StorageError):
     """The store did not come free within the bounded wait; nothing was done; try again."""
 
     code = "StorageBusy"
+
+
+class StorageUnanswered(StorageError):
+    """A store elsewhere gave no answer to a write: it may be made, now or yet; read, then decide."""
+
+    code = "StorageUnanswered"
 
 
 class StorageFull(StorageError):

@@ -25,6 +25,7 @@ from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
+from twinframe.graph.jobs.places.places import build_places
 from twinframe.instruments.base import Instruments, Level
 from twinframe.storage.base import GraphStore
 from twinframe.storage.catalog import Availability, Catalog, CatalogEntry
@@ -300,6 +301,7 @@ class HostedGraphs:
                 triples=build_triple_support(self._installation, store, tenant.entry.store),
                 host=self._build_host(tenant.entry.resource_id),
                 endpoints=self._endpoints,
+                places=build_places(settings.jobs, tenant.entry.resource_id),
             )
             edge = self._build_edge(graph)
             runner.prepare()

@@ -10,7 +10,12 @@ from typing import Final, cast
 
 import orjson
 
-from twinframe.errors import LimitExceeded
+from twinframe.errors import (
+    LimitExceeded,
+    RelationshipNotFound,
+    RelationshipsNotDeleted,
+    TwinNotFound,
+)
 from twinframe.events.envelope import EventType
 from twinframe.graph.context import GraphContext
 from twinframe.graph.happenings import Happenings
@@ -28,6 +33,7 @@ from twinframe.storage.base import (
 )
 
 Patch = Sequence[PatchOperation]
+_MODELS_AT_ONCE: Final = 1000
 WHOLE: Final = None
 """In the place of a patch: the document was put as a whole."""
 
@@ -155,6 +161,59 @@ def write_models(
         for record in records:
             data = render_model(record, with_definition=False)
             happenings.tell_model(transaction, EventType.MODEL_CREATE, record.model_id, data)
+
+
+def erase_relationships(
+    context: GraphContext, transaction: GraphTransaction, keys: Sequence[tuple[str, str]]
+) -> int:
+    """Delete those that are there; how many. See `write_twins`."""
+    happenings = _find_happenings(context)
+    erased = 0
+    for key in keys:
+        before = transaction.read_relationship(*key) if happenings is not None else None
+        try:
+            transaction.delete_relationship(*key)
+        except RelationshipNotFound:
+            continue
+        erased += 1
+        if happenings is not None and before is not None:
+            happenings.tell_relationship_deleted(transaction, key, before)
+    return erased
+
+
+def erase_twins(
+    context: GraphContext, transaction: GraphTransaction, twin_ids: Sequence[str]
+) -> int:
+    """Delete those that are there and have no relationships; how many. See `write_twins`."""
+    happenings = _find_happenings(context)
+    erased = 0
+    for twin_id in twin_ids:
+        before = transaction.read_twin(twin_id) if happenings is not None else None
+        try:
+            transaction.delete_twin(twin_id)
+        except (TwinNotFound, RelationshipsNotDeleted):
+            continue
+        erased += 1
+        if happenings is not None and before is not None:
+            happenings.tell_twin_deleted(transaction, twin_id, before)
+    return erased
+
+
+def erase_models(context: GraphContext, transaction: GraphTransaction) -> int:
+    """Delete all models; how many. See `write_twins`."""
+    going: list[ModelRecord] = []
+    while page := transaction.read_models(
+        after=going[-1].position if going else 0, limit=_MODELS_AT_ONCE
+    ):
+        going += page
+    if going:
+        transaction.delete_models([record.model_id for record in going])
+    happenings = _find_happenings(context)
+    if happenings is not None:
+        for record in going:
+            data = render_model(record, with_definition=False)
+            happenings.tell_model(transaction, EventType.MODEL_DELETE, record.model_id, data)
+    return len(going)
 
 
 def _find_happenings(context: GraphContext) -> Happenings | None:

@@ -15,6 +15,10 @@ from twinframe.graph.delivery.upkeep import OutboxKind
 from twinframe.graph.event_routes import EventRoutes
 from twinframe.graph.event_streams import EventStreams
 from twinframe.graph.happenings import Happenings, build_source
+from twinframe.graph.jobs.deletions import DeleteJobs
+from twinframe.graph.jobs.imports import ImportJobs
+from twinframe.graph.jobs.places.places import Places, build_places
+from twinframe.graph.jobs.work import JobWork
 from twinframe.graph.models import Models
 from twinframe.graph.neighborhood import Neighborhoods
 from twinframe.graph.observation import Observation
@@ -52,13 +56,15 @@ class Graph:
         host: str | None = None,
         triples: TripleSupport | None = None,
         endpoints: Endpoints = NO_ENDPOINTS,
+        places: Places | None = None,
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
         `scratch` is the store's directory for files that may be lost, if it has one. `instruments`
         are told of queries. `host` is the name of a hosted graph's own host, for its events.
         `triples` is what there is to write the graph as RDF and to ask it in SPARQL.
-        `endpoints` are where its event routes may send.
+        `endpoints` are where its event routes may send. `places` are what its jobs may read and
+        write; None: what the settings allow to the service's own graph.
         """
         happenings = None
         if settings.events.enabled:
@@ -75,10 +81,14 @@ class Graph:
         is_hosted = host is not None
         self.event_routes = EventRoutes(context, endpoints, hosted=is_hosted)
         self.event_streams = EventStreams(context)
+        places = places or build_places(settings.jobs)
+        self.import_jobs = ImportJobs(context, places)
+        self.delete_jobs = DeleteJobs(context)
         idle = _HOSTED_IDLE_SECONDS if is_hosted else None
         self.work: tuple[WorkKind, ...] = (
             RouteKind(context, endpoints, hosted=is_hosted, idle_seconds=idle),
             OutboxKind(context),
+            JobWork(context, places),
         )
         self.queries = Queries(context, engine, scratch, instruments)
         if instruments is not None:

@@ -14,6 +14,7 @@ from typing import Final
 from twinframe.errors import InvalidArgument
 
 MAX_ID_LENGTH: Final = 1024
+MAX_JOB_ID_LENGTH: Final = 128
 MAX_MODEL_ID_LENGTH: Final = 2048
 MAX_NAME_LENGTH: Final = 512
 
@@ -37,6 +38,19 @@ def parse_twin_id(text: str) -> str:
 def parse_relationship_id(text: str) -> str:
     """The id as it is; the same grammar as twin ids."""
     return _parse_id("relationship", text)
+
+
+def parse_job_id(text: str) -> str:
+    """The id as it is; the same grammar as twin ids, but at most 128 characters and no slash.
+
+    SPEC: the vendor publishes none.
+    """
+    if len(text) > MAX_JOB_ID_LENGTH or "/" in text:
+        raise InvalidArgument(
+            f"A job id has at most {MAX_JOB_ID_LENGTH} characters and no slash; it is "
+            f"{_shown(text)}."
+        )
+    return _parse_id("job", text)
 
 
 def parse_model_id(text: str) -> str:

@@ -12,6 +12,7 @@ from twinframe.settings.access import (
 from twinframe.settings.billing import BillingSettings
 from twinframe.settings.bulk import BulkSettings
 from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
+from twinframe.settings.jobs import JobsSettings
 from twinframe.settings.load import CONFIG_VARIABLE, Configuration, load_settings
 from twinframe.settings.section import (
     LOOPBACK_BINDS,
@@ -50,6 +51,7 @@ __all__ = [
     "Count",
     "GraphSettings",
     "HostingSettings",
+    "JobsSettings",
     "JsonSettings",
     "LoggingSettings",
     "McpSettings",

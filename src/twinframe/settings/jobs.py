@@ -18,7 +18,7 @@ class JobsSettings(Section):
     directories: tuple[str, ...] = Field(
         default=(),
         description="Folders that jobs may read from and write to with `file:` URLs; none if "
-        "empty.",
+        "empty. `{graph}` in one stands for the id of a hosted graph: hosted graphs use only such.",
     )
     hosts: tuple[str, ...] = Field(
         default=(),
@@ -28,7 +28,8 @@ class JobsSettings(Section):
     buckets: tuple[str, ...] = Field(
         default=(),
         description="Places in object stores that jobs may use, such as `s3://bucket/folder`, "
-        "`gs://bucket` or `https://account.blob.core.windows.net/container`.",
+        "`gs://bucket` or `https://account.blob.core.windows.net/container`; `{graph}` as in "
+        "`Directories`.",
     )
     private_addresses: bool = Field(
         default=False,

@@ -30,6 +30,7 @@ from twinframe.errors import (
     StorageDamaged,
     StorageError,
     StorageFull,
+    StorageUnanswered,
     TooManyJobs,
     TwinframeError,
     Unauthenticated,
@@ -98,13 +99,6 @@ class UnsupportedMediaType(EdgeError):
     status = 415
 
 
-class NotBuiltYet(EdgeError):
-    """The operation is part of the API but this version does not have it."""
-
-    code = "NotImplemented"
-    status = 501
-
-
 class ClientDisconnected(EdgeError):
     """The client left before its body was complete; there is nobody to answer."""
 
@@ -136,6 +130,7 @@ _STATUS: dict[type[TwinframeError], int] = {
     PreconditionFailed: 412,
     RateExceeded: 429,
     StorageBusy: 503,
+    StorageUnanswered: 504,
     StorageFull: 507,
     StorageDamaged: 500,
     StorageError: 503,

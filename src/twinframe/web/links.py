@@ -56,6 +56,12 @@ class Links:
             f"{self.build_origin(exchange)}{path}?{urlencode(query, doseq=True, quote_via=quote)}"
         )
 
+    def build_delete_job(self, exchange: Exchange, job_id: str, api_version: str) -> str:
+        """The link of a delete job."""
+        path = f"{exchange.target.base}/jobs/deletions/{quote(job_id, safe='')}"
+        version = quote(api_version, safe="")
+        return f"{self.build_origin(exchange)}{path}?api-version={version}"
+
     def build_relationship_prefix(self, exchange: Exchange) -> str:
         """What all links to relationships start with; see `build_relationship`."""
         return f"{self.build_origin(exchange)}{exchange.target.base}/digitaltwins/"

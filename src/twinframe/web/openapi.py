@@ -132,9 +132,6 @@ def _build_operation(route: Route, schemas: _Schemas, schemes: tuple[str, ...]) 
             }
     if route.body is not None:
         operation["requestBody"] = _build_body(route.body, schemas)
-    if not route.built:
-        operation["description"] = "Not built yet: this version answers 501."
-        operation["x-not-built"] = True
     return operation
 
 
@@ -165,8 +162,6 @@ def _build_body(body: Body, schemas: _Schemas) -> Json:
 
 def _build_responses(route: Route, schemas: _Schemas) -> Json:
     responses: Json = {str(route.answer.status): _build_answer(route.answer, schemas)}
-    if not route.built:
-        responses["501"] = _build_error("NotImplemented", schemas)
     for status, codes in sorted(route.errors.items()):
         responses[str(status)] = _build_error(codes, schemas)
         if "JsonPatchInvalid" in codes and schemas.dialect.vendor:

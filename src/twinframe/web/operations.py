@@ -49,7 +49,7 @@ class Route:
 
     `path` is a template such as `/models/{model_id}`; `permission` is what a caller needs, None
     for the few operations open to everybody; `errors` maps statuses to the codes documented for
-    them; `built` is False for operations that answer 501 in this version.
+    them.
     """
 
     method: str
@@ -63,7 +63,6 @@ class Route:
     parameters: tuple[Parameter, ...] = ()
     body: Body | None = None
     errors: Mapping[int, str] = field(default_factory=dict)
-    built: bool = True
 
     @property
     def path_parameters(self) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def _describe(kind: type[errors.TwinframeError]) -> str:
 
 def _render_route(route: Route) -> str:
     codes = "; ".join(f"{status} {names}" for status, names in sorted(route.errors.items()))
-    answer = str(route.answer.status) if route.built else "501, not built yet"
+    answer = str(route.answer.status)
     permission = f"`{route.permission}`" if route.permission else "–"
     return (
         f"| `{route.method} {route.path}` | {route.summary} | {answer} | {codes or '–'} "

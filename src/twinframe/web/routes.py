@@ -6,26 +6,15 @@ not stand here does not exist. Responders live in `graph` and beside this module
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
-from falcon.asgi import Request, Response
-
-from twinframe.web.edge import Edge
-from twinframe.web.errors import NotBuiltYet
 from twinframe.web.graph import components, models, query, relationships, schemas, telemetry, twins
 from twinframe.web.graph.bulk_routes import BULK_ROUTES
 from twinframe.web.graph.event_routes import EVENT_ROUTES
+from twinframe.web.graph.job_routes import JOB_ROUTES
 from twinframe.web.graph.triple_routes import TRIPLE_ROUTES
 from twinframe.web.operations import Answer, Body, Parameter, Route
 from twinframe.web.service_routes import SERVICE_ROUTES
-
-
-async def refuse_unbuilt(
-    _edge: Edge, request: Request, _response: Response, **_params: str
-) -> NoReturn:
-    """Stands for operations that a later version has."""
-    raise NotBuiltYet(f"{request.method} {request.path} is not built yet in this version.")
-
 
 _ETAG = {"ETag": "The version of the document, weak."}
 _NO_CONTENT = Answer(204, "Done.")
@@ -52,23 +41,6 @@ _TWINS = "/digitaltwins/{twin_id}"
 _COMPONENT = _TWINS + "/components/{component}"
 _RELATIONSHIPS = _TWINS + "/relationships"
 _EDGE = _RELATIONSHIPS + "/{relationship_id}"
-
-
-def _later(
-    method: str, path: str, operation_id: str, summary: str, permission: str, **more: Any
-) -> Route:
-    return Route(
-        method,
-        path,
-        operation_id,
-        summary,
-        permission,
-        refuse_unbuilt,
-        more.pop("answer", _NO_CONTENT),
-        "Jobs",
-        built=False,
-        **more,
-    )
 
 
 _TWIN_ROUTES = (
@@ -360,74 +332,6 @@ _QUERY_ROUTES = (
     ),
 )
 
-_IMPORT_JOB = Answer(200, "The job.", schemas.ImportJob)
-_IMPORT_LIST = Answer(200, "A page.", schemas.Listing[schemas.ImportJob])
-_DELETE_JOB = Answer(200, "The job.", schemas.DeleteJob)
-_DELETE_LIST = Answer(200, "A page.", schemas.Listing[schemas.DeleteJob])
-_IMPORTS = "/jobs/imports/{job_id}"
-_DELETIONS = "/jobs/deletions"
-
-_LATER_ROUTES = (
-    _later(
-        "GET",
-        "/jobs/imports",
-        "ImportJobs_List",
-        "List import jobs",
-        "jobs/imports/read",
-        answer=_IMPORT_LIST,
-    ),
-    _later(
-        "GET",
-        _IMPORTS,
-        "ImportJobs_GetById",
-        "Read an import job",
-        "jobs/imports/read",
-        answer=_IMPORT_JOB,
-    ),
-    _later(
-        "PUT",
-        _IMPORTS,
-        "ImportJobs_Add",
-        "Start an import",
-        "jobs/imports/write",
-        answer=Answer(201, "The job.", schemas.ImportJob),
-        body=Body(schemas.ImportJob),
-    ),
-    _later(
-        "POST",
-        _IMPORTS + "/cancel",
-        "ImportJobs_Cancel",
-        "Cancel an import",
-        "jobs/imports/cancel",
-        answer=_IMPORT_JOB,
-    ),
-    _later("DELETE", _IMPORTS, "ImportJobs_Delete", "Forget an import job", "jobs/imports/delete"),
-    _later(
-        "POST",
-        _DELETIONS,
-        "DeleteJobs_Add",
-        "Delete the whole graph",
-        "jobs/deletions/write",
-        answer=Answer(202, "The job.", schemas.DeleteJob),
-    ),
-    _later(
-        "GET",
-        _DELETIONS,
-        "DeleteJobs_List",
-        "List delete jobs",
-        "jobs/deletions/read",
-        answer=_DELETE_LIST,
-    ),
-    _later(
-        "GET",
-        _DELETIONS + "/{job_id}",
-        "DeleteJobs_GetById",
-        "Read a delete job",
-        "jobs/deletions/read",
-        answer=_DELETE_JOB,
-    ),
-)
-
 ROUTES: tuple[Route, ...] = (
     *_TWIN_ROUTES,
     *_RELATIONSHIP_ROUTES,
@@ -436,6 +340,6 @@ ROUTES: tuple[Route, ...] = (
     *_QUERY_ROUTES,
     *TRIPLE_ROUTES,
     *EVENT_ROUTES,
-    *_LATER_ROUTES,
+    *JOB_ROUTES,
     *SERVICE_ROUTES,
 )

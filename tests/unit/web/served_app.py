@@ -21,6 +21,9 @@ from twinframe.graph.context import GraphContext
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS
 from twinframe.graph.event_routes import EventRoutes
 from twinframe.graph.event_streams import EventStreams
+from twinframe.graph.jobs.deletions import DeleteJobs
+from twinframe.graph.jobs.imports import ImportJobs
+from twinframe.graph.jobs.places.places import build_places
 from twinframe.graph.transactions import Transactions
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
@@ -224,6 +227,8 @@ class FakeGraph:
         context = GraphContext(InlineRunner(MemoryStore()), Settings())  # a graph without models
         self.bulk = Bulk(context)
         self.event_routes = EventRoutes(context, NO_ENDPOINTS, hosted=False)
+        self.import_jobs = ImportJobs(context, build_places(context.settings.jobs))
+        self.delete_jobs = DeleteJobs(context)
         self.event_streams = EventStreams(context)
         self.transactions = Transactions(context)
 

@@ -307,13 +307,6 @@ def test_options_names_the_methods(client: Any) -> None:
     assert answer.headers["allow"] == "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"
 
 
-@pytest.mark.parametrize("path", ["/jobs/imports", "/jobs/deletions"])
-def test_what_is_not_built_yet_says_so(client: Any, path: str) -> None:
-    answer = client.send("GET", path)
-    assert (answer.status, answer.code) == (501, "NotImplemented")
-    assert "not built yet" in answer.json["error"]["message"]
-
-
 def test_the_service_is_ready_while_its_store_answers_and_no_drain_has_begun(
     connect: Callable[..., Any],
 ) -> None:

@@ -233,6 +233,41 @@ class Triples(Protocol):
         """Its answer in a syntax of its form."""
 
 
+class ImportJobs(Protocol):
+    """Import jobs; each comes as JSON text."""
+
+    async def put_job(self, job_id: str, document: JsonValue) -> bytes:
+        """Accept an import."""
+
+    async def read_job(self, job_id: str) -> bytes:
+        """The job."""
+
+    async def list_jobs(self, page: PageRequest) -> Page[bytes]:
+        """All jobs, the oldest first."""
+
+    async def cancel_job(self, job_id: str) -> bytes:
+        """Ask for its end."""
+
+    async def resume_job(self, job_id: str) -> bytes:
+        """Let it go on."""
+
+    async def delete_job(self, job_id: str) -> None:
+        """Forget it."""
+
+
+class DeleteJobs(Protocol):
+    """Delete jobs; each comes as JSON text."""
+
+    async def start_job(self, job_id: str | None, minutes: int) -> tuple[str, bytes]:
+        """Accept a deletion of the whole graph; its id, and the job."""
+
+    async def read_job(self, job_id: str) -> bytes:
+        """The job."""
+
+    async def list_jobs(self, page: PageRequest) -> Page[bytes]:
+        """All jobs, the oldest first."""
+
+
 class Graph(Protocol):
     """All use cases of one graph."""
 
@@ -271,6 +306,14 @@ class Graph(Protocol):
     @property
     def transactions(self) -> Transactions:
         """Transactions."""
+
+    @property
+    def import_jobs(self) -> ImportJobs:
+        """Import jobs."""
+
+    @property
+    def delete_jobs(self) -> DeleteJobs:
+        """Delete jobs."""
 
     @property
     def event_routes(self) -> EventRoutes:

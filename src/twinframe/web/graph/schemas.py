@@ -131,23 +131,6 @@ class EventRoute(Shape):
     filter: str
 
 
-class ImportJob(Shape):
-    """A bulk import."""
-
-    id: str = ""
-    input_blob_uri: str = Field(alias="inputBlobUri")
-    output_blob_uri: str = Field(alias="outputBlobUri")
-    status: str = ""
-
-
-class DeleteJob(Shape):
-    """A bulk deletion of the whole graph."""
-
-    id: str
-    status: str
-    created_date_time: str = Field(alias="createdDateTime")
-
-
 class Health(Shape):
     """State of the service."""
 

@@ -1,0 +1,123 @@
+"""Runs one delete job to its end: relationships, then twins, then models, in chunks.
+
+What is gone is gone: a worker that takes over goes on with what is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final, TypeVar
+
+from twinframe.errors import QueryTimeout, StorageError, TwinframeError
+from twinframe.graph.background.leases import Lease, LeaseLost
+from twinframe.graph.changes import erase_models, erase_relationships, erase_twins
+from twinframe.graph.context import GraphContext
+from twinframe.graph.jobs.documents import DeleteJob, JobError, Status, build_error
+from twinframe.graph.jobs.records import find_deletion, put_job, require_deletion
+from twinframe.storage.base import GraphSession, GraphTransaction
+
+_FOUND_AT_ONCE: Final = 20_000
+T = TypeVar("T")
+
+
+class DeletionRun:
+    """One delete job in the hands of this worker."""
+
+    def __init__(self, context: GraphContext, job_id: str, lease: Lease) -> None:
+        self._context = context
+        self._job_id = job_id
+        self._lease = lease
+
+    async def run(self) -> None:
+        """Go on to the end. Errors: `StorageError`, `LeaseLost`."""
+        job = await self._context.runner.write(self._begin)
+        if job is None or job.status.is_final:
+            return
+        try:
+            await self._delete(job)
+        except (LeaseLost, StorageError):
+            raise
+        except TwinframeError as error:
+            await self._end(Status.FAILED, build_error(error))
+        else:
+            await self._end(Status.SUCCEEDED, None)
+
+    def _begin(self, transaction: GraphTransaction) -> DeleteJob | None:
+        self._lease.check(transaction)
+        job = find_deletion(transaction, self._job_id)
+        if job is not None and job.status is Status.NOT_STARTED:
+            job = replace(job, status=Status.RUNNING, acted=self._context.clock())
+            put_job(transaction, job)
+        return job
+
+    async def _delete(self, job: DeleteJob) -> None:
+        """Until nothing is left: others may add to the graph meanwhile."""
+        while True:
+            edges = await self._find(_find_relationships)
+            if edges:
+                await self._erase(job, edges, self._erase_relationships)
+                continue
+            twins = await self._find(_find_twins)
+            if twins:
+                await self._erase(job, twins, self._erase_twins)
+                continue
+            await self._context.runner.write(self._erase_models)
+            return
+
+    async def _find(self, read: Callable[[GraphSession], list[T]]) -> list[T]:
+        return await self._context.runner.scan(read, self._context.settings.query.timeout)
+
+    async def _erase(
+        self,
+        job: DeleteJob,
+        keys: Sequence[T],
+        erase: Callable[[GraphTransaction, Sequence[T]], None],
+    ) -> None:
+        jobs = self._context.settings.jobs
+        remaining = iter(keys)
+        while chunk := list(islice(remaining, jobs.chunk_rows)):
+            if self._context.clock() >= job.deadline:
+                raise QueryTimeout("The deletion did not end within its timeoutInMinutes.")
+            await self._context.runner.write(lambda t, chunk=chunk: erase(t, chunk))  # type: ignore[misc]  # the default binds
+            await asyncio.sleep(jobs.pause)
+
+    def _erase_relationships(
+        self, transaction: GraphTransaction, keys: Sequence[tuple[str, str]]
+    ) -> None:
+        job = self._check(transaction)
+        gone = erase_relationships(self._context, transaction, keys)
+        put_job(transaction, replace(job, relationships=job.relationships + gone))
+
+    def _erase_twins(self, transaction: GraphTransaction, twin_ids: Sequence[str]) -> None:
+        job = self._check(transaction)
+        gone = erase_twins(self._context, transaction, twin_ids)
+        put_job(transaction, replace(job, twins=job.twins + gone))
+
+    def _erase_models(self, transaction: GraphTransaction) -> None:
+        job = self._check(transaction)
+        gone = erase_models(self._context, transaction)
+        put_job(transaction, replace(job, models=job.models + gone))
+
+    def _check(self, transaction: GraphTransaction) -> DeleteJob:
+        self._lease.check(transaction)
+        job = require_deletion(transaction, self._job_id)
+        return replace(job, acted=self._context.clock())
+
+    async def _end(self, status: Status, error: JobError | None) -> None:
+        def work(transaction: GraphTransaction) -> None:
+            job = replace(self._check(transaction), status=status, error=error)
+            put_job(transaction, replace(job, finished=job.acted))
+
+        await self._context.runner.write(work)
+
+
+def _find_relationships(session: GraphSession) -> list[tuple[str, str]]:
+    some = islice(session.iterate_relationships(), _FOUND_AT_ONCE)
+    return [(each.source_id, each.relationship_id) for each in some]
+
+
+def _find_twins(session: GraphSession) -> list[str]:
+    return [twin.twin_id for twin in islice(session.iterate_twins(), _FOUND_AT_ONCE)]

@@ -1,0 +1,82 @@
+"""Use cases of delete jobs, which empty a graph: start, read, list. They delete nothing.
+
+SPEC: such a job cannot be cancelled or forgotten by its caller.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Final, cast
+
+from twinframe.errors import JobStateRefused
+from twinframe.graph.context import GraphContext
+from twinframe.graph.jobs.documents import DeleteJob
+from twinframe.graph.jobs.imports import NANO, check_limits
+from twinframe.graph.jobs.records import (
+    find_deletion,
+    list_deletions,
+    purge_expired,
+    put_job,
+    require_deletion,
+)
+from twinframe.model.ids import parse_job_id
+from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
+from twinframe.storage.base import GraphSession, GraphTransaction
+
+LEAST_MINUTES: Final = 15
+MOST_MINUTES: Final = 24 * 60
+USUAL_MINUTES: Final = 12 * 60
+
+
+class DeleteJobs:
+    """Delete jobs of a graph; background work (`JobWork`) runs them."""
+
+    def __init__(self, context: GraphContext) -> None:
+        self._context = context
+
+    async def start_job(
+        self, job_id: str | None = None, minutes: int = USUAL_MINUTES
+    ) -> tuple[str, bytes]:
+        """Accept a deletion of all relationships, twins and models; the job's id, and the job.
+
+        Without an id one is made. Errors: `InvalidArgument`, `JobStateRefused` for a time that is
+        out of range or a taken id, `TooManyJobs`, `JobLimitReached`.
+        """
+        job_id = parse_job_id(job_id) if job_id else str(uuid.uuid4())
+        if not LEAST_MINUTES <= minutes <= MOST_MINUTES:
+            raise JobStateRefused(
+                f"timeoutInMinutes must be from {LEAST_MINUTES} to {MOST_MINUTES}, not {minutes}."
+            )
+        now = self._context.clock()
+        purge = now + int(self._context.settings.jobs.keep_seconds * NANO)
+        deadline = now + minutes * 60 * NANO
+        job = DeleteJob(id=job_id, created=now, acted=now, purge=purge, deadline=deadline)
+
+        def work(transaction: GraphTransaction) -> None:
+            purge_expired(transaction, now)
+            if find_deletion(transaction, job_id) is not None:
+                raise JobStateRefused(f"A delete job with the ID {job_id} exists already.")
+            check_limits(self._context, transaction, len(list_deletions(transaction)))
+            put_job(transaction, job)
+
+        await self._context.runner.write(work)
+        return job_id, job.render()
+
+    async def read_job(self, job_id: str) -> bytes:
+        """The job; `InvalidArgument`, `DeleteJobNotFound`."""
+        parse_job_id(job_id)
+        job = await self._context.runner.read(lambda session: require_deletion(session, job_id))
+        return job.render()
+
+    async def list_jobs(self, page: PageRequest = FIRST_PAGE) -> Page[bytes]:
+        """All jobs, the oldest first; `InvalidArgument`, `InvalidContinuationToken`."""
+        listing = await self._context.open_listing("deletions")
+        after, size = listing.start(page)
+
+        def read(session: GraphSession) -> list[tuple[str, bytes]]:
+            keyed = ((f"{job.created:020}/{job.id}", job) for job in list_deletions(session))
+            later = [(key, job) for key, job in keyed if key > cast("str", after or "")]
+            return [(key, job.render()) for key, job in later[: size + 1]]
+
+        found = await self._context.runner.read(read)
+        return listing.page(found, size)

@@ -1,0 +1,184 @@
+"""Use cases of import jobs: start, read, list, cancel, go on, forget. They run none.
+
+SPEC: a job is named by its caller; one job at a time unless the operator wants more to wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, TypeVar, cast
+
+from twinframe.errors import (
+    InvalidArgument,
+    JobAlreadyExists,
+    JobLimitReached,
+    JobStateRefused,
+    TooManyJobs,
+)
+from twinframe.graph.context import GraphContext
+from twinframe.graph.jobs.documents import ImportJob, Status
+from twinframe.graph.jobs.places.places import Places
+from twinframe.graph.jobs.records import (
+    find_import,
+    forget_import,
+    list_imports,
+    list_pending,
+    purge_expired,
+    put_job,
+    require_import,
+)
+from twinframe.model.ids import parse_job_id
+from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
+from twinframe.model.values import JsonValue
+from twinframe.storage.base import GraphSession, GraphTransaction
+
+T = TypeVar("T")
+NANO: Final = 1_000_000_000
+_SOURCE: Final = "inputBlobUri"
+_TARGET: Final = "outputBlobUri"
+
+
+class ImportJobs:
+    """Import jobs of a graph; background work (`JobWork`) runs them."""
+
+    def __init__(self, context: GraphContext, places: Places) -> None:
+        self._context = context
+        self._places = places
+
+    async def put_job(self, job_id: str, document: JsonValue) -> bytes:
+        """Accept an import; the job.
+
+        Errors: `InvalidArgument`, `UrlNotAllowed`, `JobAlreadyExists`, `TooManyJobs`,
+        `JobLimitReached`.
+        """
+        parse_job_id(job_id)
+        source, target = _parse_body(document)
+        self._places.find(source)
+        self._places.find(target)
+        if source == target:
+            raise InvalidArgument(f"{_TARGET} must not be {_SOURCE}: the log would replace it.")
+        now = self._context.clock()
+        purge = now + int(self._context.settings.jobs.keep_seconds * NANO)
+        job = ImportJob(
+            id=job_id, created=now, acted=now, purge=purge, source=source, target=target
+        )
+
+        def work(transaction: GraphTransaction) -> None:
+            purge_expired(transaction, now)
+            if find_import(transaction, job_id) is not None:
+                raise JobAlreadyExists(job_id)
+            check_limits(self._context, transaction, len(list_imports(transaction)))
+            put_job(transaction, job)
+
+        await self._context.runner.write(work)
+        return job.render()
+
+    async def read_job(self, job_id: str) -> bytes:
+        """The job; `InvalidArgument`, `JobNotFound`."""
+        parse_job_id(job_id)
+        job = await self._context.runner.read(lambda session: require_import(session, job_id))
+        return job.render()
+
+    async def list_jobs(self, page: PageRequest = FIRST_PAGE) -> Page[bytes]:
+        """All jobs, the oldest first; `InvalidArgument`, `InvalidContinuationToken`."""
+        listing = await self._context.open_listing("imports")
+        after, size = listing.start(page)
+
+        def read(session: GraphSession) -> list[tuple[str, bytes]]:
+            keyed = ((f"{job.created:020}/{job.id}", job) for job in list_imports(session))
+            later = [(key, job) for key, job in keyed if key > cast("str", after or "")]
+            return [(key, job.render()) for key, job in later[: size + 1]]
+
+        found = await self._context.runner.read(read)
+        return listing.page(found, size)
+
+    async def cancel_job(self, job_id: str) -> bytes:
+        """Ask for its end: what is stored stays.
+
+        Errors: `JobNotFound`, `JobStateRefused` when it has ended.
+        """
+
+        def change(job: ImportJob) -> ImportJob:
+            if job.status.is_final:
+                raise JobStateRefused(
+                    f"The import job {job_id} has ended already ({job.status.value})."
+                )
+            begun = job.status is not Status.NOT_STARTED
+            return replace(job, status=Status.CANCELLING if begun else Status.CANCELLED)
+
+        return await self._change(job_id, change)
+
+    async def resume_job(self, job_id: str) -> bytes:
+        """Let a job go on that failed or was cancelled, behind what it has stored.
+
+        Errors: `JobNotFound`, `JobStateRefused`, `TooManyJobs`.
+        """
+
+        def change(job: ImportJob) -> ImportJob:
+            if job.status not in (Status.FAILED, Status.CANCELLED):
+                raise JobStateRefused(
+                    f"The import job {job_id} is {job.status.value}: only those that failed or "
+                    "were cancelled can go on."
+                )
+            if job.is_read and job.is_told:
+                raise JobStateRefused(
+                    f"The import job {job_id} has read its file to the end. Import the lines that "
+                    "were refused as a file of their own."
+                )
+            return replace(job, status=Status.NOT_STARTED, error=None, finished=0, is_told=False)
+
+        return await self._change(job_id, change)
+
+    async def delete_job(self, job_id: str) -> None:
+        """Forget a job that has ended; `JobNotFound`, `JobStateRefused` while it has not."""
+        parse_job_id(job_id)
+
+        def work(transaction: GraphTransaction) -> None:
+            job = require_import(transaction, job_id)
+            if not job.status.is_final:
+                raise JobStateRefused(
+                    f"The import job {job_id} is {job.status.value}. Cancel it first."
+                )
+            forget_import(transaction, job_id)
+
+        await self._context.runner.write(work)
+
+    async def _change(self, job_id: str, change: Callable[[ImportJob], ImportJob]) -> bytes:
+        parse_job_id(job_id)
+
+        def work(transaction: GraphTransaction) -> ImportJob:
+            before = require_import(transaction, job_id)
+            job = replace(change(before), acted=self._context.clock())
+            if before.status.is_final and not job.status.is_final:
+                check_limits(self._context, transaction, 0)
+            put_job(transaction, job)
+            return job
+
+        job = await self._context.runner.write(work)
+        return job.render()
+
+
+def check_limits(context: GraphContext, session: GraphSession, kept: int) -> None:
+    """Refuse one job more: `TooManyJobs`, `JobLimitReached`. `kept` is how many of its kind are."""
+    jobs = context.settings.jobs
+    if len(list_pending(session, jobs.max_unfinished)) >= jobs.max_unfinished:
+        raise TooManyJobs(
+            f"{jobs.max_unfinished} jobs are unfinished, as many as may be (Jobs__MaxUnfinished). "
+            "Try again when one has ended."
+        )
+    if kept >= jobs.max_kept:
+        raise JobLimitReached(
+            f"{jobs.max_kept} jobs are kept, as many as may be (Jobs__MaxKept). Delete some."
+        )
+
+
+def _parse_body(document: JsonValue) -> tuple[str, str]:
+    if isinstance(document, dict):
+        source, target = document.get(_SOURCE), document.get(_TARGET)
+        if isinstance(source, str) and isinstance(target, str):
+            return source, target
+    raise InvalidArgument(
+        f"An import job is an object with the strings {_SOURCE} and {_TARGET}: what to read, and "
+        "where the log goes."
+    )

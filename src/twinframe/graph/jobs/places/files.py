@@ -1,0 +1,140 @@
+"""Files of this machine, in folders that the operator names. Nothing outside of them is touched."""
+
+from __future__ import annotations
+
+import os
+import stat
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+from urllib.parse import SplitResult, unquote
+
+from twinframe.errors import InvalidArgument, PlaceFailed, UrlNotAllowed
+from twinframe.graph.jobs.places.base import OpenSource, Place, parse_url
+
+# SEC: a link in the place of the file is not followed, and a FIFO does not hold us up.
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LOG_MARK: Final = b'"jobType"'
+
+
+class FilePlace(Place):
+    """`file:` URLs under some folders."""
+
+    def __init__(self, directories: Sequence[str]) -> None:
+        self._directories = [Path(directory) for directory in directories]
+
+    def takes(self, url: SplitResult) -> bool:
+        """All of the scheme."""
+        return url.scheme == "file"
+
+    def check(self, url: str) -> None:
+        """The path as it is written must be under a folder; links are seen when it is opened."""
+        path = self._parse(url)
+        if not any(path.is_relative_to(each) for each in self._directories):
+            self._refuse(path)
+
+    @contextmanager
+    def open_source(self, url: str) -> Iterator[OpenSource]:
+        """A regular file; links on the way must stay under the folders."""
+        self.check(url)
+        path = self._resolve(self._parse(url))
+        try:
+            descriptor = os.open(path, _READ)
+        except OSError as error:
+            raise PlaceFailed(f"{path} cannot be read: {error.strerror}.") from error
+        with os.fdopen(descriptor, "rb") as stream:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise UrlNotAllowed(f"{path} is no regular file.")
+            self._check_opened(descriptor, path)
+            identity = f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
+            yield OpenSource(stream, identity)
+
+    def write(self, url: str, pieces: Iterable[bytes]) -> None:
+        """A draft beside it takes its place; only the log of an earlier job is replaced."""
+        self.check(url)
+        path = self._parse(url)
+        folder = self._resolve(path.parent)
+        target = folder / path.name
+        try:
+            self._check_replaced(target)
+            # SEC: relative to the opened folder, so that nobody can exchange it meanwhile.
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                self._check_opened(held, folder)
+                _write_at(held, path.name, pieces)
+            finally:
+                os.close(held)
+        except OSError as error:
+            raise PlaceFailed(f"{target} cannot be written: {error.strerror}.") from error
+
+    def _parse(self, url: str) -> Path:
+        parts = parse_url(url)
+        if parts.netloc not in ("", "localhost") or parts.query:
+            raise InvalidArgument(
+                "The URI failed validation: a file is named as file:///folder/name."
+            )
+        text = unquote(parts.path, errors="replace")
+        names = text.split("/")
+        is_plain = not any(x < " " or x in "\x7f\ufffd" for x in text)
+        if not (is_plain and text.startswith("/") and names[-1]) or {".", ".."} & {*names}:
+            raise InvalidArgument(
+                "The URI failed validation: the path must be absolute, of a file, without . and .."
+            )
+        return Path(text)
+
+    def _resolve(self, path: Path) -> Path:
+        try:
+            resolved = path.resolve(strict=True)
+        except (OSError, RuntimeError) as error:
+            reason = getattr(error, "strerror", None) or "its links go round"
+            raise PlaceFailed(f"{path} cannot be found: {reason}.") from error
+        if not self._is_inside(resolved):
+            self._refuse(path)
+        return resolved
+
+    def _is_inside(self, path: Path) -> bool:
+        return any(path.is_relative_to(each.resolve()) for each in self._directories)
+
+    def _check_opened(self, descriptor: int, path: Path) -> None:
+        """SEC: what was opened is where it was looked for, whoever moved folders meanwhile."""
+        with suppress(FileNotFoundError):  # where there is no /proc
+            if not self._is_inside(Path(os.readlink(f"/proc/self/fd/{descriptor}"))):  # noqa: PTH115
+                self._refuse(path)
+
+    def _check_replaced(self, target: Path) -> None:
+        try:
+            with os.fdopen(os.open(target, _READ), "rb") as stream:
+                found = os.fstat(stream.fileno())
+                is_log = stat.S_ISREG(found.st_mode) and (
+                    not found.st_size or _LOG_MARK in stream.read(4096)
+                )
+        except FileNotFoundError:
+            return
+        if not is_log:
+            raise UrlNotAllowed(
+                f"{target} is there already and is not the log of a job: it is not overwritten."
+            )
+
+    def _refuse(self, path: Path) -> None:
+        raise UrlNotAllowed(
+            f"{path} is in none of the folders that jobs may use (Jobs__Directories)."
+        )
+
+
+def _write_at(folder: int, name: str, pieces: Iterable[bytes]) -> None:
+    draft = f".{uuid.uuid4().hex}.draft"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(draft, flags, 0o640, dir_fd=folder), "wb") as stream:
+        try:
+            for piece in pieces:
+                stream.write(piece)
+            stream.flush()
+            os.fsync(stream.fileno())
+            os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(draft, dir_fd=folder)
+            raise
