@@ -4,6 +4,7 @@ It does not say whether anything of that id exists, and does not parse DTDL docu
 
 SPEC: the vendor does not publish its rule for twin and relationship ids. Here they are 1 to 1,024
 code points without control characters, compared by code point: no case folding, no normalisation.
+What no URL can carry is none, though bulk requests and import files could: `.`, `..` and U+FFFD.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ MAX_JOB_ID_LENGTH: Final = 128
 MAX_MODEL_ID_LENGTH: Final = 2048
 MAX_NAME_LENGTH: Final = 512
 
-# C0 and C1 controls, line and paragraph separator, lone surrogates, U+FFFE and U+FFFF.
-_REFUSED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+# C0 and C1 controls, line and paragraph separator, lone surrogates, U+FFFD to U+FFFF.
+_REFUSED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffd-\uffff]")
 _MODEL_ID: Final = re.compile(
     r"dtmi:[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?(?::[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?)*"
     r"(?:;[1-9][0-9]{0,8}(?:\.[1-9][0-9]{0,5})?)?"
@@ -92,6 +93,8 @@ def build_labels(ancestors: frozenset[str]) -> frozenset[str]:
 def _parse_id(kind: str, text: str) -> str:
     if not text:
         raise InvalidArgument(f"A {kind} id must not be empty.")
+    if text in (".", ".."):
+        raise InvalidArgument(f"A {kind} id cannot be '.' or '..': a URL could not name it.")
     if len(text) > MAX_ID_LENGTH:
         raise InvalidArgument(
             f"A {kind} id has at most {MAX_ID_LENGTH} characters, this one has {len(text)}."

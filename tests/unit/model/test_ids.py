@@ -28,7 +28,7 @@ from twinframe.model.ids import (
         "e\u0301",
         "\U0001f3e2",
         "x" * 1024,
-        "..",
+        "...",
         "*",
     ],
 )
@@ -49,9 +49,12 @@ def test_almost_any_text_is_a_twin_id_as_it_is(text: str) -> None:
         ("\u2028", "U+2028"),
         ("\ud800", "U+D800"),
         ("\uffff", "U+FFFF"),
+        (".", "a URL could not name it"),
+        ("..", "a URL could not name it"),
+        ("a\ufffd", "U+FFFD"),
     ],
 )
-def test_control_characters_and_lengths_are_refused(text: str, part: str) -> None:
+def test_what_no_url_could_carry_is_refused(text: str, part: str) -> None:
     for parse in (parse_twin_id, parse_relationship_id):
         with pytest.raises(InvalidArgument) as caught:
             parse(text)
