@@ -199,9 +199,8 @@ class _Reading:
     def _take_symbol(self, token: Token) -> None:
         symbol = token.text
         if symbol in "([{":
-            self._count(_BRACKETS)
-            if symbol == "{" and self._values_at is None:
-                self._count(_GROUPS)
+            if self._values_at is None:
+                self._count(_GROUPS if symbol == "{" else _BRACKETS)
             self._open.append(symbol)
             if len(self._open) > self.depth:
                 raise LimitExceeded(
@@ -213,10 +212,13 @@ class _Reading:
             if symbol == "}" and self._values_at == len(self._open):
                 self._values_at = None
         elif symbol in _SEPARATORS:
-            if self._open and self._open[-1] != "(":
+            if self._values_at is None and self._open and self._open[-1] != "(":
                 self._count(_PATTERNS)
-        else:
+        elif self._values_at is None and not self._is_datatype(token):
             self._count(_OPERATORS)
+
+    def _is_datatype(self, token: Token) -> bool:
+        return token.text == "^^" and self._last is not None and self._last.kind is Kind.TEXT
 
     def _take_neighbour(self, token: Token) -> None:
         """Count the items of collections: terms in round brackets with nothing in between."""

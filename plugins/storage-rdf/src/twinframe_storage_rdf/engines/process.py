@@ -100,11 +100,19 @@ class ProcessEngine(Engine):
         """The answer."""
         return self._read(Kind.ASK, text.encode(), deadline) == b"1"
 
-    def answer(
-        self, question: Question, deadline: float, write: Callable[[bytes], object]
-    ) -> None:
-        """Have the process run a caller's query; what passes its deadline ends the process."""
-        write(self._read(Kind.ANSWER, pack_question(question), deadline))
+    def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
+        """Have the process run a caller's query, once: it may be what ends the process."""
+        body = pack_question(question)
+        now = time.monotonic()
+        connection = self._connect_anew(min(deadline, now + _WAIT))
+        milliseconds = max(1, round((deadline - now) * 1000))
+        try:
+            answer = self._request(Kind.ANSWER, body, deadline, milliseconds, connection)
+        except (Disconnected, OSError) as error:
+            raise StorageBusy(
+                "The store process ended while it ran the query, which may take too much memory."
+            ) from error
+        write(answer)
 
     def read_time(self) -> int:
         """The time of the store process."""
@@ -167,9 +175,16 @@ class ProcessEngine(Engine):
                 if time.monotonic() >= end:
                     raise StorageBusy("The store process ends whenever this is read.") from error
 
-    def _request(self, kind: Kind, body: bytes, end: float | None, milliseconds: int) -> bytes:
+    def _request(
+        self,
+        kind: Kind,
+        body: bytes,
+        end: float | None,
+        milliseconds: int,
+        connection: socket.socket | None = None,
+    ) -> bytes:
         """The answer. `Disconnected` or `OSError` when the process went away on the way."""
-        connection = self._take(end)
+        connection = connection or self._take(end)
         try:
             connection.settimeout(None if end is None else max(0.001, end - time.monotonic()))
             send_request(connection, kind, milliseconds, body)
@@ -247,6 +262,22 @@ class ProcessEngine(Engine):
                 stderr=log,
                 start_new_session=True,
             )
+    def _connect_anew(self, end: float) -> socket.socket:
+        """A connection to a process that answers; one that is kept may be of one that ends."""
+        while True:
+            connection = self._connect(end)
+            try:
+                connection.settimeout(max(0.001, end - time.monotonic()))
+                send_request(connection, Kind.ASK, 0, b"ASK {}")
+                receive_answer(connection)
+            except (Disconnected, OSError):
+                connection.close()
+                if time.monotonic() >= end:
+                    raise StorageBusy("The store process does not answer.") from None
+                time.sleep(_PAUSE)
+            else:
+                return connection
+
         _CHILDREN.append(child)
         while time.monotonic() < end and child.poll() is None:
             connection = self._try_connect()

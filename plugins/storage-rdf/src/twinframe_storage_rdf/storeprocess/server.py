@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import resource
 import socket
 import sys
 import threading
@@ -38,6 +39,8 @@ _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _MOST_GROWTH: Final = 1024**3
 """Bytes by which the process may grow while it runs queries of callers."""
 
+_MOST_SIZE: Final = 4 * 1024**3
+"""Bytes of address space, stacks and files among them, by which it may grow then."""
 
 class StoreServer:
     """Serves until nobody was connected for `idle` seconds.
@@ -93,7 +96,7 @@ class StoreServer:
             now = time.monotonic()
             with self._guard:
                 stuck = any(end + _GRACE < now for end in self._running.values())
-                is_large = self._answers and _read_pages() > self._most_pages
+                is_large = self._answers and _read_pages()[1] > self._most_pages
                 idle = not self._connections and now - self._left_at > self._idle
             if stuck:
                 print("a query passed its deadline and does not end", file=sys.stderr, flush=True)
@@ -158,7 +161,9 @@ class StoreServer:
         pieces: list[bytes] = []
         with self._guard:
             if not self._answers:
-                self._most_pages = _read_pages() + _MOST_GROWTH // _PAGE_BYTES
+                size, present = _read_pages()
+                self._most_pages = present + _MOST_GROWTH // _PAGE_BYTES
+                _limit_size(size * _PAGE_BYTES + _MOST_SIZE)
             self._answers += 1
         try:
             self._engine.answer(
@@ -175,6 +180,8 @@ class StoreServer:
     def _timed(self, milliseconds: int) -> Iterator[None]:
         if not milliseconds:
             yield
+                if not self._answers:
+                    _limit_size(resource.RLIM_INFINITY)
             return
         with self._guard:
             self._next += 1
@@ -187,12 +194,22 @@ class StoreServer:
                 del self._running[key]
 
 
-def _read_pages() -> int:
-    """The pages of memory that the process takes; 0 where the system does not say."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        return 0
+def _read_pages() -> tuple[int, int]:
+    """The pages of address space and of memory that the process takes."""
+    size, present, *_ = Path("/proc/self/statm").read_text(encoding="ascii").split()
+    return int(size), int(present)
+
+
+def _limit_size(size: int) -> None:
+    """Let the process end itself rather than grow beyond this size in one step.
+
+    NOTE: memory is looked at ten times a second, in which a query may take all there is.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = hard if size == resource.RLIM_INFINITY else size
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
 
 
 def _build_truth(truth: bool) -> bytes:
