@@ -38,9 +38,9 @@ _EXIT_LARGE: Final = 5
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _MOST_GROWTH: Final = 1024**3
 """Bytes by which the process may grow while it runs queries of callers."""
-
 _MOST_SIZE: Final = 4 * 1024**3
 """Bytes of address space, stacks and files among them, by which it may grow then."""
+
 
 class StoreServer:
     """Serves until nobody was connected for `idle` seconds.
@@ -174,14 +174,14 @@ class StoreServer:
         finally:
             with self._guard:
                 self._answers -= 1
+                if not self._answers:
+                    _limit_size(resource.RLIM_INFINITY)
         return Status.ROWS, b"".join(pieces)
 
     @contextmanager
     def _timed(self, milliseconds: int) -> Iterator[None]:
         if not milliseconds:
             yield
-                if not self._answers:
-                    _limit_size(resource.RLIM_INFINITY)
             return
         with self._guard:
             self._next += 1
