@@ -103,6 +103,15 @@ def test_what_one_item_is_refused_for_does_not_concern_the_others(world: Any) ->
             world.read(absent)
 
 
+def test_refused_items_have_no_event(world: Any) -> None:
+    documents: Any = [twin("a"), twin("b", temperature="hot"), twin("c"), twin("a")]
+    world.do(world.graph.bulk.put_twins(documents))
+    session = world.store.session()
+    found = [event.subject for _, event in session.read_events(after=0, limit=1000)]
+    session.close()
+    assert [subject for subject in found if not subject.startswith("dtmi:")] == ["a", "c", "a"]
+
+
 def test_of_two_items_with_one_id_the_later_stays(world: Any) -> None:
     results = world.do(
         world.graph.bulk.put_twins([twin("a", temperature=1.0), twin("a", temperature=2.0)])

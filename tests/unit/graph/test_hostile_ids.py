@@ -33,7 +33,7 @@ CALLS: tuple[Callable[[Graph, str], Any], ...] = (
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("hostile", ["", "..", "\ufffd", "\ud800", "a\x00b", "x" * 1025, "a\r\nb"])
+@pytest.mark.parametrize("hostile", ["", "..", "a\ufffd", "\ud800", "a\x00b", "x" * 1025, "a\r\nb"])
 def test_a_hostile_id_is_refused(
     empty: Any, call: Callable[[Graph, str], Any], hostile: str
 ) -> None:

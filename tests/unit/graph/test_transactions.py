@@ -151,6 +151,23 @@ def test_an_operation_is_refused_for_what_its_single_call_is(
     assert world.read("b") == before
 
 
+def read_events(world: Any) -> list[str]:
+    session = world.store.session()
+    found = [event.subject for _, event in session.read_events(after=0, limit=1000)]
+    session.close()
+    return found
+
+
+def test_every_operation_has_its_event_and_a_refused_transaction_has_none(world: Any) -> None:
+    world.put("a")
+    before = read_events(world)
+    change = patch_twin("a", "/temperature", 2.0)
+    refused(world, change, put_twin("b"), put_edge("a", "r", "b"), delete_twin("b"))
+    assert read_events(world) == before
+    world.do(transact(world.graph, change, put_twin("b"), put_edge("a", "r", "b"), change))
+    assert read_events(world)[len(before) :] == ["a", "b", "a", "a"]
+
+
 def test_an_etag_of_before_the_transaction_is_stale_behind_a_change_in_it(world: Any) -> None:
     before = world.put("a", temperature=1.0)
     change = patch_twin("a", "/temperature", 2.0, ifMatch=before["$etag"])
