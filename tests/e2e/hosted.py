@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.storages import SERVED, choose
 from twinframe.app.hosting import LocalGraphHost
 from twinframe.app.installation import Installation, load_installation
 from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
@@ -22,6 +23,7 @@ def build_environment(folder: Path, **more: str) -> dict[str, str]:
         "Hosting__Domain": DOMAIN,
         "Hosting__DrainSeconds": "2",
         "Storage__Sqlite__Directory": str(folder / "data"),
+        **SERVED[choose("sqlite")[0]](folder),
         **more,
     }
 

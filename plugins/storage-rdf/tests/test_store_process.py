@@ -15,6 +15,7 @@ import pytest
 from twinframe.errors import QueryTimeout, StorageBusy
 from twinframe.storage.base import GraphStore, GraphTransaction
 from twinframe.testing.contracts.base import put, reading, run
+from twinframe.testing.contracts.removal import BackupContract
 from twinframe.testing.factories import build_twin_record
 from twinframe.testing.storage_contract import GraphStoreContract
 from twinframe_storage_rdf.building import build_store
@@ -23,7 +24,7 @@ from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.storeprocess.frames import Files
 
 
-class TestOxigraphOnDisk(GraphStoreContract):
+class TestOxigraphOnDisk(GraphStoreContract, BackupContract):
     def make_store(self, place: Path) -> GraphStore:
         return build_store(RdfSettings(directory=str(place), idle_seconds=0.2), "default")
 

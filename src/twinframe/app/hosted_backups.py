@@ -131,7 +131,9 @@ def require_backups(store: GraphStore, installation: Installation) -> Backups:
         return store
     provider = installation.settings.storage.provider
     raise ConfigurationError(
-        f"The storage {provider} makes no backups; sqlite does (Storage__Provider=sqlite)."
+        f"The storage {provider} makes no backups as it is set up; sqlite does, and rdf with an "
+        "Oxigraph store on disk and its store process. Copy the data with what keeps it, or with "
+        "twinframe export."
     )
 
 

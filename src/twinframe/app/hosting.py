@@ -111,9 +111,10 @@ def check_hosting(installation: Installation) -> None:
         return
     if not installation.build_store().traits.shared:
         raise SettingsError(
-            f"Hosting__Enabled=true needs a storage that keeps graphs on disk; "
-            f"Storage__Provider={settings.storage.provider} keeps them in one process's memory. "
-            "Set Storage__Provider=sqlite."
+            "Hosting__Enabled=true needs a storage that keeps graphs where all processes find "
+            f"them; Storage__Provider={settings.storage.provider} as it is set up has them in one "
+            "process. Set Storage__Provider=sqlite, or rdf with a directory and a store process or "
+            "with a SPARQL server."
         )
     first = settings.server.base_path.partition("/")[2].partition("/")[0]
     if first.casefold() == HOSTED:

@@ -13,6 +13,7 @@ from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.engines.process import ProcessEngine
 from twinframe_storage_rdf.engines.rdflib_engine import RdflibEngine
 from twinframe_storage_rdf.engines.sparql import Remote, SparqlEngine
+from twinframe_storage_rdf.file_store import RdfFileStore
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.store import RdfStore
@@ -30,7 +31,7 @@ def build_store(settings: RdfSettings, graph: str) -> RdfStore:
         if settings.in_process:
             return RdfStore(OxigraphEngine(place / "store"), names, shared=False, place=place)
         engine = ProcessEngine(place, settings.idle_seconds)
-        return RdfStore(engine, names, shared=True, place=place)
+        return RdfFileStore(engine, names, place)
     return RdfStore(SparqlEngine(_build_remote(settings)), names, shared=True)
 
 

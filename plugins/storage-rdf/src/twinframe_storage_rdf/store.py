@@ -14,7 +14,7 @@ from typing import Final
 
 import orjson
 
-from twinframe.errors import ConfigurationError, StorageBusy, TwinframeError
+from twinframe.errors import ConfigurationError, StorageBusy, StorageDamaged, TwinframeError
 from twinframe.storage.base import (
     GraphStore,
     Outcome,
@@ -46,11 +46,18 @@ _DOUBTED_WRITES: Final = 16
 class RdfStore(GraphStore):
     """The graph of these `names` in an engine that other stores may share.
 
-    `shared` says whether the engine's data is that of all processes.
+    `shared` says whether the engine's data is that of all processes, `may_begin` that a graph is
+    made where there is none.
     """
 
     def __init__(
-        self, engine: Engine, names: GraphNames, *, shared: bool, place: Path | None = None
+        self,
+        engine: Engine,
+        names: GraphNames,
+        *,
+        shared: bool,
+        place: Path | None = None,
+        may_begin: bool = True,
     ) -> None:
         self.traits = StoreTraits(point_reads=Placement.POOL, shared=shared)
         self.scratch = None if place is None else place / "scratch"
@@ -60,6 +67,7 @@ class RdfStore(GraphStore):
         self._turn = Turn(None if place is None else place / "turn")
         self._made: State | None = None
         self._doubted = 0
+        self._may_begin = may_begin
 
     @property
     def names(self) -> GraphNames:
@@ -80,6 +88,8 @@ class RdfStore(GraphStore):
         expected = f"{FORMAT} {_hash_ontology(names)}"
         facts = View(self._engine, self._queries).read_facts()
         while v.VERSION not in facts:
+            if not self._may_begin:
+                raise StorageDamaged(f"It holds no graph {names.name!r}.")
             self._engine.commit(_build_beginning(names, expected))
             facts = View(self._engine, self._queries).read_facts()
         if facts.get(v.FORMAT) != expected:

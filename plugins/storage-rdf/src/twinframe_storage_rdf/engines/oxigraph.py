@@ -125,6 +125,13 @@ class OxigraphEngine(Engine):
                 raise _build_error(error) from error
             return True
 
+    def back_up(self, directory: Path) -> None:
+        """Have the store as it is now in a new directory: links to files that never change."""
+        try:
+            self._store.backup(str(directory))
+        except OSError as error:
+            raise _build_error(error) from error
+
     def flush(self) -> None:
         """Write what is only in the log to the store's own files, synced."""
         with self._turn:

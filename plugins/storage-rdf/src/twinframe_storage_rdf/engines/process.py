@@ -66,6 +66,11 @@ class ProcessEngine(Engine):
         self._directory = -1
         self._use = -1
 
+    @property
+    def files(self) -> Files:
+        """Where everything of the store lies."""
+        return self._files
+
     def open(self) -> None:
         """Make the directory, say that it is in use, and have a process."""
         place = self._files.place
@@ -78,7 +83,7 @@ class ProcessEngine(Engine):
             raise ConfigurationError(
                 f"Storage__Rdf__Directory: {place} cannot be used: {error.strerror}."
             ) from error
-        fcntl.flock(self._use, fcntl.LOCK_SH)
+        _lock(self._use, time.monotonic() + _WAIT, fcntl.LOCK_SH)
         self._give(self._connect(time.monotonic() + _WAIT))
 
     def close(self) -> None:
@@ -143,6 +148,15 @@ class ProcessEngine(Engine):
         del names
         if not self._files.place.is_dir():
             return
+        with self.alone(timeout):
+            shutil.rmtree(self._files.place)
+
+    @contextmanager
+    def alone(self, timeout: float) -> Iterator[None]:
+        """No process and no client has the store; `StorageBusy` if some have for longer than this.
+
+        The engine is not open here, and cannot be opened meanwhile.
+        """
         end = time.monotonic() + timeout
         use = _open_lock(self._files.using)
         try:
@@ -152,12 +166,23 @@ class ProcessEngine(Engine):
             )
             self._stop_process()
             alive = _open_lock(self._files.alive)
-            _lock(alive, time.monotonic() + max(timeout, _WAIT))
-            shutil.rmtree(self._files.place)
-            os.close(alive)
+            try:
+                _lock(alive, time.monotonic() + max(timeout, _WAIT))
+                yield
+            finally:
+                os.close(alive)
         finally:
             os.close(use)
             self.close()
+
+    def back_up(self, directory: Path) -> None:
+        """Have the process put a copy of its files into a new directory of the same disk."""
+        try:
+            self._request(Kind.BACKUP, str(directory.resolve()).encode(), None, 0)
+        except (Disconnected, OSError) as error:
+            raise StorageBusy(
+                "The store process ended while it made a backup; try again."
+            ) from error
 
     # --- requests -------------------------------------------------------------------------------
 
@@ -237,6 +262,22 @@ class ProcessEngine(Engine):
                 )
             time.sleep(_PAUSE)
 
+    def _connect_anew(self, end: float) -> socket.socket:
+        """A connection to a process that answers; one that is kept may be of one that ends."""
+        while True:
+            connection = self._connect(end)
+            try:
+                connection.settimeout(max(0.001, end - time.monotonic()))
+                send_request(connection, Kind.ASK, 0, b"ASK {}")
+                receive_answer(connection)
+            except (Disconnected, OSError):
+                connection.close()
+                if time.monotonic() >= end:
+                    raise StorageBusy("The store process does not answer.") from None
+                time.sleep(_PAUSE)
+            else:
+                return connection
+
     def _try_connect(self) -> socket.socket | None:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -262,22 +303,6 @@ class ProcessEngine(Engine):
                 stderr=log,
                 start_new_session=True,
             )
-    def _connect_anew(self, end: float) -> socket.socket:
-        """A connection to a process that answers; one that is kept may be of one that ends."""
-        while True:
-            connection = self._connect(end)
-            try:
-                connection.settimeout(max(0.001, end - time.monotonic()))
-                send_request(connection, Kind.ASK, 0, b"ASK {}")
-                receive_answer(connection)
-            except (Disconnected, OSError):
-                connection.close()
-                if time.monotonic() >= end:
-                    raise StorageBusy("The store process does not answer.") from None
-                time.sleep(_PAUSE)
-            else:
-                return connection
-
         _CHILDREN.append(child)
         while time.monotonic() < end and child.poll() is None:
             connection = self._try_connect()
@@ -315,10 +340,10 @@ def _open_lock(file: Path) -> int:
     return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def _lock(handle: int, end: float) -> None:
+def _lock(handle: int, end: float, kind: int = fcntl.LOCK_EX) -> None:
     while True:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= end:
                 raise StorageBusy("The graph is in use.") from None

@@ -27,13 +27,14 @@ _CHUNK: Final = 64 * 1024
 
 class Kind(enum.IntEnum):
     """What is asked for. Bodies: a SPARQL text; of `APPLY` `pack_pair` of ASK and update; of
-    `ANSWER` `pack_question`."""
+    `ANSWER` `pack_question`; of `BACKUP` a directory to be made."""
 
     SELECT = 1
     ASK = 2
     APPLY = 3
     STOP = 4
     ANSWER = 5
+    BACKUP = 6
 
 
 class Status(enum.IntEnum):
@@ -59,6 +60,8 @@ class Files:
         self.starting = place / "starting"
         self.using = place / "using"
         self.log = place / "process.log"
+        self.draft = place / "draft"
+        self.old = place / "old"
 
 
 class Disconnected(Exception):

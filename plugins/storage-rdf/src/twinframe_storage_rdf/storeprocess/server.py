@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from twinframe.errors import InputError, StorageFull, TwinframeError
+from twinframe_storage_rdf.copies import mend_place, remove_leftovers
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
 from twinframe_storage_rdf.storeprocess.frames import (
     Disconnected,
@@ -67,6 +68,8 @@ class StoreServer:
         """Wait for the process before this one to end, open the store and serve."""
         alive = os.open(self._files.alive, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(alive, fcntl.LOCK_EX)
+        mend_place(self._files.store, self._files.old)
+        remove_leftovers(self._files.place)
         self._engine.open()
         self._engine.flush()  # what a killed process wrote and did not sync is synced by this
         listener = self._listen()
@@ -153,6 +156,9 @@ class StoreServer:
                 return Status.TRUTH, _build_truth(self._engine.apply(*unpack_pair(body)))
             case Kind.ANSWER:
                 return self._run_answer(milliseconds, body)
+            case Kind.BACKUP:
+                self._engine.back_up(Path(body.decode()))
+                return Status.TRUTH, _build_truth(True)
             case Kind.STOP:
                 return Status.TRUTH, _build_truth(True)
 

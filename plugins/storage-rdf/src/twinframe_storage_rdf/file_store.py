@@ -1,0 +1,71 @@
+"""A graph on disk with a store process: all that `RdfStore` is, and its backups."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from pathlib import Path
+
+from twinframe.errors import ConfigurationError, StorageDamaged, StorageError
+from twinframe.storage.backups import Backups
+from twinframe_storage_rdf.copies import (
+    measure_directory,
+    put_in_place,
+    read_archive,
+    write_archive,
+)
+from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
+from twinframe_storage_rdf.engines.process import ProcessEngine
+from twinframe_storage_rdf.mapping import GraphNames
+from twinframe_storage_rdf.store import RdfStore
+
+
+class RdfFileStore(RdfStore, Backups):
+    """The graph of these names in a directory of its own."""
+
+    def __init__(self, engine: ProcessEngine, names: GraphNames, place: Path) -> None:
+        super().__init__(engine, names, shared=True, place=place)
+        self._process = engine
+
+    def back_up(self, target: Path) -> None:
+        """Have the process link its files at one moment, and put them together; writes go on."""
+        snapshot = self._process.files.place / f"backup-{uuid.uuid4().hex}"
+        try:
+            self._process.back_up(snapshot)
+            write_archive(snapshot, target)
+        finally:
+            shutil.rmtree(snapshot, ignore_errors=True)
+
+    def restore(self, source: Path, timeout: float) -> None:
+        """Verify a copy of the backup beside the store, then exchange the two."""
+        files = self._process.files
+        files.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._process.alone(timeout):
+            shutil.rmtree(files.draft, ignore_errors=True)
+            try:
+                read_archive(source, files.draft)
+                self._judge(files.draft, source)
+                put_in_place(files.draft, files.store, files.old)
+            finally:
+                shutil.rmtree(files.draft, ignore_errors=True)
+            if self.scratch is not None:
+                shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def measure(self) -> int:
+        """All files of the store."""
+        return measure_directory(self._process.files.store)
+
+    def _judge(self, draft: Path, source: Path) -> None:
+        """`StorageDamaged` when it is not this graph, and sound."""
+        engine = OxigraphEngine(draft)
+        store = RdfStore(engine, self.names, shared=False, may_begin=False)
+        try:
+            store.open()
+            faults = store.verify()
+            engine.flush()
+        except (ConfigurationError, StorageError) as error:
+            raise StorageDamaged(f"{source} is no backup of this graph: {error.message}") from error
+        finally:
+            store.close()
+        if faults:
+            raise StorageDamaged(f"{source} is damaged: {'; '.join(faults[:3])}")
