@@ -43,7 +43,9 @@ _log = logging.getLogger(__name__)
 WINDOW: Final = 4096
 """Events in memory of a route that are read and not settled; more are left in the outbox."""
 
-_FLUSH_SECONDS: Final = 0.5
+FLUSH_SECONDS: Final = 0.5
+"""How often the place of a route is written down, while it moves."""
+
 _SHORTEST_LOOK: Final = 0.05
 _LONGEST_LOOK: Final = 0.5
 _MOST_ROUTES: Final = 1000
@@ -159,7 +161,7 @@ class RouteDelivery:
             has_read = await self._read(passes)
             if has_read or self._lanes.unsettled:
                 idle_since, look = loop.time(), _SHORTEST_LOOK
-            if loop.time() - flushed >= _FLUSH_SECONDS:
+            if loop.time() - flushed >= FLUSH_SECONDS:
                 if not await self._flush():
                     return True
                 await self._take_letters()

@@ -1,0 +1,193 @@
+"""Lanes: order per key, several keys at a time, patience with what fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from twinframe.events.event import Event
+from twinframe.events.sinks import DeliveryFailed, DeliveryRefused
+from twinframe.graph.delivery import lanes as lanes_module
+from twinframe.graph.delivery.lanes import Lanes, build_pause
+
+Send = Callable[[Event], Awaitable[None]]
+
+
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes_module, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(lanes_module, "LONGEST_PAUSE", 0.004)
+
+
+class Run:
+    """Lanes over a scripted endpoint, run until all is settled."""
+
+    def __init__(self, *, in_flight: int = 4, patience: float = 60.0) -> None:
+        self.taken: list[Event] = []
+        self.given_up: list[tuple[int, str, int]] = []
+        self.tries: Counter[int] = Counter()
+        self.script: Send = self._take
+        self.lanes = Lanes(self._send, self._give_up, in_flight=in_flight, patience=patience)
+
+    def play(self, keys: str) -> None:
+        asyncio.run(asyncio.wait_for(self._play(keys), 30))
+
+    async def _play(self, keys: str) -> None:
+        serving = asyncio.create_task(self.lanes.run())
+        for position, key in enumerate(keys, 1):
+            self.lanes.add(Event(position, key, b"{}"))
+        while self.lanes.unsettled:
+            self.lanes.settled.clear()
+            waiting = asyncio.create_task(self.lanes.settled.wait())
+            await asyncio.wait([waiting, serving], return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                serving.result()
+        serving.cancel()
+        await asyncio.wait([serving])
+
+    async def _send(self, event: Event) -> None:
+        self.tries[event.position] += 1
+        await asyncio.sleep(0)
+        await self.script(event)
+        self.taken.append(event)
+
+    async def _take(self, event: Event) -> None:
+        pass
+
+    async def _give_up(self, event: Event, reason: str, attempts: int) -> None:
+        self.given_up.append((event.position, reason, attempts))
+
+    @property
+    def orders(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for event in self.taken:
+            found[event.key].append(event.position)
+        return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text("abcd", max_size=40),
+    st.dictionaries(st.integers(1, 40), st.integers(1, 3)),
+    st.integers(1, 5),
+)
+def test_events_of_a_key_arrive_in_order_whatever_fails(
+    keys: str, failures: dict[int, int], in_flight: int
+) -> None:
+    run = Run(in_flight=in_flight)
+    left = dict(failures)
+
+    async def fail_sometimes(event: Event) -> None:
+        if left.get(event.position, 0):
+            left[event.position] -= 1
+            raise DeliveryFailed("not now")
+
+    run.script = fail_sometimes
+    run.play(keys)
+    for key in set(keys):
+        assert run.orders[key] == [at for at, other in enumerate(keys, 1) if other == key]
+    assert run.lanes.delivered == len(keys)
+    assert run.given_up == []
+    assert run.lanes.find_lowest() is None
+
+
+def test_keys_do_not_wait_for_each_other() -> None:
+    run = Run(in_flight=2)
+    others = asyncio.Event()
+
+    async def hold_a(event: Event) -> None:
+        if event.key == "a":
+            await others.wait()
+        elif event.position == 4:
+            others.set()
+
+    run.script = hold_a
+    run.play("abab")
+    assert [event.key for event in run.taken] == ["b", "b", "a", "a"]
+
+
+def test_a_key_that_waits_to_be_tried_again_takes_no_place_of_others() -> None:
+    run = Run(in_flight=1)
+
+    async def fail_once(event: Event) -> None:
+        if event.key == "a" and run.tries[event.position] == 1:
+            raise DeliveryFailed("not now", retry_after=0.02)
+
+    run.script = fail_once
+    run.play("abc")
+    assert [event.key for event in run.taken] == ["b", "c", "a"]
+
+
+def test_what_is_refused_is_given_up_at_once_and_the_next_goes_on() -> None:
+    run = Run()
+
+    async def refuse(event: Event) -> None:
+        if event.position == 1:
+            raise DeliveryRefused("never")
+
+    run.script = refuse
+    run.play("aa")
+    assert run.given_up == [(1, "never", 1)]
+    assert run.orders["a"] == [2]
+
+
+def test_what_fails_for_too_long_is_given_up() -> None:
+    run = Run(patience=0.0)
+
+    async def fail(event: Event) -> None:
+        if event.key == "a":
+            raise DeliveryFailed("down")
+
+    run.script = fail
+    run.play("ab")
+    assert [(at, reason) for at, reason, _ in run.given_up] == [(1, "down")]
+    assert run.orders == {"b": [2]}
+
+
+def test_an_endpoint_that_is_down_is_asked_by_one_at_a_time() -> None:
+    run = Run(in_flight=4)
+    asked = at_once = 0
+    beside: list[int] = []
+
+    async def be_down_for_a_while(event: Event) -> None:
+        nonlocal asked, at_once
+        asked += 1
+        if asked > 12:
+            beside.append(at_once)
+        at_once += 1
+        await asyncio.sleep(0.001)
+        at_once -= 1
+        if asked < 40:
+            raise DeliveryFailed("down")
+
+    run.script = be_down_for_a_while
+    run.play("abcdefghijklmnop")
+    assert set(beside[:20]) == {0}
+    assert run.lanes.delivered == 16
+    assert run.lanes.error == ""
+
+
+def test_an_error_that_is_no_matter_of_delivery_ends_the_lanes() -> None:
+    run = Run()
+
+    async def break_down(event: Event) -> None:
+        raise ValueError("a fault of the sink")
+
+    run.script = break_down
+    with pytest.raises(ExceptionGroup):
+        run.play("a")
+
+
+def test_pauses_grow_to_a_bound_and_keep_to_what_the_endpoint_asks() -> None:
+    first, longest = lanes_module.FIRST_PAUSE, lanes_module.LONGEST_PAUSE
+    for attempts in range(1, 200):
+        pause = build_pause(attempts)
+        assert first / 2 <= pause <= longest
+    assert build_pause(1) <= first
+    assert build_pause(1, retry_after=0.02) == 0.02
+    assert build_pause(1, retry_after=1e9) == 10 * longest

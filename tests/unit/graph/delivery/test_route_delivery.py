@@ -1,0 +1,359 @@
+"""Delivering routes: from where, what, in which order, and what stays when it is cut off."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, EventSink, Message
+from twinframe.graph import Graph
+from twinframe.graph.background.runner import BackgroundRunner
+from twinframe.graph.delivery import deliverer as deliverer_module
+from twinframe.graph.delivery import lanes as lanes_module
+from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
+from twinframe.graph.event_routes import RouteStatus
+from twinframe.settings import Settings
+from twinframe.settings.events import EventsSettings
+from twinframe.storage.base import GraphStore
+from twinframe.storage.runner import StoreRunner
+from twinframe.testing.factories import SENSOR, build_building_interfaces, build_twin_document
+
+
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes_module, "FIRST_PAUSE", 0.005)
+    monkeypatch.setattr(lanes_module, "LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr(deliverer_module, "FLUSH_SECONDS", 0.02)
+
+
+async def wait_until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():  # noqa: ASYNC110  (what is waited for happens outside of the loop)
+            await asyncio.sleep(0.01)
+
+
+class ScriptedSink(EventSink):
+    """Takes what its script lets it."""
+
+    def __init__(self) -> None:
+        self.taken: list[Message] = []
+        self.opened = 0
+        self.script: Callable[[Message], None] = lambda _message: None
+
+    async def open(self) -> None:
+        self.opened += 1
+
+    async def send(self, message: Message) -> None:
+        await asyncio.sleep(0)
+        self.script(message)
+        self.taken.append(message)
+
+    @property
+    def subjects(self) -> list[str]:
+        return [message.subject for message in self.taken]
+
+
+class Delivered:
+    """A graph on a store whose background work can be begun and ended."""
+
+    def __init__(self, store: GraphStore, sink: EventSink, **events: Any) -> None:
+        settings = Settings(events=EventsSettings(**events))
+        self.store = store
+        self.runner = StoreRunner(store, settings.storage)
+        endpoints = {
+            "out": Endpoint("out", "scripted", sink),
+            "rows": Endpoint("rows", "scripted", sink, EventForm.HISTORY),
+        }
+        self.graph = Graph(self.runner, settings, endpoints=Endpoints(endpoints))
+        self.background = self.build_background()
+
+    def build_background(self) -> BackgroundRunner:
+        return BackgroundRunner(self.runner, self.graph.work, lease_seconds=5.0, look_seconds=0.02)
+
+    async def put(self, *twin_ids: str) -> None:
+        for twin_id in twin_ids:
+            await self.graph.twins.put_twin(twin_id, build_twin_document(SENSOR))
+
+    async def route(self, filter_: str = "true", endpoint: str = "out", name: str = "r") -> None:
+        body: Any = {"endpointName": endpoint, "filter": filter_}
+        await self.graph.event_routes.put_route(name, body)
+
+    async def reach(self, holds: Callable[[RouteStatus], bool], name: str = "r") -> RouteStatus:
+        async with asyncio.timeout(20):
+            while True:
+                status = await self.graph.event_routes.read_status(name)
+                if holds(status):
+                    return status
+                await asyncio.sleep(0.01)
+
+    async def catch_up(self, name: str = "r") -> RouteStatus:
+        return await self.reach(lambda status: status.behind == 0, name)
+
+
+@asynccontextmanager
+async def delivering(
+    store: GraphStore, sink: EventSink, *, begin: bool = True, **events: Any
+) -> AsyncIterator[Delivered]:
+    made = Delivered(store, sink, **events)
+    await made.graph.models.create_models(build_building_interfaces())
+    if begin:
+        made.background.start()
+    try:
+        yield made
+    finally:
+        await made.background.stop()
+        await made.runner.close()
+
+
+def test_a_route_delivers_what_happens_from_its_creation_on(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+        async with delivering(store, sink) as made:
+            await made.put("before")
+            await made.route()
+            await made.put("a", "b")
+            status = await made.catch_up()
+            assert sink.subjects == ["a", "b"]
+            assert (status.progress.delivered, status.progress.error) == (2, "")
+            assert sink.opened == 1
+            assert sink.taken[0].key == "a"
+            assert sink.taken[0].type == "Microsoft.DigitalTwins.Twin.Create"
+            assert sink.taken[0].body.startswith(b'{"specversion":"1.0","id":"')
+
+    asyncio.run(play())
+
+
+def test_only_what_the_filter_passes_is_delivered_and_a_new_filter_holds_soon(
+    store: GraphStore,
+) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+        async with delivering(store, sink) as made:
+            await made.route("subject = 'b'")
+            await made.put("a", "b", "c")
+            await made.catch_up()
+            assert sink.subjects == ["b"]
+            await made.route("IS_OF_MODEL('" + SENSOR + "') AND NOT subject = 'b'")
+            await asyncio.sleep(0.2)
+            await made.put("d", "b")
+            await made.catch_up()
+            assert sink.subjects == ["b", "d"]
+
+    asyncio.run(play())
+
+
+def test_events_of_a_twin_arrive_in_order_though_one_in_three_fails(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+        count = 0
+
+        def fail(_message: Message) -> None:
+            nonlocal count
+            count += 1
+            if count % 3 == 0:
+                raise DeliveryFailed("not now")
+
+        sink.script = fail
+        async with delivering(store, sink) as made:
+            await made.route()
+            for number in range(10):
+                for twin_id in ("a", "b", "c"):
+                    body = build_twin_document(SENSOR, serial=f"{number}")
+                    await made.graph.twins.put_twin(twin_id, body)
+            await made.catch_up()
+        for twin_id in ("a", "b", "c"):
+            own = [message.body for message in sink.taken if message.key == twin_id]
+            assert len(own) == 10
+            for number, body in enumerate(own):
+                assert b'"%d"' % number in body
+
+    asyncio.run(play())
+
+
+def test_who_goes_on_begins_where_the_one_before_was_stopped(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+        async with delivering(store, sink) as made:
+            await made.route()
+            await made.put("a")
+            await made.catch_up()
+            await made.put("b", "c")
+            await made.background.stop()
+            assert (await made.graph.event_routes.read_status("r")).progress.position > 0
+            await made.put("d")
+            made.background = made.build_background()
+            made.background.start()
+            await made.catch_up()
+        assert sink.subjects == sorted(sink.subjects)
+        assert set(sink.subjects) == {"a", "b", "c", "d"}
+
+    asyncio.run(play())
+
+
+def test_of_two_workers_one_delivers(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+        async with delivering(store, sink) as made:
+            second = made.build_background()
+            second.start()
+            await made.route()
+            await made.put("a", "b", "c")
+            await made.catch_up()
+            await asyncio.sleep(0.1)
+            await second.stop()
+        assert sink.subjects == ["a", "b", "c"]
+
+    asyncio.run(play())
+
+
+def test_what_is_refused_becomes_a_dead_letter_and_can_be_sent_again(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+
+        def refuse(message: Message) -> None:
+            if message.subject in ("a", "b"):
+                raise DeliveryRefused("the answer was 400")
+
+        sink.script = refuse
+        async with delivering(store, sink) as made:
+            routes = made.graph.event_routes
+            await made.route()
+            await made.put("a", "b", "c")
+            await made.reach(lambda status: status.behind == 0 and status.progress.dead == 2)
+            assert sink.subjects == ["c"]
+            letters = (await routes.list_dead_letters("r")).items
+            assert [letter.event.document["subject"] for letter in letters] == ["a", "b"]
+            assert {(one.error, one.attempts) for one in letters} == {("the answer was 400", 1)}
+            sink.script = lambda _message: None
+            assert await routes.replay_dead_letters("r") == 2
+            await wait_until(lambda: sorted(sink.subjects) == ["a", "b", "c"])
+            assert (await routes.list_dead_letters("r")).items == ()
+            await made.put("d")
+            await made.catch_up()
+            assert sink.subjects[-1] == "d"
+
+    asyncio.run(play())
+
+
+def test_a_dead_letter_that_is_refused_again_stays_one(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+
+        def refuse(_message: Message) -> None:
+            raise DeliveryRefused("never")
+
+        sink.script = refuse
+        async with delivering(store, sink, max_dead_letters=2) as made:
+            routes = made.graph.event_routes
+            await made.route()
+            await made.put("a")
+            await made.reach(lambda status: status.progress.dead == 1)
+            await routes.replay_dead_letters("r")
+            await made.reach(lambda status: status.progress.dead == 2)
+            assert len((await routes.list_dead_letters("r")).items) == 1
+            await made.put("b", "c")
+            await made.reach(lambda status: status.progress.dead == 4)
+            letters = (await routes.list_dead_letters("r")).items
+            assert [letter.event.document["subject"] for letter in letters] == ["b", "c"]
+            assert await routes.delete_dead_letters("r") == 2
+            assert (await routes.list_dead_letters("r")).items == ()
+
+    asyncio.run(play())
+
+
+def test_an_endpoint_that_is_down_loses_nothing_and_the_route_says_so(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+
+        def fail(_message: Message) -> None:
+            raise DeliveryFailed("nobody answers")
+
+        sink.script = fail
+        async with delivering(store, sink, in_flight=2) as made:
+            await made.route()
+            await made.put("a", "b", "c", "d")
+            status = await made.reach(lambda status: bool(status.progress.error))
+            assert status.progress.error == "nobody answers"
+            assert status.behind == 4
+            sink.script = lambda _message: None
+            status = await made.catch_up()
+            assert sorted(sink.subjects) == ["a", "b", "c", "d"]
+            assert (await made.reach(lambda s: not s.progress.error)).progress.dead == 0
+
+    asyncio.run(play())
+
+
+def test_replay_sends_again_from_a_position_on(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+        async with delivering(store, sink) as made:
+            await made.put("before")
+            await made.route("STARTS_WITH(type, 'Microsoft.DigitalTwins.Twin')")
+            await made.put("a", "b")
+            last = (await made.catch_up()).last
+            sink.taken.clear()
+            await made.graph.event_routes.replay("r", last)
+            await wait_until(lambda: bool(sink.taken))
+            await made.catch_up()
+            assert sink.subjects == ["b"]
+            sink.taken.clear()
+            await made.graph.event_routes.replay("r", 0)
+            await made.reach(lambda status: status.behind == 0 and len(sink.taken) == 3)
+            assert sink.subjects == ["before", "a", "b"]
+
+    asyncio.run(play())
+
+
+def test_a_deleted_route_delivers_no_more(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+        async with delivering(store, sink) as made:
+            await made.route()
+            await made.put("a")
+            await made.catch_up()
+            await made.graph.event_routes.delete_route("r")
+            await wait_until(lambda: made.background.is_idle)
+            await made.put("b")
+            await asyncio.sleep(0.1)
+        assert sink.subjects == ["a"]
+
+    asyncio.run(play())
+
+
+def test_data_history_goes_out_as_rows_in_order(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+        async with delivering(store, sink) as made:
+            await made.route(endpoint="rows")
+            body = build_twin_document(SENSOR, serial="1")
+            await made.graph.twins.put_twin("a", body)
+            await made.catch_up()
+        assert [b"Twin.Lifecycle" in sink.taken[0].body, b"Property.Event" in sink.taken[1].body]
+        assert [message.id[-2:] for message in sink.taken] == ["-0", "-1"]
+
+    asyncio.run(play())
+
+
+def test_an_endpoint_that_is_configured_no_more_is_waited_for(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+        async with delivering(store, sink, begin=False) as made:
+            await made.route()
+            await made.put("a")
+            other = Graph(made.runner, Settings(), endpoints=Endpoints({}))
+            background = BackgroundRunner(
+                made.runner, other.work, lease_seconds=5.0, look_seconds=0.02
+            )
+            background.start()
+            status = await made.reach(lambda status: bool(status.progress.error))
+            assert "endpoint out is not configured" in status.progress.error
+            await background.stop()
+            made.background.start()
+            await made.catch_up()
+        assert sink.subjects == ["a"]
+
+    asyncio.run(play())

@@ -1,0 +1,141 @@
+"""Following events: from where, what comes, when it ends, how many may."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from twinframe.errors import (
+    EventRouteFilterInvalid,
+    EventsDisabled,
+    InvalidArgument,
+    TooManyStreams,
+)
+from twinframe.graph import Graph
+from twinframe.graph.event_streams import Followed
+from twinframe.settings import Settings
+from twinframe.settings.events import EventsSettings
+from twinframe.storage.base import GraphTransaction
+from twinframe.testing.factories import ROOM, build_twin_document
+from twinframe.testing.inline_runner import InlineRunner
+
+
+def build_graph(world: Any, **events: Any) -> Graph:
+    settings = Settings(events=EventsSettings(**events))
+    return Graph(InlineRunner(world.store), settings, clock=world.read_clock)
+
+
+async def put(graph: Graph, *twin_ids: str) -> None:
+    for twin_id in twin_ids:
+        await graph.twins.put_twin(twin_id, build_twin_document(ROOM))
+
+
+def list_subjects(*followed: Followed) -> list[str]:
+    return [event.document["subject"] for one in followed for event in one.events]
+
+
+def test_who_follows_gets_what_happens_from_then_on(world: Any) -> None:
+    async def play() -> None:
+        graph = build_graph(world)
+        await put(graph, "before")
+        async with graph.event_streams.follow(None, None) as found:
+            coming = asyncio.ensure_future(anext(found))
+            await asyncio.sleep(0.01)
+            await put(graph, "a")
+            first = await asyncio.wait_for(coming, 10)
+            await put(graph, "b", "c")
+            second = await asyncio.wait_for(anext(found), 10)
+        assert list_subjects(first, second) == ["a", "b", "c"]
+        assert second.position == first.position + 2
+
+    asyncio.run(play())
+
+
+def test_who_comes_back_goes_on_behind_the_last_it_saw(world: Any) -> None:
+    async def play() -> None:
+        graph = build_graph(world)
+        await put(graph, "a", "b", "c")
+        async with graph.event_streams.follow(None, 0) as found:
+            whole = await anext(found)
+        position = next(e.position for e in whole.events if e.document["subject"] == "b")
+        async with graph.event_streams.follow("STARTS_WITH(type, 'Microsoft')", position) as found:
+            assert list_subjects(await anext(found)) == ["c"]
+
+    asyncio.run(play())
+
+
+def test_a_filter_leaves_out_and_the_place_moves_on_all_the_same(world: Any) -> None:
+    async def play() -> None:
+        graph = build_graph(world, heartbeat=0.05)
+        async with graph.event_streams.follow("subject = 'b'", None) as found:
+            await put(graph, "a", "b", "c")
+            followed = await anext(found)
+            assert list_subjects(followed) == ["b"]
+            assert followed.position == followed.events[-1].position + 1
+            alive = await asyncio.wait_for(anext(found), 10)
+            assert (alive.events, alive.position) == ((), followed.position)
+
+    asyncio.run(play())
+
+
+def test_who_is_too_late_hears_how_many_events_are_gone(world: Any) -> None:
+    async def play() -> None:
+        graph = build_graph(world)
+        await put(graph, "a", "b", "c")
+        last = await InlineRunner(world.store).read(lambda s: s.read_event_bounds()[1])
+
+        def forget(transaction: GraphTransaction) -> int:
+            return transaction.delete_events(up_to=last - 1, limit=99)
+
+        await InlineRunner(world.store).write(forget)
+        async with graph.event_streams.follow(None, last - 3) as found:
+            followed = await anext(found)
+        assert (followed.missed, list_subjects(followed)) == (2, ["c"])
+        await InlineRunner(world.store).write(lambda t: t.delete_events(up_to=last, limit=9))
+        async with graph.event_streams.follow(None, last - 3) as found:
+            followed = await anext(found)
+        assert (followed.missed, followed.position, followed.events) == (3, last, ())
+
+    asyncio.run(play())
+
+
+def test_only_so_many_may_follow_at_once(world: Any) -> None:
+    async def play() -> None:
+        graph = build_graph(world, max_streams=1)
+        async with graph.event_streams.follow(None, None):
+            with pytest.raises(TooManyStreams, match="Events__MaxStreams"):
+                async with graph.event_streams.follow(None, None):
+                    pass
+        async with graph.event_streams.follow(None, None):
+            pass
+
+    asyncio.run(play())
+
+
+def test_the_end_of_the_service_ends_all_who_follow(world: Any) -> None:
+    async def play() -> None:
+        graph = build_graph(world)
+        async with graph.event_streams.follow(None, None) as found:
+            coming = asyncio.ensure_future(anext(found, None))
+            await asyncio.sleep(0.01)
+            graph.event_streams.end()
+            assert await asyncio.wait_for(coming, 10) is None
+
+    asyncio.run(play())
+
+
+def test_what_cannot_be_followed_is_refused_before_it_begins(world: Any) -> None:
+    async def follow(graph: Graph, text: str | None, after: int | None) -> None:
+        async with graph.event_streams.follow(text, after):
+            pass
+
+    graph = build_graph(world)
+    with pytest.raises(EventRouteFilterInvalid):
+        world.do(follow(graph, "type is 5", None))
+    for after in (-1, 10**6):
+        with pytest.raises(InvalidArgument, match="Last-Event-ID"):
+            world.do(follow(graph, None, after))
+    with pytest.raises(EventsDisabled):
+        world.do(follow(build_graph(world, enabled=False), None, None))
