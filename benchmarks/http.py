@@ -65,6 +65,21 @@ request = function()
   return wrk.format(nil, "/digitaltwins/new-" .. n, nil, body)
 end
 """
+BULK_ITEMS = 200
+BULK = """
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+local n = 0
+local rest = %s
+request = function()
+  local items = {}
+  for at = 1, %d do
+    n = n + 1
+    items[at] = '{"$dtId":"bulk-' .. n .. '",' .. rest
+  end
+  return wrk.format(nil, "/digitaltwins", nil, "[" .. table.concat(items, ",") .. "]")
+end
+"""
 GET = """
 local n = 0
 request = function()
@@ -134,8 +149,13 @@ def measure(report: Report, data: Path, *, quick: bool) -> None:
             _add(report, "GET twin", gets, floors, "≥ 0.7 of the bare responder", 0.7)
             patches = [load.run(server.url, PATCH) for _ in range(load.rounds)]
             _add(report, "PATCH twin (durable)", patches, floors, "", None)
-            puts = [load.run(server.url, PUT % json.dumps(body)) for _ in range(2)]
+            puts, bulks = [], []
+            for _ in range(2):
+                puts.append(load.run(server.url, PUT % json.dumps(body)))
+                bulk = BULK % (json.dumps(body.removeprefix("{")), BULK_ITEMS)
+                bulks.append(load.run(server.url, bulk) * BULK_ITEMS)
             _add(report, "PUT new twin (durable)", puts, floors, "", None)
+            _add(report, "new twins in bulk (durable)", bulks, puts, "≥ 3 of single PUTs", 3.0)
 
 
 def _add(
