@@ -45,6 +45,10 @@ class DeletionRun:
         else:
             await self._end(Status.SUCCEEDED, None)
 
+    async def fail(self, error: JobError) -> None:
+        """End the job with this error."""
+        await self._end(Status.FAILED, error)
+
     def _begin(self, transaction: GraphTransaction) -> DeleteJob | None:
         self._lease.check(transaction)
         job = find_deletion(transaction, self._job_id)

@@ -60,6 +60,10 @@ class ImportRun:
             ending = await self._read_file(job)
         await self._conclude(ending)
 
+    async def fail(self, error: JobError) -> None:
+        """End the job with this error."""
+        await self._conclude(_Ending(Status.FAILED, error))
+
     async def _begin(self) -> ImportJob | None:
         def work(transaction: GraphTransaction) -> ImportJob | None:
             self._lease.check(transaction)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
+from typing import Final
 
-from twinframe.graph.background.leases import Lease
+from twinframe.errors import StorageError, TwinframeError
+from twinframe.graph.background.leases import Lease, LeaseLost
 from twinframe.graph.context import GraphContext
 from twinframe.graph.jobs.deletion_run import DeletionRun
-from twinframe.graph.jobs.documents import ImportJob
+from twinframe.graph.jobs.documents import ImportJob, JobError
 from twinframe.graph.jobs.import_run import ImportRun
 from twinframe.graph.jobs.places.places import Places
 from twinframe.graph.jobs.records import JOB_LEASE, list_pending, parse_pending_key
 from twinframe.storage.base import GraphSession
+
+_log = logging.getLogger(__name__)
+
+_UNFORESEEN: Final = JobError(
+    TwinframeError.code, "The job ended with an internal error; the log of the service names it."
+)
 
 
 class JobWork:
@@ -28,9 +37,15 @@ class JobWork:
         return list_pending(session, 1)
 
     async def run(self, key: str, lease: Lease) -> None:
-        """Run the job to its end."""
+        """Run the job to its end. What nobody foresaw ends it too: it would stop all others."""
         kind, job_id = parse_pending_key(key)
+        run: ImportRun | DeletionRun = DeletionRun(self._context, job_id, lease)
         if kind == ImportJob.__name__:
-            await ImportRun(self._context, self._places, job_id, lease).run()
-        else:
-            await DeletionRun(self._context, job_id, lease).run()
+            run = ImportRun(self._context, self._places, job_id, lease)
+        try:
+            await run.run()
+        except (LeaseLost, StorageError):
+            raise
+        except Exception:  # noqa: BLE001  (the job runner survives whatever a job does)
+            _log.exception("The job %s failed.", job_id)
+            await run.fail(_UNFORESEEN)

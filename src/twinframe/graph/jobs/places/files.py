@@ -44,13 +44,15 @@ class FilePlace(Place):
             descriptor = os.open(path, _READ)
         except OSError as error:
             raise PlaceFailed(f"{path} cannot be read: {error.strerror}.") from error
-        with os.fdopen(descriptor, "rb") as stream:
+        try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 raise UrlNotAllowed(f"{path} is no regular file.")
             self._check_opened(descriptor, path)
             identity = f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
-            yield OpenSource(stream, identity)
+            yield OpenSource(_File(descriptor, path), identity)
+        finally:
+            os.close(descriptor)
 
     def write(self, url: str, pieces: Iterable[bytes]) -> None:
         """A draft beside it takes its place; only the log of an earlier job is replaced."""
@@ -122,6 +124,20 @@ class FilePlace(Place):
         raise UrlNotAllowed(
             f"{path} is in none of the folders that jobs may use (Jobs__Directories)."
         )
+
+
+class _File:
+    """A file that is being read."""
+
+    def __init__(self, descriptor: int, path: Path) -> None:
+        self._descriptor, self._path = descriptor, path
+
+    def read(self, size: int, /) -> bytes:
+        """At most so many bytes; `PlaceFailed` when they cannot be had."""
+        try:
+            return os.read(self._descriptor, size)
+        except OSError as error:
+            raise PlaceFailed(f"{self._path} cannot be read: {error.strerror}.") from error
 
 
 def _write_at(folder: int, name: str, pieces: Iterable[bytes]) -> None:
