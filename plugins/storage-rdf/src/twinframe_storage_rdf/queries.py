@@ -105,9 +105,10 @@ class Queries:
     def relationships_at(self, end: Iri, twins: Iterable[str], types: Sequence[str]) -> str:
         """Relationship rows at these twins; `end` is `SOURCE` or `TARGET`."""
         wanted = _values("?twin", map(v.build_twin_iri, twins))
-        named = _values("?name", types) if types else ""
+        # PERF: as VALUES, Oxigraph starts from all relationships of these names: 40 times slower.
+        named = f"FILTER(?name IN ({', '.join(map(render_term, types))}))" if types else ""
         return self._select(
-            _RELATIONSHIP_COLUMNS, f"{wanted} {named} ?r {render_iri(end)} ?twin . {_RELATIONSHIP}"
+            _RELATIONSHIP_COLUMNS, f"{wanted} ?r {render_iri(end)} ?twin . {_RELATIONSHIP} {named}"
         )
 
     def outgoing(self, source_id: str, name: str | None, after: str | None, limit: int) -> str:

@@ -26,6 +26,7 @@ from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.changes import build_change, build_guard, build_state_triples
 from twinframe_storage_rdf.differences import State
 from twinframe_storage_rdf.engines.base import Change, Engine
+from twinframe_storage_rdf.far_session import FarSession
 from twinframe_storage_rdf.hierarchy import HierarchyCache
 from twinframe_storage_rdf.mapping import GraphNames, Triple
 from twinframe_storage_rdf.queries import Queries
@@ -106,7 +107,8 @@ class RdfStore(GraphStore):
 
     def session(self) -> RdfSession:
         """A session that sees the newest state at each call."""
-        return RdfSession(self._engine, self._queries, self._cache)
+        kind = FarSession if self._engine.is_far else RdfSession
+        return kind(self._engine, self._queries, self._cache)
 
     def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
         """Run the works on one draft and commit it, again from the start if others were faster."""

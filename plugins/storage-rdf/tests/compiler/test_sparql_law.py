@@ -209,6 +209,40 @@ def test_errors_chance_clocks_and_long_lists_are_not_worked_out_before(
         SparqlQueryEngine(GraphNames("test")).compile(query, {})
 
 
+SHORTEST = tuple(
+    build_each(
+        "MATCH p = shortestPath((a {`$dtId`: '<a>'})<d>(b {`$dtId`: '<b>'})) "
+        "RETURN length(p) AS n, length(p) AS m",
+        "MATCH p = allShortestPaths((a:Twin {`$dtId`: '<a>'})<d>(b {`$dtId`: $<b>})) "
+        "RETURN p, nodes(p) AS n, relationships(p) AS r, length(p) AS l",
+        a=("a", "b", "k"),
+        b=("c", "e", "l", "nope"),
+        d=("-[*..4]->", "<-[:has*1..3]-", "-[:has|feeds|isPartOf*..5]-", "-[*0..2]-"),
+    )
+)
+
+
+def test_shortest_paths_are_those_of_the_evaluator(law: Law, odd_graph: Any) -> None:
+    ids = {name: name for name in ("c", "e", "l", "nope")}
+    answers = [law(text, odd_graph, ids) for text in SHORTEST]
+    assert not any(answer.declined for answer in answers)
+    assert sum(len(answer.rows) > 1 for answer in answers) > 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH p = shortestPath((a {`$dtId`: 'a'})-[*..4]->(b {`$dtId`: 'c'})) RETURN p",
+        "MATCH p = shortestPath((a {`$dtId`: 'a'})-[*]->(b {`$dtId`: 'c'})) RETURN length(p) AS n",
+        "MATCH p = shortestPath((a:Room)-[*..4]->(b {`$dtId`: 'c'})) RETURN length(p) AS n",
+        "MATCH p = shortestPath((a {x: 1})-[*..4]->(b {`$dtId`: 'c'})) RETURN length(p) AS n",
+        "MATCH p = shortestPath(({`$dtId`: 'a'})-[*..4 {w: 1}]->({`$dtId`: 'c'})) RETURN p",
+    ],
+)
+def test_other_shortest_paths_are_the_evaluators(text: str, law: Law, odd_graph: Any) -> None:
+    assert law(text, odd_graph).declined in ("A shortest path.", "One shortest path of several.")
+
+
 # --- generated ----------------------------------------------------------------------------------
 
 TEXTS = st.text(alphabet="a1é\0😀\uffff", max_size=3)

@@ -10,7 +10,7 @@ from itertools import islice
 
 from twinframe.cypher.algebra import Query
 from twinframe.errors import StorageBusy, StorageError
-from twinframe.model.values import Value
+from twinframe.model.values import Node, Value
 from twinframe.storage.base import CannotRun, CompiledQuery, GraphSession, JsonRow, QueryEngine
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
@@ -27,9 +27,16 @@ from twinframe_storage_rdf.compiler.composites import Composite
 from twinframe_storage_rdf.compiler.group import Statement
 from twinframe_storage_rdf.compiler.needs import find_needed, find_scanned
 from twinframe_storage_rdf.compiler.operators import PlanCompiler
-from twinframe_storage_rdf.compiler.output import build_body, build_columns, find_column
+from twinframe_storage_rdf.compiler.output import (
+    ReadLabels,
+    build_body,
+    build_columns,
+    find_column,
+)
 from twinframe_storage_rdf.compiler.select import Select
+from twinframe_storage_rdf.compiler.shortest import ShortestQuery, find_search
 from twinframe_storage_rdf.compiler.term import Term
+from twinframe_storage_rdf.far_session import FarSession
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.session import RdfSession
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
@@ -44,6 +51,9 @@ _KINDS: Mapping[type, int] = {
     dict: k.MAP,
 }
 _SCALARS = k.NULL | k.BOOLEAN | k.NUMBER | k.STRING
+_BATCH = 256
+"""Rows of a far engine that are decoded at once: it gave all of them by then."""
+
 _AFTER, _PAGE = (Source(f"{HIDDEN}{name}") for name in ("after", "page"))
 """Places of a text that are filled when it runs."""
 
@@ -102,14 +112,24 @@ class SparqlQuery(CompiledQuery):
         self, session: GraphSession, parameters: Mapping[str, Value]
     ) -> Iterator[tuple[Value, ...]]:
         """Result rows as values."""
-        labels = _read_session(session).read_hierarchy().read_labels
-        for row in self._run(self._rows, session, parameters, 0, None, ""):
-            at, values = 0, []
-            for column in self._columns:
-                width = len(column.columns)
-                values.append(column.decode(row[at : at + width], labels))
-                at += width
-            yield tuple(values)
+        reads = _read_session(session)
+        labels = reads.read_hierarchy().read_labels
+        rows = self._run(self._rows, session, parameters, 0, None, "")
+        if not isinstance(reads, FarSession):
+            for row in rows:
+                yield self._decode(row, labels)
+            return
+        while batch := [self._decode(row, labels) for row in islice(rows, _BATCH)]:
+            reads.note(each.id for row in batch for each in row if isinstance(each, Node))
+            yield from batch
+
+    def _decode(self, row: Row, labels: ReadLabels) -> tuple[Value, ...]:
+        at, values = 0, []
+        for column in self._columns:
+            width = len(column.columns)
+            values.append(column.decode(row[at : at + width], labels))
+            at += width
+        return tuple(values)
 
     def _run(
         self,
@@ -298,4 +318,7 @@ class SparqlQueryEngine(QueryEngine):
 
     def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
         """The compiled plan, or `CannotRun` naming what SPARQL cannot say exactly."""
-        return SparqlQuery(query, self._names, parameters, self._find_abilities())
+        abilities = self._find_abilities()
+        if find_search(query, parameters) is not None:
+            return ShortestQuery(query, self._names, parameters, abilities)
+        return SparqlQuery(query, self._names, parameters, abilities)

@@ -124,6 +124,9 @@ class ExpressionCompiler:
         if kind is None:
             raise CannotRun("A value of the query that SPARQL has no literal of.")
         source = Source(None, value)
+        if isinstance(value, bool):
+            # NOTE: a word of SPARQL, which engines may be wrong about as a condition.
+            return Term(kind, "true" if value else "false", source=source)
         return Term(kind, self._bindings.bind(source), source=source)
 
     def _read_variable(self, name: str) -> Term:
@@ -277,6 +280,8 @@ class ExpressionCompiler:
                 raise CannotRun("A condition that is no boolean.")
             # SPEC: SPARQL 1.1 section 17.2.2 gives strings and numbers a truth value too.
             self._guard(f"{render_bound(term)} && !{render_is(term, k.BOOLEAN)}")
+        if term.source is not None and term.source.name is not None:
+            return f"({term.text} = true)"
         return term.text
 
     def compile_condition(self, expression: Expression, *, certain: bool) -> str:

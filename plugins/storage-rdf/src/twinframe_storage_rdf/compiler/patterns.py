@@ -167,9 +167,10 @@ class PatternCompiler:
         ]
         if len(names) == 1:
             return f" {row} {render_iri(v.NAME)} {names[0]} ."
+        # PERF: as VALUES, engines start from all relationships of these names: 40 times slower.
         variable = self._statement.build_variable("t")
-        rows = f"VALUES{NARROW} {variable} {{ {' '.join(names)} }}"
-        return f" {rows} {row} {render_iri(v.NAME)} {variable} ."
+        test = f"FILTER({variable} IN{NARROW} ({', '.join(names)}))"
+        return f" {row} {render_iri(v.NAME)} {variable} . {test}"
 
     def _keep_apart(self) -> None:
         """SPEC: openCypher 9: no relationship is used twice within one match."""

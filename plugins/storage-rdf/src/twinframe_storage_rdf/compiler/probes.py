@@ -281,6 +281,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     Probe(("!=~",), "SELECT ?s ?t FROM WHERE { ?s $NEXT ?t . ?t $NEXT ?u FILTER(?s != ?u) }"),
     *_kept(["=~"], "?id = $LA", '?id = "sa"', "?x = $LS1", of=_STRINGS),
     *_kept(["IN~"], "?s IN (<urn:twinframe:probe:i1>, $T)", "!(?s IN (<urn:twinframe:probe:i1>))"),
+    *_kept(["IN~"], '?id IN ("sa", "s1", "nope")', '?id IN ("sa")'),
     *_kept(["sameTerm~"], "sameTerm(?x, $LA)", "sameTerm(?x, ?id)", of=_STRINGS),
     *_kept(["sameTerm~"], "!sameTerm(?x, $LA)", "!sameTerm(?s, ?id)", of=_STRINGS),
     *_kept(_NARROW_ORDERS, '?x > "a"', '?x < "b"', '!(?x > "é")', "?x >= ?id", of=_STRINGS),

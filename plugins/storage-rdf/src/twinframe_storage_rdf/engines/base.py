@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import ClassVar
 
 from twinframe.errors import QueryTimeout, Unsupported
 from twinframe_storage_rdf.mapping import Triple
@@ -63,6 +64,9 @@ class Engine(ABC):
     process returned before, and is not disturbed by what comes later.
 
     """
+
+    is_far: ClassVar[bool] = False
+    """Whether a request takes so long that many at a time are worth a guess at what is next."""
 
     @property
     @abstractmethod

@@ -1,0 +1,146 @@
+"""Reading from a server at some distance: what will be asked for next is asked for along with it.
+
+Whoever works through rows asks for the surroundings of one node after another. The nodes were given
+out before, in the same order, so that those that follow are known. It changes no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Final, Generic, TypeVar
+
+from twinframe.cypher.algebra import Direction, LabelExpression
+from twinframe.evaluator.reader import Hop
+from twinframe.model.values import Node
+from twinframe_storage_rdf.engines.base import Engine
+from twinframe_storage_rdf.hierarchy import HierarchyCache
+from twinframe_storage_rdf.queries import Queries
+from twinframe_storage_rdf.session import RdfSession
+
+T = TypeVar("T")
+
+_SMALL: Final = 4
+_LARGEST: Final = 256
+_MOST_KEPT: Final = 20_000
+
+
+class _Sequence:
+    """The ids of the nodes that were given out, in order, each once."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self._ids: list[str] = []
+
+    def note(self, ids: Iterable[str]) -> None:
+        """These come next."""
+        for one in ids:
+            if one not in self._places:
+                self._places[one] = len(self._ids)
+                self._ids.append(one)
+
+    def follow(self, one: str) -> Iterator[str]:
+        """The ids behind this one."""
+        at = self._places.get(one)
+        return iter(()) if at is None else islice(self._ids, at + 1, None)
+
+
+class _Kept(Generic[T]):
+    """What one kind of read gave, by id; reads of few ids take more along each time."""
+
+    def __init__(self, sequence: _Sequence, read: Callable[[list[str]], Mapping[str, T]]) -> None:
+        self._sequence = sequence
+        self._read = read
+        self._found: dict[str, T | None] = {}
+        self._ahead = 0
+
+    def find(self, ids: Sequence[str]) -> dict[str, T]:
+        """What there is for these ids, in their order."""
+        missing = [one for one in dict.fromkeys(ids) if one not in self._found]
+        if missing:
+            if len(self._found) > _MOST_KEPT:
+                self._found.clear()
+                missing = list(dict.fromkeys(ids))
+            self._load(missing)
+        found = ((one, self._found[one]) for one in dict.fromkeys(ids))
+        return {one: value for one, value in found if value is not None}
+
+    def _load(self, missing: list[str]) -> None:
+        wanted = list(missing)
+        if len(missing) <= _SMALL:
+            following = self._sequence.follow(missing[-1])
+            wanted += islice((one for one in following if one not in self._found), self._ahead)
+            self._ahead = min(max(self._ahead * 4, _SMALL), _LARGEST)
+        read = self._read(wanted)
+        self._found |= {one: read.get(one) for one in wanted}
+
+
+class FarSession(RdfSession):
+    """A session whose engine is so far away that each request counts."""
+
+    def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache) -> None:
+        super().__init__(engine, queries, cache)
+        self._depth = 0
+        self._forget()
+
+    @contextmanager
+    def snapshot(self, deadline: float | None = None) -> Iterator[None]:
+        """Show one state, of which nothing is kept when it ends."""
+        self._depth += 1
+        try:
+            with super().snapshot(deadline):
+                yield
+        finally:
+            self._depth -= 1
+            if not self._depth:
+                self._forget()
+
+    def note(self, ids: Iterable[str]) -> None:
+        """The nodes of these ids are given out next."""
+        if self._depth:
+            self._given.note(ids)
+
+    def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
+        """Twins whose model satisfies the labels; models when asked for."""
+        nodes = super().scan_nodes(labels)
+        while batch := list(islice(nodes, _LARGEST)):
+            self.note(node.id for node in batch)
+            yield from batch
+
+    def read_nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
+        """The twins of these ids."""
+        return self._nodes.find(ids) if self._depth else super().read_nodes(ids)
+
+    def read_hops(
+        self, origins: Iterable[str], direction: Direction, types: Sequence[str]
+    ) -> Iterator[Hop]:
+        """The relationships at each origin; with BOTH a loop counts as outgoing only."""
+        if not self._depth:
+            yield from super().read_hops(origins, direction, types)
+            return
+        key = (direction, tuple(types))
+        kept = self._hops.get(key)
+        if kept is None:
+            kept = self._hops[key] = _Kept(self._given, lambda ids: self._group(ids, *key))
+        wanted = list(origins)
+        found = kept.find(wanted)
+        for origin in wanted:
+            yield from found.get(origin, ())
+
+    def _group(
+        self, origins: list[str], direction: Direction, types: Sequence[str]
+    ) -> Mapping[str, list[Hop]]:
+        hops: dict[str, list[Hop]] = {}
+        for hop in super().read_hops(origins, direction, types):
+            hops.setdefault(hop.origin, []).append(hop)
+        self.note(hop.reached for one in origins for hop in hops.get(one, ()))
+        return hops
+
+    def _read_missing(self, ids: list[str]) -> Mapping[str, Node]:
+        return super().read_nodes(ids)
+
+    def _forget(self) -> None:
+        self._given = _Sequence()
+        self._nodes: _Kept[Node] = _Kept(self._given, self._read_missing)
+        self._hops: dict[tuple[Direction, tuple[str, ...]], _Kept[list[Hop]]] = {}

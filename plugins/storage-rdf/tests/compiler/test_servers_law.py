@@ -1,0 +1,99 @@
+"""What is compiled for real servers they answer as the evaluator does; skipped without them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from twinframe.cypher.language import parse_query
+from twinframe.planner.optimize import optimize
+from twinframe.planner.split import split
+from twinframe.storage.memory import MemoryStore
+from twinframe.testing import query_corpora
+from twinframe.testing.query_corpora import PARAMETERS
+from twinframe.testing.query_law import ODD_EDGES, ODD_TWINS, LawGraph, QueryLaw, write_graph
+from twinframe_storage_rdf.building import build_store
+from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
+from twinframe_storage_rdf.plugin import twinframe_query_engine
+
+CORPORA = tuple(
+    tuple(found)
+    for name, found in vars(query_corpora).items()
+    if name.isupper() and name not in ("PARAMETERS", "SCALARS")
+)
+STRUCTURAL = (
+    "MATCH (t:Room) RETURN t",
+    "MATCH (a)-[r:has]->(b)-->(c) RETURN a, r, c.$dtId AS c",
+    "MATCH (a {$dtId: 'a'})-[*1..2]->(b) RETURN b",
+    "MATCH (a) OPTIONAL MATCH (a)-[:feeds]->(b) RETURN a, b",
+    "MATCH (a)-[:has|feeds]->(b) RETURN b.$dtId AS b, count(*) AS n",
+    "MATCH (a) WHERE a.s = 'foo' RETURN a.$dtId AS a ORDER BY a LIMIT 2",
+    "MATCH (t) WHERE t.$dtId IN ['a', 'b', 'zz'] AND t:Space RETURN DISTINCT t",
+    "MATCH (t) RETURN t.$metadata.$model AS m, count(*) AS n ORDER BY m LIMIT 9",
+    "MATCH (t) WHERE EXISTS { (t)-[:has]->(:Room) } RETURN t",
+)
+"""What any SPARQL server should do right: patterns, ids and counts."""
+
+
+TWINS = orjson.loads(orjson.dumps(ODD_TWINS).replace(rb"\u0000", b""))
+"""NOTE: Virtuoso takes no text with the character U+0000."""
+
+
+def build_law(server: Any) -> tuple[QueryLaw, LawGraph]:
+    """The law for this server, and the odd graph on it."""
+    store, reference = build_store(server.build_settings(), "law"), MemoryStore()
+    for each in (store, reference):
+        each.open()
+        write_graph(each, TWINS, ODD_EDGES)
+    engine = twinframe_query_engine(store=store)
+    assert isinstance(engine, SparqlQueryEngine)
+    return QueryLaw(engine), LawGraph(store.session(), reference.session())
+
+
+@pytest.fixture(scope="module")
+def virtuoso_law(virtuoso: Any) -> tuple[QueryLaw, LawGraph]:
+    return build_law(virtuoso)
+
+
+@pytest.fixture(scope="module")
+def oxigraph_law(oxigraph_server: Any) -> tuple[QueryLaw, LawGraph]:
+    return build_law(oxigraph_server)
+
+
+@pytest.fixture(params=["virtuoso_law", "oxigraph_law"])
+def server_law(request: pytest.FixtureRequest) -> tuple[QueryLaw, LawGraph]:
+    found: tuple[QueryLaw, LawGraph] = request.getfixturevalue(request.param)
+    return found
+
+
+def test_what_is_compiled_for_a_server_it_answers_as_the_evaluator_does(
+    server_law: tuple[QueryLaw, LawGraph],
+) -> None:
+    law, graph = server_law
+    compiled = 0
+    for texts in CORPORA:
+        for text in texts[:: max(1, len(texts) // 12)]:
+            compiled += law.check(text, graph, PARAMETERS, lenient=True).declined is None
+    assert compiled > 20
+
+
+def test_patterns_ids_and_counts_are_compiled_for_every_server(
+    server_law: tuple[QueryLaw, LawGraph],
+) -> None:
+    law, graph = server_law
+    answers = {text: law.check(text, graph).declined for text in STRUCTURAL}
+    assert not any(answers.values()), answers
+
+
+def test_a_condition_that_a_server_gets_wrong_stays_above_its_pattern(
+    virtuoso_law: tuple[QueryLaw, LawGraph],
+) -> None:
+    law, _ = virtuoso_law
+    query = optimize(parse_query("MATCH (a)-[:has]->(b) WHERE b.x > 1 RETURN b").query)
+    execution = split(query, law.engine, {})
+    (part,) = execution.parts
+    assert not execution.is_whole
+    assert "vocabulary:source" in part.compiled.text
+    assert "FILTER" not in part.compiled.text
