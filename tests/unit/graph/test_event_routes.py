@@ -32,7 +32,7 @@ ENDPOINTS = Endpoints(
         "shared": Endpoint("shared", "log", LogSink("shared"), hosted=True),
     }
 )
-GOOD = {"endpointName": "alarms", "filter": "true"}
+GOOD: Any = {"endpointName": "alarms", "filter": "true"}
 
 
 def build_routes(world: Any, host: str | None = None, **events: Any) -> EventRoutes:
