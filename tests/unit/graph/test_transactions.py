@@ -245,10 +245,10 @@ def test_more_bytes_than_the_limit_are_refused_and_undone(world: Any) -> None:
 
 
 def test_many_operations_are_parsed_beside_the_loop_with_equal_results(world: Any) -> None:
-    etags = world.do(transact(world.graph, *(put_twin(f"t{at}") for at in range(120))))
-    assert len(set(etags)) == 120
-    bad = [*(put_twin(f"t{at}") for at in range(120)), {"op": "x"}]
-    assert refused(world, *bad).index == 120
+    etags = world.do(transact(world.graph, *(put_twin(f"t{at}") for at in range(220))))
+    assert len(set(etags)) == 220
+    bad = [*(put_twin(f"t{at}") for at in range(220)), {"op": "x"}]
+    assert refused(world, *bad).index == 220
 
 
 def test_a_store_that_fails_changes_nothing(world: Any) -> None:
