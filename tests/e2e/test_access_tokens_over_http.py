@@ -158,3 +158,13 @@ def test_the_audit_trail_names_every_refusal(closed: Server) -> None:
     unknown = [entry for entry in entries if entry["request_id"] == identity]
     assert unknown[0]["decision"] == "refused"
     assert unknown[0]["reason"]
+
+
+@pytest.mark.parametrize("target", [b"/export", b"/sparql?query=ASK%7B%7D", b"/export/shapes"])
+def test_triples_are_for_those_who_may_query(closed: Server, target: bytes) -> None:
+    needed = "models/read" if target.endswith(b"shapes") else "query/read"
+    assert ask(closed, target=target)[0] == 401
+    status, answer = ask(closed, bearer(GOOD), target=target)
+    assert (status, needed.encode() in answer) == (403, True)
+    token = FACTORY.token(permissions=[needed])
+    assert ask(closed, bearer(token), target=target)[0] == (404 if b"sparql" in target else 200)

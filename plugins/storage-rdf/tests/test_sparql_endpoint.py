@@ -30,6 +30,7 @@ from twinframe.errors import (
 from twinframe.storage.triples import (
     JSON_LD,
     N_TRIPLES,
+    RDF_XML,
     ROWS_CSV,
     ROWS_JSON,
     ROWS_TSV,
@@ -145,7 +146,8 @@ def test_rows_are_written_in_each_syntax(asked: Asked) -> None:
 
 
 @pytest.mark.parametrize(
-    ("syntax", "name"), [(TURTLE, "turtle"), (N_TRIPLES, "nt"), (JSON_LD, "json-ld")]
+    ("syntax", "name"),
+    [(TURTLE, "turtle"), (N_TRIPLES, "nt"), (JSON_LD, "json-ld"), (RDF_XML, "xml")],
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # rdflib uses what it deprecates
 def test_triples_are_written_in_each_syntax(asked: Asked, syntax: Syntax, name: str) -> None:

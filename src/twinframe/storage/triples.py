@@ -29,6 +29,8 @@ N_QUADS = Syntax("nquads", ("application/n-quads",), "nq")
 TRIG = Syntax("trig", ("application/trig",), "trig")
 JSON_LD = Syntax("jsonld", ("application/ld+json",), "jsonld")
 
+RDF_XML = Syntax("rdfxml", ("application/rdf+xml",), "rdf")
+
 ROWS_JSON = Syntax("json", ("application/sparql-results+json", "application/json"), "srj")
 ROWS_XML = Syntax("xml", ("application/sparql-results+xml", "application/xml"), "srx")
 ROWS_CSV = Syntax("csv", ("text/csv",), "csv")
@@ -37,8 +39,9 @@ ROWS_TSV = Syntax("tsv", ("text/tab-separated-values",), "tsv")
 GRAPH_SYNTAXES = (TURTLE, N_TRIPLES, N_QUADS, TRIG, JSON_LD)
 """Of exports; the first is that of who does not ask."""
 
-TRIPLE_SYNTAXES = (TURTLE, N_TRIPLES, JSON_LD)
-"""Of the triples that a SPARQL query makes."""
+TRIPLE_SYNTAXES = (TURTLE, N_TRIPLES, JSON_LD, RDF_XML)
+"""Of the triples that a SPARQL query makes. RDF/XML, which cannot name every predicate, is for
+clients that know no other."""
 
 ROW_SYNTAXES = (ROWS_JSON, ROWS_XML, ROWS_CSV, ROWS_TSV)
 """Of the rows of a SPARQL query."""

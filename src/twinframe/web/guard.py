@@ -105,7 +105,7 @@ class Guard:
         exchange: Exchange = scope[SCOPE_KEY]
         try:
             exchange.target = self._paths.parse(read_raw_path(scope))
-            check_query(scope["query_string"])
+            check_query(scope["query_string"], exchange.target.segments)
         except BadRequestTarget as refused:
             await write_answer(send, self._build_error(scope, refused))
             return

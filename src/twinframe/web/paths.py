@@ -6,6 +6,7 @@ It matches no route; a segment may hold any character an id may hold, `/` includ
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -15,6 +16,9 @@ _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 # SEC: control characters (C0, DEL, C1), line separators, and U+FFFD, which lenient decoders make
 # of any broken byte: different ids would become one.
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffd]")
+
+_LINE_BREAK = re.compile(rb"%0[9AaDd]")
+_ASKED_WITH_TEXTS = frozenset(("sparql",))
 
 
 class Target(NamedTuple):
@@ -86,7 +90,12 @@ def parse_text(raw: bytes, where: str) -> str:
     return text
 
 
-def check_query(raw: bytes) -> None:
-    """Refuse a query string whose escapes, UTF-8 or characters are not accepted."""
+def check_query(raw: bytes, segments: Sequence[str] = ()) -> None:
+    """Refuse a query string whose escapes, UTF-8 or characters are not accepted.
+
+    Line ends and tabs are taken where the target of these `segments` is asked with whole texts.
+    """
     if b"%" in raw or not raw.isascii():
+        if len(segments) == 1 and segments[0].lower() in _ASKED_WITH_TEXTS:
+            raw = _LINE_BREAK.sub(b"+", raw)
         parse_text(raw, "query string")

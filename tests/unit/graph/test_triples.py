@@ -1,4 +1,4 @@
-"""Streams of RDF: what is written down while nobody reads, what ends them, how many there may be."""
+"""Streams of RDF: written down while nobody reads, ended when nobody wants more, few at once."""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ _GRAPH_FORMATS: Final = {
     "text/turtle": "turtle",
     "application/n-triples": "nt",
     "application/ld+json": "json-ld",
+    "application/rdf+xml": "xml",
 }
 
 
