@@ -41,6 +41,7 @@ class View:
         self._deadline: float | None = None
         self._stopped = False
         self._spent = 0
+        self._has_shown = False
 
     @contextmanager
     def snapshot(self, deadline: float | None) -> Iterator[None]:
@@ -49,6 +50,7 @@ class View:
         if self._depth == 0:
             self._pinned, self._undo, self._stopped = None, _NOTHING, False
             self._spent = 0
+            self._has_shown = False
         self._depth += 1
         self._deadline = deadline
         try:
@@ -102,6 +104,7 @@ class View:
         if not self._depth:
             return self._engine.select(text), _NOTHING
         self.read_state()
+        self._has_shown = True
         for _ in range(_ATTEMPTS):
             self.check_deadline()
             rows = self._ask(text)
@@ -119,12 +122,19 @@ class View:
         """
         if not self._depth:
             return self._engine.select(text)
-        pinned = self.read_state()
-        self.check_deadline()
-        rows = self._ask(text)
-        if self._read_newest().version != pinned.version:
-            raise CannotRun("The graph was written since the snapshot began.")
-        return self._in_time(rows)
+        for _ in range(_ATTEMPTS):
+            pinned = self.read_state()
+            self.check_deadline()
+            rows = self._ask(text)
+            newest = self._read_newest()
+            if newest.version == pinned.version:
+                self._has_shown = True
+                return self._in_time(rows)
+            if self._has_shown or not _has_same_models(newest, pinned):
+                raise CannotRun("The graph was written since the snapshot began.")
+            # NOTE: nothing of the older state was shown: the snapshot may as well begin now.
+            self._pinned, self._seen = newest, newest.version
+        raise CannotRun("The graph is written so often that no SELECT found it at rest.")
 
     def read_facts(self) -> dict[str, Term]:
         """The values of the state graph by predicate, newest."""
@@ -171,3 +181,11 @@ class View:
 
     def _read_clock(self) -> int:
         return time.thread_time_ns() + self._engine.read_time()
+
+
+def _has_same_models(one: State, other: State) -> bool:
+    """Whether both states have the same models, for which queries are checked and compiled."""
+    return (one.schema_version, one.hierarchy_version) == (
+        other.schema_version,
+        other.hierarchy_version,
+    )

@@ -274,6 +274,21 @@ def test_a_graph_that_was_written_meanwhile_is_left_to_the_evaluator() -> None:
     assert len(list(compiled.run_json(session, {}))) == 2
 
 
+def test_a_snapshot_that_showed_nothing_yet_begins_with_its_first_select() -> None:
+    store = RdfStore(OxigraphEngine(), NAMES, shared=False)
+    store.open()
+    store.write([lambda transaction: transaction.put_twin(build_twin_record("t"))])
+    session, compiled = store.session(), compile_text("MATCH (t) RETURN t.$dtId AS i")
+    with session.snapshot():
+        session.read_schema_version()
+        store.write([lambda transaction: transaction.put_twin(build_twin_record("u"))])
+        assert len(list(compiled.run_json(session, {}))) == 2
+        store.write([lambda transaction: transaction.put_twin(build_twin_record("v"))])
+        with pytest.raises(CannotRun):
+            list(compiled.run_json(session, {}))
+        assert len(list(session.scan_nodes(None))) == 2
+
+
 def test_a_member_that_equals_a_string_is_a_triple() -> None:
     text = compile_text(
         "MATCH (t {name: $p}) WHERE t.$dtId IN ['a', 'b'] RETURN 1 AS n", {"p": "x"}
