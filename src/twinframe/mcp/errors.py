@@ -21,6 +21,7 @@ from twinframe.errors import (
     ScopeMissing,
     StorageBusy,
     StorageError,
+    StorageUnanswered,
     TwinframeError,
 )
 
@@ -72,6 +73,11 @@ def render_failure(error: TwinframeError, advice: Iterable[str] = ()) -> str:
     """The same as text, of at most 4,000 characters."""
     if isinstance(error, ConfigurationError):
         return "InternalError: the service is not set up for this."
+    if isinstance(error, StorageUnanswered):
+        return (
+            f"{error.code}: the store gave no answer. What this call changes may have been made: "
+            "read it before you try again."
+        )
     if isinstance(error, StorageError) and not isinstance(error, StorageBusy):
         # SEC: messages of the store name files and statements.
         return f"{error.code}: the store could not do this; nothing was changed by this call."

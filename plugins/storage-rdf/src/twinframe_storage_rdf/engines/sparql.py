@@ -23,6 +23,7 @@ from twinframe.errors import (
     QueryTimeout,
     StorageBusy,
     StorageError,
+    StorageUnanswered,
 )
 from twinframe_storage_rdf.endpoint.remote import relay_answer
 from twinframe_storage_rdf.engines.base import Change, Engine, Question
@@ -76,8 +77,14 @@ class _Unanswered(StorageError):
         self.is_undone = is_undone
 
 
+class _Denied(StorageError):
+    """The server does not let this service in; at the start, a fault of the settings."""
+
+
 class SparqlEngine(Engine):
     """Named graphs of a remote server. No other program may write them."""
+
+    is_far = True
 
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
@@ -106,7 +113,10 @@ class SparqlEngine(Engine):
                 trust_env=False,
             )
             # NOTE: asked once, of an answer that is one: an error may be a gateway's.
-            self.ask("ASK { }")
+            try:
+                self.ask("ASK { }")
+            except _Denied as error:
+                raise ConfigurationError(error.message) from error
             if not remote.product:
                 self._product = find_product(self._server)
             self._product.check(self.select)
@@ -135,9 +145,7 @@ class SparqlEngine(Engine):
         """The answer."""
         return parse_truth(self._read(text, deadline))
 
-    def answer(
-        self, question: Question, deadline: float, write: Callable[[bytes], object]
-    ) -> None:
+    def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
         """Hand a caller's query on, with the one graph that it may see."""
         if self._client is None:
             raise StorageError("The connection to the SPARQL server is closed.")
@@ -184,13 +192,13 @@ class SparqlEngine(Engine):
             self._end_turn(change.guard.graph, is_over=is_over)
             if self._is_made(change):
                 return True
-            if isinstance(error, _Unanswered):
-                if error.is_undone:
-                    return False
-                raise StorageError(
-                    f"The write got no answer and is not there so far: {error.message}"
-                ) from error
-            raise
+            if not isinstance(error, _Unanswered):
+                raise
+            if error.is_undone:
+                return False
+            if error.is_over:
+                raise StorageBusy(f"Nothing was changed. {error.message}") from error
+            raise StorageUnanswered(f"The write is not there so far. {error.message}") from error
         self._turn = None  # its claim went with the update
         return self.ask(render_marker_ask(change))
 
@@ -198,8 +206,8 @@ class SparqlEngine(Engine):
         try:
             return self.ask(render_marker_ask(change))
         except StorageError as error:
-            raise StorageError(
-                "The write got no answer, nor does the server say whether it was made: "
+            raise StorageUnanswered(
+                "The write got no answer, nor does the server say whether it was made. "
                 f"{error.message}"
             ) from error
 
@@ -310,9 +318,7 @@ def _check(answer: httpx2.Response, body: bytes, product: Product) -> None:
     said = body[:300].decode("utf-8", "replace").strip()
     message = f"The SPARQL server answered with status {status}: {said}"
     if status in (401, 403):
-        raise ConfigurationError(
-            f"{message} Check Storage__Rdf__Authentication, User and Password."
-        )
+        raise _Denied(f"{message} Check Storage__Rdf__Authentication, User and Password.")
     if answer.is_redirect:
         raise StorageError(
             f"The SPARQL server redirects to {answer.headers.get('location', 'nowhere')}: "
