@@ -20,7 +20,7 @@ help:
 	@echo 'make test-crash  provisioners killed 50 times at each step; 10,000 random steps of the resource API'
 	@echo 'make test-deploy  the commands of the image, run anew; ten stops and ten reloads under load'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
-	@echo 'make test-fuzz  some 30,000 odd requests to the operations of twins, relationships and models'
+	@echo 'make test-fuzz  some 20,000 odd requests to the operations of twins, relationships and models'
 	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
 	@echo 'make bench   comparisons against floors, as ratios (ARGS=--quick: fewer rounds)'
 	@echo 'make tck     the openCypher TCK, all of it (ENGINE=evaluator, sqlite or rdf; ARGS=--help: more)'
@@ -55,7 +55,7 @@ test-deploy: setup
 	@TWINFRAME_DEPLOY=1 TWINFRAME_ROUNDS=10 $(BIN)/python -m pytest -q tests/deploy tests/e2e/test_stopping.py $(ARGS)
 
 test-fuzz: setup
-	@TWINFRAME_EXAMPLES=10000 $(BIN)/python -m pytest -q tests/unit/web/test_hostile_writes.py $(ARGS)
+	@TWINFRAME_EXAMPLES=6000 $(BIN)/python -m pytest -q tests/unit/web/test_hostile_writes.py $(ARGS)
 
 check: setup
 	@$(MAKE) --no-print-directory lint types contracts
