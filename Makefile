@@ -12,13 +12,14 @@ PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
 WORKERS ?= 4
 ENGINE ?= evaluator
 
-.PHONY: help setup demo test test-crash test-deploy test-mcp test-fuzz check format lint types contracts docs bench tck dtdl-cases clean
+.PHONY: help setup demo test test-crash test-sparql test-deploy test-mcp test-fuzz check format lint types contracts docs bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
 	@echo 'make test    set up and run every test'
 	@echo 'make test-crash  provisioners killed 50 times at each step; 10,000 random steps of the resource API'
 	@echo 'make test-deploy  the commands of the image, run anew; ten stops and ten reloads under load'
+	@echo 'make test-sparql  writers in several processes race for SPARQL servers, 200 rounds each'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
 	@echo 'make test-fuzz  some 20,000 odd requests to the operations of twins, relationships and models'
 	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
@@ -47,6 +48,9 @@ test: setup
 
 test-crash: setup
 	@TWINFRAME_ROUNDS=50 TWINFRAME_STEPS=10000 $(BIN)/python -m pytest -q tests/e2e/test_provisioner_crash.py tests/unit/control/test_resource_machine.py $(ARGS)
+
+test-sparql: setup
+	@TWINFRAME_ROUNDS=200 $(BIN)/python -m pytest -q -s plugins/storage-rdf/tests/test_races.py $(ARGS)
 
 test-mcp: setup
 	@$(BIN)/python -m tests.mcp
