@@ -66,8 +66,9 @@ def server(proxy: LyingServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
         assert wire.call("PUT", "/digitaltwins/c0", counter(0))[0] == 200
         wire.close()
         yield running
-    log = running.log.read_text(encoding="utf-8")
-    assert "Traceback" not in log, log[log.index("Traceback") :][:4000]
+    log = running.log.read_text(encoding="utf-8").splitlines()
+    # NOTE: background work logs what stopped it, and goes on when the server is back.
+    assert [x for x in log if "Traceback" in x and "background/runner.py" not in x] == []
 
 
 @pytest.fixture

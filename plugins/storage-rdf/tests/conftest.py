@@ -54,9 +54,3 @@ def virtuoso(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
 def oxigraph_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """A running Oxigraph server."""
     yield from _run("oxigraph", tmp_path_factory)
-
-
-@pytest.fixture(scope="session")
-def rdflib_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
-    """A running rdflib-endpoint."""
-    yield from _run("rdflib", tmp_path_factory)

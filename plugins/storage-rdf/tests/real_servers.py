@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterator
@@ -124,25 +122,7 @@ def run_oxigraph(place: Path) -> Iterator[RealServer]:
         yield RealServer(f"{url}/query", f"{url}/update", server)
 
 
-@contextmanager
-def run_rdflib(place: Path) -> Iterator[RealServer]:
-    """An empty rdflib-endpoint: rdflib's own SPARQL engine behind uvicorn."""
-    if importlib.util.find_spec("rdflib_endpoint") is None:
-        pytest.skip("needs rdflib-endpoint: pip install rdflib-endpoint")
-    port = find_port()
-    (place / "endpoint.py").write_text(
-        "from rdflib import Dataset\n"
-        "from rdflib_endpoint import SparqlEndpoint\n"
-        "app = SparqlEndpoint(graph=Dataset(), enable_update=True)\n"
-    )
-    command = [sys.executable, "-m", "uvicorn", "endpoint:app", "--port", str(port)]
-    with _running(command, place, [port]) as server:
-        url = f"http://127.0.0.1:{port}/"
-        yield RealServer(url, url, server)
-
-
 RUNNERS: dict[str, Callable[[Path], Any]] = {
     "virtuoso": run_virtuoso,
     "oxigraph": run_oxigraph,
-    "rdflib": run_rdflib,
 }

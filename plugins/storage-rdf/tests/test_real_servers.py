@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +32,6 @@ class TestOxigraphServer(ServerContract):
     @pytest.fixture(autouse=True)
     def _take_server(self, oxigraph_server: Any) -> None:
         self.server = oxigraph_server
-
-
-@pytest.mark.skipif(
-    "TWINFRAME_ROUNDS" not in os.environ, reason="takes minutes: make test-sparql runs it"
-)
-class TestRdflibServer(ServerContract):
-    @pytest.fixture(autouse=True)
-    def _take_server(self, rdflib_server: Any) -> None:
-        self.server = rdflib_server
 
 
 def test_a_virtuoso_that_lets_two_writers_win_is_refused(tmp_path: Path, real_servers: Any) -> None:

@@ -23,7 +23,7 @@ def build_store(settings: RdfSettings, graph: str) -> RdfStore:
     """The store of the graph named `graph`."""
     names = GraphNames(graph, settings.ontology)
     if settings.engine == "rdflib":
-        return RdfStore(RdflibEngine(), names, shared=False)
+        return RdfStore(_build_rdflib(settings, graph), names, shared=False)
     if settings.engine == "oxigraph" and not settings.directory:
         return RdfStore(OxigraphEngine(), names, shared=False)
     if settings.engine == "oxigraph":
@@ -33,6 +33,11 @@ def build_store(settings: RdfSettings, graph: str) -> RdfStore:
         engine = ProcessEngine(place, settings.idle_seconds)
         return RdfFileStore(engine, names, place)
     return RdfStore(SparqlEngine(_build_remote(settings)), names, shared=True)
+
+
+def _build_rdflib(settings: RdfSettings, graph: str) -> RdflibEngine:
+    configuration = settings.rdflib_configuration.replace("{graph}", quote(graph, safe=""))
+    return RdflibEngine(settings.rdflib_store, configuration)
 
 
 def _build_remote(settings: RdfSettings) -> Remote:

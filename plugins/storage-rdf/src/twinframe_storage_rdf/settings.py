@@ -38,6 +38,16 @@ class RdfSettings(Section):
         description="IRIs of public ontologies for models, by DTMI, as a JSON object; a `*` in both "
         "stands for the last name segment. Fixed when a graph is made.",
     )
+    rdflib_store: str = Field(
+        default="default",
+        description="`rdflib`: name of a store plugin of rdflib with named graphs; `default`: in "
+        "memory.",
+    )
+    rdflib_configuration: str = Field(
+        default="",
+        description="`rdflib`: what the store plugin is opened with, if it needs that; `{graph}` "
+        "stands for the name of the graph.",
+    )
     query_url: str = Field(default="", description="`sparql`: address of the query service.")
     update_url: str = Field(
         default="", description="`sparql`: address of the update service; empty: the query's."

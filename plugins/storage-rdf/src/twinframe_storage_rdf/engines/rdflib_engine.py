@@ -15,9 +15,10 @@ import rdflib
 from rdflib import Dataset, Graph, Literal, URIRef
 from rdflib.plugins.sparql import prepareQuery
 from rdflib.plugins.sparql.sparql import Query
+from rdflib.store import NO_STORE, Store
 from rdflib.term import Node
 
-from twinframe.errors import StorageError, TwinframeError
+from twinframe.errors import ConfigurationError, StorageError, TwinframeError
 from twinframe_storage_rdf.endpoint.rdflib_answers import answer_question
 from twinframe_storage_rdf.engines.base import Change, Engine, Guard, Question, build_timeout
 from twinframe_storage_rdf.mapping import Triple
@@ -57,19 +58,44 @@ class _QuietDataset(Dataset):
 
 
 class RdflibEngine(Engine):
-    """Reads and writes take turns; the rows of a read are all there when it returns."""
+    """Reads and writes take turns; the rows of a read are all there when it returns.
+
+    `store` is the name of a store plugin of rdflib that has named graphs, `configuration` what it
+    is opened with. NOTE: a store plugin is given triples one by one: what is on a disk may be half
+    of a write after a crash.
+    """
 
     dialect = f"rdflib {rdflib.__version__}"
 
-    def __init__(self) -> None:
+    def __init__(self, store: str = "default", configuration: str = "") -> None:
+        self._store = store
+        self._configuration = configuration
         self._dataset = _QuietDataset(default_union=False)
+        self._is_open = False
         self._turn = threading.RLock()
 
     def open(self) -> None:
-        """Nothing is to be opened: the data lives as long as this object."""
+        """Make the store; what has no configuration lives as long as this object."""
+        if self._is_open:
+            return
+        store = _build_rdflib_store(self._store)
+        if self._configuration:
+            try:
+                if store.open(self._configuration, create=False) == NO_STORE:
+                    store.open(self._configuration, create=True)
+            except OSError as error:
+                raise ConfigurationError(
+                    f"The rdflib store {self._store!r} does not open "
+                    f"{self._configuration!r}: {error}"
+                ) from error
+        self._dataset = _QuietDataset(store=store, default_union=False)
+        self._is_open = True
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Close a store that was opened with a configuration."""
+        if self._configuration and self._is_open:
+            self._dataset.store.close(commit_pending_transaction=True)
+            self._is_open = False
 
     def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
         """The rows, read whole."""
@@ -83,7 +109,7 @@ class RdflibEngine(Engine):
 
     def _read(self, text: str, deadline: float | None) -> list[Row]:
         rows: list[Row] = []
-        result = self._dataset.query(_prepare(text))
+        result = self._dataset.query(_prepare(text), use_store_provided=False)
         names = result.vars or []
         # NOTE: iterating over the result itself leaves out rows in which nothing is bound.
         for binding in result.bindings:
@@ -96,7 +122,7 @@ class RdflibEngine(Engine):
         """The answer."""
         del deadline
         with self._turn:
-            return bool(self._dataset.query(text).askAnswer)
+            return bool(self._dataset.query(text, use_store_provided=False).askAnswer)
 
     def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
         """Run a caller's query while nobody writes."""
@@ -129,6 +155,23 @@ class RdflibEngine(Engine):
         if guard.value is None:
             return (subject, predicate, None) not in at
         return (subject, predicate, _build_term(guard.value)) in at
+
+
+def _build_rdflib_store(name: str) -> Store:
+    """The store plugin of rdflib with this name; `ConfigurationError` when it cannot serve."""
+    try:
+        store = rdflib.plugin.get(name, Store)()
+    except rdflib.plugin.PluginException as error:
+        known = sorted({found.name for found in rdflib.plugin.plugins(kind=Store)})
+        raise ConfigurationError(
+            f"Storage__Rdf__RdflibStore: rdflib knows no store {name!r}; it knows "
+            f"{', '.join(known)}."
+        ) from error
+    if not store.graph_aware:
+        raise ConfigurationError(
+            f"Storage__Rdf__RdflibStore: the store {name!r} has no named graphs, which are needed."
+        )
+    return store
 
 
 @lru_cache(maxsize=256)
