@@ -28,6 +28,7 @@ from twinframe.dtdl import (
     SchemaReference,
     parse_models,
 )
+from twinframe.errors import ModelParsingFailed, ModelVersionNotSupported, StorageDamaged
 from twinframe.storage.base import ModelRecord
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.mapping import GraphNames, Triple
@@ -78,7 +79,10 @@ def build_shapes(names: GraphNames, models: Iterable[ModelRecord]) -> Iterator[N
     documents: list[object] = [orjson.loads(model.document) for model in models]
     if not documents:
         return
-    found = parse_models(documents, limits=SERVICE)
+    try:
+        found = parse_models(documents, limits=SERVICE)
+    except (ModelParsingFailed, ModelVersionNotSupported) as error:
+        raise StorageDamaged(f"The stored models cannot be read: {error.message}") from error
     yield from _build_number_nodes()
     for model_id in found.uploaded:
         yield from _Shape(names, found.interfaces, found.interfaces[model_id]).build()
