@@ -8,6 +8,7 @@ from typing import Final
 import apsw
 
 from twinframe.errors import ConfigurationError
+from twinframe_storage_sqlite.checksums import choose_vfs
 from twinframe_storage_sqlite.settings import SqliteSettings
 
 OLDEST_LIBRARY: Final = (3, 51, 3)
@@ -40,7 +41,8 @@ def verify_library(version: str) -> None:
 def open_writer(path: str, settings: SqliteSettings, *, create: bool) -> apsw.Connection:
     """A connection that may change the file `path`, with `create` one that may not exist yet."""
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-    connection = apsw.Connection(path, flags=flags, statementcachesize=STATEMENT_CACHE)
+    vfs = choose_vfs(path, wanted=create and settings.checksums)
+    connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=STATEMENT_CACHE)
     _harden(connection)
     connection.set_busy_timeout(round(settings.busy_timeout * 1000))
     _set_pragmas(connection, settings)
@@ -51,7 +53,10 @@ def open_reader(path: str, settings: SqliteSettings) -> apsw.Connection:
     """A connection that can only read the existing file `path`, whatever statement it is given."""
     # NOTE: opened for writing since a reader may have to make or recover the WAL's index.
     connection = apsw.Connection(
-        path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENT_CACHE
+        path,
+        flags=apsw.SQLITE_OPEN_READWRITE,
+        vfs=choose_vfs(path),
+        statementcachesize=STATEMENT_CACHE,
     )
     _harden(connection)
     connection.set_busy_timeout(round(settings.busy_timeout * 1000))

@@ -11,12 +11,22 @@ from typing import Final
 
 import apsw
 
+from twinframe_storage_sqlite.checksums import (
+    RESERVED,
+    VFS,
+    add_checksums,
+    begin_checksums,
+    choose_vfs,
+    holds_checksums,
+    load_vfs,
+)
 from twinframe_storage_sqlite.connection import open_writer
 from twinframe_storage_sqlite.errors import EngineError, build_damaged, build_error
 from twinframe_storage_sqlite.files import DatabaseFiles, sync, write_marker
 from twinframe_storage_sqlite.settings import SqliteSettings
 
 _PAUSE: Final = 0.05
+_NOTE_CHECKSUMS: Final = "INSERT OR REPLACE INTO meta (key, value) VALUES ('checksums', 1)"
 _INSTANCE: Final = "SELECT value FROM meta WHERE key = 'instance'"
 
 Check = Callable[[apsw.Connection], Sequence[str]]
@@ -28,7 +38,8 @@ def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
     unfinished = target.with_name(f"{target.name}.part")
     _remove_database(unfinished)
     try:
-        _copy(source, unfinished, patience)
+        checked = source.reserve_bytes("main") == RESERVED
+        _copy(source, unfinished, patience, checked=checked)
         sync(unfinished)
         unfinished.replace(target)
         sync(target.parent)
@@ -38,13 +49,16 @@ def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
         _remove_database(unfinished)
 
 
-def prepare_draft(files: DatabaseFiles, source: Path, check: Check) -> str:
+def prepare_draft(
+    files: DatabaseFiles, source: Path, check: Check, *, checksums: bool = False
+) -> str:
     """Copy a backup beside the database and judge it there; its instance.
 
-    `StorageDamaged` when `check` finds anything or it is no database; then nothing is left of it.
+    With `checksums` the copy gets them where the backup has none. `StorageDamaged` when `check`
+    finds anything or it is no database; then nothing is left of it.
     """
     try:
-        return _prepare(files.draft, source, check)
+        return _prepare(files.draft, source, check, checksums=checksums)
     except BaseException as error:
         _remove_database(files.draft)
         if isinstance(error, EngineError):
@@ -101,19 +115,26 @@ def _list_logs(database: Path) -> list[Path]:
     return [database.with_name(database.name + ending) for ending in ("-journal", "-wal", "-shm")]
 
 
-def _prepare(draft: Path, source: Path, check: Check) -> str:
+def _prepare(draft: Path, source: Path, check: Check, *, checksums: bool) -> str:
     draft.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
     _remove_database(draft)
     if not source.is_file() or source.stat().st_size == 0:
         raise build_damaged(str(source), "there is no backup in it")
-    reader = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+    vfs = choose_vfs(str(source))
+    reader = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
     try:
-        _copy(reader, draft, 0)
+        _copy(reader, draft, 0, checked=vfs is not None)
     finally:
         reader.close(force=True)
-    connection = apsw.Connection(str(draft), flags=apsw.SQLITE_OPEN_READWRITE)
+    if checksums:
+        load_vfs()
+        vfs = VFS
+    connection = apsw.Connection(str(draft), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     try:
         faults = check(connection)
+        if checksums and not faults and not holds_checksums(draft):
+            add_checksums(connection)
+            connection.execute(_NOTE_CHECKSUMS).fetchall()
         instance = None if faults else connection.execute(_INSTANCE).get
     finally:
         connection.close(force=True)
@@ -123,9 +144,11 @@ def _prepare(draft: Path, source: Path, check: Check) -> str:
     return instance
 
 
-def _copy(source: apsw.Connection, target: Path, patience: float) -> None:
-    copy = apsw.Connection(str(target))
+def _copy(source: apsw.Connection, target: Path, patience: float, *, checked: bool) -> None:
+    copy = apsw.Connection(str(target), vfs=VFS if checked else None)
     try:
+        if checked:
+            begin_checksums(copy)
         copy.execute("PRAGMA synchronous = OFF").fetchall()  # it is synced as a whole
         deadline = time.monotonic() + patience
         with copy.backup("main", source, "main") as backup:

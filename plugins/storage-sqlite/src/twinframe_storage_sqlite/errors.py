@@ -31,6 +31,8 @@ def build_error(error: BaseException, file: str) -> TwinframeError:
             return StorageFull(f"No space is left for {file}; nothing was changed, reads go on.")
         case apsw.BusyError() | apsw.LockedError():
             return StorageBusy(f"{file} is in use and did not come free in time; try again.")
+        case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
+            return build_damaged(file, "a page fails its checksum")
         case apsw.NotADBError():
             return build_damaged(file, "file is not a database")  # a copy's error says nothing
         case apsw.CorruptError():

@@ -11,6 +11,7 @@ from twinframe.diagnosis.findings import Finding, build_error, build_fine, build
 from twinframe.diagnosis.machine import check_clock
 from twinframe.diagnosis.places import check_directory
 from twinframe.errors import ConfigurationError
+from twinframe_storage_sqlite.ballast import NAME
 from twinframe_storage_sqlite.connection import verify_library
 from twinframe_storage_sqlite.settings import SqliteSettings
 
@@ -22,6 +23,7 @@ def list_findings(settings: SqliteSettings) -> Sequence[Finding]:
         check_library(apsw.sqlite_lib_version()),
         *check_directory("Storage__Sqlite__Directory", directory, shares_memory=True),
         *_check_files(directory),
+        *_check_ballast(settings),
         *_check_durability(settings),
     ]
 
@@ -41,6 +43,16 @@ def _check_files(directory: Path) -> Iterator[Finding]:
         return
     files = sorted(directory.glob("*.db"), key=lambda path: path.stat().st_mtime)
     yield from check_clock(files[-1] if files else None)
+
+
+def _check_ballast(settings: SqliteSettings) -> Iterator[Finding]:
+    path = Path(settings.directory) / NAME
+    if settings.ballast_bytes and path.parent.is_dir() and not path.is_file():
+        yield build_warning(
+            "disk space",
+            f"{path} is gone: there is no room kept for deletions when the disk is full.",
+            "It is made again at the next start, when there is ten times its room.",
+        )
 
 
 def _check_durability(settings: SqliteSettings) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from typing import Final
 import apsw
 
 from twinframe.errors import ConfigurationError
+from twinframe_storage_sqlite.checksums import RESERVED, begin_checksums, holds_checksums
 from twinframe_storage_sqlite.connection import open_writer
 from twinframe_storage_sqlite.errors import EngineError, build_damaged, build_error
 from twinframe_storage_sqlite.files import DatabaseFiles, read_marker, write_marker
@@ -24,6 +25,7 @@ from twinframe_storage_sqlite.statements import SqlValue
 from twinframe_storage_sqlite.turn import TurnLock
 
 _INSTANCE: Final = "SELECT value FROM meta WHERE key = 'instance'"
+_HAS_CHECKSUMS: Final = "SELECT count(*) FROM meta WHERE key = 'checksums'"
 _NEW_FACT: Final = "INSERT INTO meta (key, value) VALUES (?, ?)"
 
 
@@ -69,7 +71,7 @@ def open_settled(
     except EngineError:
         return None
     try:
-        if _is_settled(connection, marker, schema):
+        if _is_settled(connection, files, marker, schema):
             return connection
     except EngineError:
         pass  # `open_database` meets it again and names it
@@ -95,9 +97,12 @@ def open_database(
         try:
             _verify_writable(connection)
             _verify_owner(connection, schema)
+            if settings.checksums and _is_new(connection):
+                begin_checksums(connection)
             _enter_wal(connection)
             apply_migrations(connection, load_migrations(schema.folder))
             instance = _read_or_make_facts(connection, schema)
+            _verify_checksums(connection, files)
             _mark(files, marker, instance)
         except BaseException:
             connection.close(force=True)
@@ -109,13 +114,16 @@ def open_database(
     return connection
 
 
-def _is_settled(connection: apsw.Connection, marker: str, schema: FileSchema) -> bool:
+def _is_settled(
+    connection: apsw.Connection, files: DatabaseFiles, marker: str, schema: FileSchema
+) -> bool:
     return (
         not connection.readonly("main")
         and connection.pragma("application_id") == schema.application_id
         and connection.pragma("journal_mode") == "wal"
         and read_version(connection) == load_migrations(schema.folder)[-1].version
         and connection.execute(_INSTANCE).get == marker
+        and connection.execute(_HAS_CHECKSUMS).get == bool(holds_checksums(files.database))
     )
 
 
@@ -159,11 +167,26 @@ def _read_or_make_facts(connection: apsw.Connection, schema: FileSchema) -> str:
         instance = str(uuid.uuid4())
         created = datetime.now(UTC).isoformat(timespec="seconds")
         facts = {**schema.facts, "instance": instance, "created": created}
+        if connection.reserve_bytes("main") == RESERVED:
+            facts["checksums"] = 1
         with connection:
             connection.executemany(_NEW_FACT, facts.items()).fetchall()
         # The marker is written next, so what it stands for must be in the file itself.
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     return instance
+
+
+def _is_new(connection: apsw.Connection) -> bool:
+    return not connection.execute("SELECT count(*) FROM sqlite_schema").get
+
+
+def _verify_checksums(connection: apsw.Connection, files: DatabaseFiles) -> None:
+    """Refuse a file whose header denies the checksums that it was made with.
+
+    SEC: else one bit there would switch them off.
+    """
+    if connection.execute(_HAS_CHECKSUMS).get and not holds_checksums(files.database):
+        raise build_damaged(str(files.database), "its header denies its checksums")
 
 
 def _mark(files: DatabaseFiles, marker: str | None, instance: str) -> None:

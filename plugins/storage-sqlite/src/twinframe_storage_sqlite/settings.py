@@ -24,6 +24,16 @@ class SqliteSettings(Section):
         description="`full`: an acknowledged write survives power loss. `relaxed`: it survives the "
         "end of the process, but power loss may take the last writes (never parts of one).",
     )
+    checksums: bool = Field(
+        default=False,
+        description="Give new files a checksum a page, so that bits that flip on the disk are "
+        "found. Files that have them keep them; a backup that is restored gets them.",
+    )
+    ballast_bytes: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description="Bytes kept in the file `ballast` of the directory; when the disk is full, "
+        "removing that file gives the room that deletions need. 0 keeps none.",
+    )
     cache_bytes: Bytes = Field(
         default=16 * 1024 * 1024,
         description="Page cache of each connection; a worker holds about four.",

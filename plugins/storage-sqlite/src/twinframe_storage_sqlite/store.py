@@ -123,7 +123,8 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         """Verify a copy of the backup beside the file, then exchange the two."""
         self.files.use.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
         with self._use.alone(timeout):
-            instance = prepare_draft(self.files, source, _find_faults)
+            checksums = self.settings.checksums
+            instance = prepare_draft(self.files, source, _find_faults, checksums=checksums)
             put_in_place(self.files, self.settings, instance)
 
     def measure(self) -> int:

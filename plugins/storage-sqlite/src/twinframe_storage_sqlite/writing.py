@@ -13,6 +13,7 @@ import apsw
 
 from twinframe.errors import StorageDamaged, StorageError, TwinframeError
 from twinframe.storage.base import Outcome
+from twinframe_storage_sqlite.ballast import keep_ballast
 from twinframe_storage_sqlite.commit import commit_works
 from twinframe_storage_sqlite.connection import open_writer, verify_library
 from twinframe_storage_sqlite.errors import EngineError, build_error
@@ -62,6 +63,8 @@ class FileWriter(Generic[X]):
         except BaseException:
             turn.close()
             raise
+        if self._settings.ballast_bytes:
+            keep_ballast(self._files.database.parent, self._settings.ballast_bytes)
         self._turn = turn
         self._janitor = WalJanitor(self._files.wal, self._settings.wal_limit_bytes)
         return connection
