@@ -6,20 +6,23 @@ VENV   ?= .venv
 ARGS   ?=
 BIN     = $(VENV)/bin
 READY   = $(VENV)/.ready
-PLUGINS = storage-sqlite storage-rdf auth-claims auth-api resource-types
+PLUGINS = storage-sqlite storage-rdf auth-claims auth-api resource-types events-mqtt events-nats events-kafka
 EDITABLE = $(foreach plugin,$(PLUGINS),-e plugins/$(plugin))
 PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
 WORKERS ?= 4
 ENGINE ?= evaluator
 
-.PHONY: help setup demo test test-crash test-sparql test-deploy test-mcp test-fuzz check format lint types contracts docs bench tck dtdl-cases clean
+.PHONY: help setup demo test test-crash test-sparql test-events test-deploy test-mcp test-fuzz check format lint types contracts docs bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
 	@echo 'make test    set up and run every test'
 	@echo 'make test-crash  provisioners killed 50 times at each step; 10,000 random steps of the resource API'
 	@echo 'make test-deploy  the commands of the image, run anew; ten stops and ten reloads under load'
+	@echo 'make test-events  writers, a failing receiver, servers killed ten times; real brokers'
 	@echo 'make test-sparql  writers in several processes race for SPARQL servers, 200 rounds each'
+	@echo 'make test-rdf-crash  the store process of triples and its workers killed 300 times'
+	@echo 'make test-rdf    the tests of whole services and of all use cases over triples on disk alone'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
 	@echo 'make test-fuzz  some 20,000 odd requests to the operations of twins, relationships and models'
 	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
@@ -49,8 +52,17 @@ test: setup
 test-crash: setup
 	@TWINFRAME_ROUNDS=50 TWINFRAME_STEPS=10000 $(BIN)/python -m pytest -q tests/e2e/test_provisioner_crash.py tests/unit/control/test_resource_machine.py $(ARGS)
 
+test-events: setup
+	@TWINFRAME_KILLS=10 $(BIN)/python -m pytest -q tests/e2e/test_event_delivery.py plugins/events-mqtt plugins/events-nats plugins/events-kafka $(ARGS)
+
 test-sparql: setup
 	@TWINFRAME_ROUNDS=200 $(BIN)/python -m pytest -q -s plugins/storage-rdf/tests/test_races.py $(ARGS)
+
+test-rdf-crash: setup
+	@TWINFRAME_ROUNDS=300 $(BIN)/python -m pytest -q -s plugins/storage-rdf/tests/test_rdf_crash.py $(ARGS)
+
+test-rdf: setup
+	@TWINFRAME_STORAGES=oxigraph $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/e2e tests/unit/graph $(ARGS)
 
 test-mcp: setup
 	@$(BIN)/python -m tests.mcp

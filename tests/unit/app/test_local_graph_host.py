@@ -193,7 +193,7 @@ def test_a_storage_that_keeps_graphs_in_memory_is_refused(tmp_path: Path) -> Non
         "Hosting__Directory": str(tmp_path),
         "Storage__Provider": "memory",
     }
-    with pytest.raises(SettingsError, match="on disk"):
+    with pytest.raises(SettingsError, match="where all processes find them"):
         check_hosting(load_installation(environ=environment))
 
 

@@ -198,7 +198,7 @@ class Records:
             rows, differ = self._source.read(build(more))
             if len(differ.relationships) <= more:
                 return rows, differ
-            more = len(differ.relationships)
+            more = 2 * len(differ.relationships)  # so that writers are never faster
 
     # --- models ---------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class Records:
             rows, differ = self._source.read(self.queries.models_after(after, most))
             if len(differ.models) <= more:
                 break
-            more = len(differ.models)
+            more = 2 * len(differ.models)
         found = _merge(
             map(read_model_row, rows),
             differ.models,

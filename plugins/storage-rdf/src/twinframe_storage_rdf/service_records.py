@@ -45,7 +45,7 @@ class ServiceRecords:
             rows, differ = self._source.read(self._queries.entries_after(kind, after, limit + more))
             if len(differ.entries) <= more:
                 break
-            more = len(differ.entries)
+            more = 2 * len(differ.entries)
         found = {cast("str", key): cast("bytes", body) for key, body in rows}
         for (own, key), body in differ.entries.items():
             if own == kind:

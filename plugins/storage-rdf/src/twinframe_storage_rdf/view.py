@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Final
 
-from twinframe.errors import QueryTimeout, StorageBusy, StorageDamaged
+from twinframe.errors import QueryTimeout, StorageDamaged
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.differences import Differences, State, parse_differences
@@ -105,15 +105,16 @@ class View:
             return self._engine.select(text), _NOTHING
         self.read_state()
         self._has_shown = True
-        for _ in range(_ATTEMPTS):
-            self.check_deadline()
-            rows = self._ask(text)
-            newest = self._read_newest().version
-            if newest == self._seen:
-                return self._in_time(rows), self._undo
-            self._undo = self._read_undo(newest)
-            self._seen = newest
-        raise StorageBusy("The graph is written so often that no read found it at rest.")
+        self.check_deadline()
+        rows = self._ask(text)
+        newest = self._read_newest().version
+        if newest != self._seen:
+            # NOTE: the rows are of any version up to the newest. That makes no difference: of all
+            # that was changed up to there, the undo has what it was when the snapshot began.
+            undo = self._read_undo(self._seen, newest)
+            undo.lay_under(self._undo)
+            self._undo, self._seen = undo, newest
+        return self._in_time(rows), self._undo
 
     def select(self, text: str) -> Iterator[Row]:
         """The rows of a SELECT whose state must be exactly the one that is meant.
@@ -146,8 +147,9 @@ class View:
         numbers = {name: facts.get(predicate) for name, predicate in v.STATE.items()}
         return State(**{x: number for x, number in numbers.items() if isinstance(number, int)})
 
-    def _read_undo(self, newest: int) -> Differences:
-        versions = range(self.read_state().version + 1, newest + 1)
+    def _read_undo(self, after: int, newest: int) -> Differences:
+        """What takes the writes behind a version back, up to the newest."""
+        versions = range(after + 1, newest + 1)
         found: dict[int, Term] = {}
         for at in range(0, len(versions), _UNDO_BATCH):
             query = self._queries.undo(versions[at : at + _UNDO_BATCH])
