@@ -66,21 +66,25 @@ def _join(texts: Iterator[str]) -> Iterator[bytes]:
     yield "".join(parts).encode()
 
 
+_render_name = lru_cache(maxsize=_PREFERRED)(render_iri)  # PERF: the same few in every node
+
+
 # --- line by line ---------------------------------------------------------------------------------
 
 
 def _write_n_triples(nodes: Iterable[Node], _graph: Iri, _prefixes: Prefixes) -> Iterator[str]:
     for node in nodes:
-        for subject, predicate, value in node:
-            yield f"{render_iri(subject)} {render_iri(predicate)} {render_term(value)} .\n"
+        subject = render_iri(node[0][0])
+        for _, predicate, value in node:
+            yield f"{subject} {_render_name(predicate)} {render_term(value)} .\n"
 
 
 def _write_n_quads(nodes: Iterable[Node], graph: Iri, _prefixes: Prefixes) -> Iterator[str]:
     name = render_iri(graph)
     for node in nodes:
-        for subject, predicate, value in node:
-            term = render_term(value)
-            yield f"{render_iri(subject)} {render_iri(predicate)} {term} {name} .\n"
+        subject = render_iri(node[0][0])
+        for _, predicate, value in node:
+            yield f"{subject} {_render_name(predicate)} {render_term(value)} {name} .\n"
 
 
 # --- Turtle ---------------------------------------------------------------------------------------
@@ -115,7 +119,7 @@ def _render_node(node: Node, shorten: Callable[[str], str]) -> str:
         for predicate, values in facts.items()
     ]
     body = " ;\n    ".join(lines)
-    return f"{shorten(node[0][0])} {body} .\n"
+    return f"{render_iri(node[0][0])} {body} .\n"
 
 
 def _render_short(value: Term, shorten: Callable[[str], str]) -> str:
