@@ -12,7 +12,7 @@ PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
 WORKERS ?= 4
 ENGINE ?= evaluator
 
-.PHONY: help setup demo test test-crash test-sparql test-events test-deploy test-mcp test-fuzz check format lint types contracts docs bench tck dtdl-cases clean
+.PHONY: help setup demo test test-crash test-import test-sparql test-events test-deploy test-mcp test-fuzz check format lint types contracts docs bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
@@ -23,6 +23,7 @@ help:
 	@echo 'make test-sparql  writers in several processes race for SPARQL servers, 200 rounds each'
 	@echo 'make test-rdf-crash  the store process of triples and its workers killed 300 times'
 	@echo 'make test-rdf    the tests of whole services and of all use cases over triples on disk alone'
+	@echo 'make test-import  an import of 300,000 twins killed three times; a million twins imported, exported twice'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
 	@echo 'make test-fuzz  some 20,000 odd requests to the operations of twins, relationships and models'
 	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
@@ -63,6 +64,10 @@ test-rdf-crash: setup
 
 test-rdf: setup
 	@TWINFRAME_STORAGES=oxigraph $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/e2e tests/unit/graph $(ARGS)
+
+test-import: setup
+	@TWINFRAME_IMPORT_TWINS=300000 TWINFRAME_IMPORT_KILLS=3 $(BIN)/python -m pytest -q tests/e2e/test_jobs.py -k killed --timeout 900 $(ARGS)
+	@$(BIN)/python -m benchmarks.portable 1000000
 
 test-mcp: setup
 	@$(BIN)/python -m tests.mcp

@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import os
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,6 +33,7 @@ from twinframe.graph.portable.importing import FileReader
 from twinframe.model.pages import PageRequest
 from twinframe.settings import JobsSettings, Settings
 from twinframe.storage.base import GraphSession, GraphStore
+from twinframe.storage.memory import MemoryStore
 from twinframe.storage.runner import StoreRunner
 
 T = TypeVar("T")
@@ -147,6 +148,16 @@ def jobs(store: GraphStore, tmp_path: Path) -> Jobs:
     return Jobs(store, tmp_path / "files")
 
 
+@pytest.fixture
+def light(tmp_path: Path) -> Iterator[Jobs]:
+    """Jobs over a store in memory, for what no store has a part in."""
+    store = MemoryStore()
+    store.open()
+    jobs = Jobs(store, tmp_path / "files", hosts=("data.example",), buckets=("s3://bucket/folder",))
+    yield jobs
+    store.close()
+
+
 def _details(lines: Sequence[dict[str, Any]]) -> list[tuple[str | None, str]]:
     return [
         (line["details"].get("section"), line["details"].get("status", line["logType"]))
@@ -233,13 +244,15 @@ def test_a_file_that_breaks_off_fails_the_job_and_what_came_before_is_stored(job
     ],
     ids=["absent", "a link out", "a folder", "a pipe"],
 )
-def test_a_source_that_is_no_file_fails_the_job(jobs: Jobs, prepare: Callable[[Path], Any]) -> None:
-    prepare(jobs.folder)
+def test_a_source_that_is_no_file_fails_the_job(
+    light: Jobs, prepare: Callable[[Path], Any]
+) -> None:
+    prepare(light.folder)
     body = {
-        "inputBlobUri": f"file://{jobs.folder}/in",
-        "outputBlobUri": f"file://{jobs.folder}/out",
+        "inputBlobUri": f"file://{light.folder}/in",
+        "outputBlobUri": f"file://{light.folder}/out",
     }
-    done = jobs.do(lambda worker: worker.run("j", body))
+    done = light.do(lambda worker: worker.run("j", body))
     assert done["status"] == "failed"
     assert done["error"]["code"] in ("BlobNotAvailable", "UrlNotAllowed")
 
@@ -528,9 +541,9 @@ def test_a_log_that_cannot_be_written_fails_the_job_and_is_written_when_it_goes_
     ],
 )
 def test_a_source_that_is_not_allowed_is_refused_before_a_job_is_made(
-    store: GraphStore, tmp_path: Path, source: str, error: type[Exception]
+    light: Jobs, source: str, error: type[Exception]
 ) -> None:
-    jobs = Jobs(store, tmp_path / "files", hosts=("data.example",), buckets=("s3://bucket/folder",))
+    jobs = light
     source = source.replace("file:///files/", f"file://{jobs.folder}/")
     good = f"file://{jobs.folder}/ok"
 
@@ -548,16 +561,16 @@ def test_a_source_that_is_not_allowed_is_refused_before_a_job_is_made(
 
 
 @pytest.mark.parametrize("body", [None, [], {}, {"inputBlobUri": 1, "outputBlobUri": "x"}])
-def test_a_job_needs_its_two_uris(jobs: Jobs, body: Any) -> None:
+def test_a_job_needs_its_two_uris(light: Jobs, body: Any) -> None:
     with pytest.raises(InvalidArgument):
-        jobs.do(lambda worker: worker.graph.import_jobs.put_job("j", body))
+        light.do(lambda worker: worker.graph.import_jobs.put_job("j", body))
 
 
 @pytest.mark.parametrize("job_id", ["", "a/b", "x" * 129, "a\u0000", "a\r\nb"])
-def test_odd_ids_of_jobs_are_refused(jobs: Jobs, job_id: str) -> None:
-    body = jobs.body(b"")
+def test_odd_ids_of_jobs_are_refused(light: Jobs, job_id: str) -> None:
+    body = light.body(b"")
     with pytest.raises(InvalidArgument):
-        jobs.do(lambda worker: worker.graph.import_jobs.put_job(job_id, body))
+        light.do(lambda worker: worker.graph.import_jobs.put_job(job_id, body))
 
 
 # --- deletions ------------------------------------------------------------------------------------
