@@ -1,0 +1,1 @@
+"""Events of twinframe to an MQTT 5 broker."""

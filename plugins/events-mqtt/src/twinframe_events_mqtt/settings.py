@@ -1,0 +1,68 @@
+"""Settings of an MQTT endpoint. They connect to nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from twinframe.events.addressing import check_template
+from twinframe.settings import Seconds, Section
+
+SPECIAL: Final = "/+#"
+"""Characters that mean something in an MQTT topic."""
+
+
+class MqttSettings(Section):
+    """An MQTT 5 broker that takes events."""
+
+    host: str = Field(description="Host name of the broker.")
+    port: Annotated[int, Field(ge=0, le=65535)] = Field(
+        default=0, description="Its port; 0 is 8883 with TLS and 1883 without."
+    )
+    topic: str = Field(
+        default="twinframe/{type}/{key}",
+        description="Topic of an event, with `{type}`, `{key}` (the twin's id), `{subject}` and "
+        "`{source}`; what they stand for is percent-encoded where it would end a level.",
+    )
+    tls: bool = Field(default=True, description="Encrypt the connection and check the broker.")
+    certificate_authority: str = Field(
+        default="", description="PEM file of the authorities to trust; empty takes the usual ones."
+    )
+    certificate: str = Field(
+        default="", description="PEM file of a client certificate, with Key beside it."
+    )
+    key: str = Field(default="", description="PEM file of its private key.")
+    username: str = Field(default="", description="Who we are to the broker.")
+    password: SecretStr = Field(default=SecretStr(""), description="Its password.")
+    client_id: str = Field(
+        default="", description="Begin of the client's id; each worker has one of its own."
+    )
+    qos: Literal[0, 1, 2] = Field(
+        default=1, description="Quality of service; with 0 events may be lost on the way."
+    )
+    retain: bool = Field(
+        default=False, description="Have the broker keep the last event of each topic."
+    )
+    keepalive: Annotated[int, Field(ge=5, le=3600)] = Field(
+        default=30, description="Seconds after which a silent connection is looked after."
+    )
+    timeout: Seconds = Field(
+        default=15.0, description="Seconds for the broker to answer or to take an event."
+    )
+
+    @field_validator("topic")
+    @classmethod
+    def _check_topic(cls, value: str) -> str:
+        return check_template(value, "+#")
+
+    @field_validator("qos", mode="before")
+    @classmethod
+    def _read_qos(cls, value: object) -> object:
+        return int(value) if isinstance(value, str) and value in ("0", "1", "2") else value
+
+    @model_validator(mode="after")
+    def _check_pairs(self) -> Self:
+        if bool(self.certificate) != bool(self.key):
+            raise ValueError("Certificate and Key must be set together")
+        return self

@@ -1,0 +1,1 @@
+"""Events of twinframe to a NATS server."""

@@ -1,0 +1,21 @@
+"""The entry point of this distribution: its hooks. The sink itself is in `sink`."""
+
+from __future__ import annotations
+
+from twinframe import hookimpl
+from twinframe.events.sinks import EventSink
+from twinframe.settings import Section
+from twinframe_events_nats.settings import NatsSettings
+from twinframe_events_nats.sink import NatsSink
+
+
+@hookimpl
+def twinframe_settings() -> type[Section]:
+    """The keys of an endpoint of type `nats`."""
+    return NatsSettings
+
+
+@hookimpl
+def twinframe_event_sink(settings: Section) -> EventSink | None:
+    """A sink of the configured servers."""
+    return NatsSink(settings) if isinstance(settings, NatsSettings) else None

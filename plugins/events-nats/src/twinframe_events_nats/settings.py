@@ -1,0 +1,62 @@
+"""Settings of a NATS endpoint. They connect to nothing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field, SecretStr, field_validator
+
+from twinframe.events.addressing import check_template
+from twinframe.settings import Seconds, Section
+
+SPECIAL: Final = ".*>"
+"""Characters that mean something in a NATS subject."""
+
+_SCHEMES: Final = ("nats://", "tls://", "ws://", "wss://")
+
+
+class NatsSettings(Section):
+    """A NATS server, or a cluster of them, that takes events."""
+
+    servers: tuple[str, ...] = Field(
+        description="Addresses of the servers, such as `tls://nats.example:4222`.", min_length=1
+    )
+    subject: str = Field(
+        default="twinframe.{type}.{key}",
+        description="Subject of an event, with `{type}` (of several levels), `{key}` (the twin's "
+        "id), `{subject}` and `{source}`; ids are percent-encoded where they would end a level.",
+    )
+    jetstream: bool = Field(
+        default=True,
+        description="Wait until a stream has stored the event; there must be one for the subject. "
+        "Without, an event that nobody listens for is gone.",
+    )
+    certificate_authority: str = Field(
+        default="", description="PEM file of the authorities to trust; empty takes the usual ones."
+    )
+    username: str = Field(default="", description="Who we are to the server.")
+    password: SecretStr = Field(default=SecretStr(""), description="Its password.")
+    token: SecretStr = Field(default=SecretStr(""), description="A token in their place.")
+    credentials: str = Field(default="", description="File of credentials (JWT and NKey seed).")
+    timeout: Seconds = Field(
+        default=10.0, description="Seconds for the server to answer or to take an event."
+    )
+
+    @field_validator("servers")
+    @classmethod
+    def _check_servers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for server in value:
+            if not server.startswith(_SCHEMES) or "@" in server:
+                raise ValueError(
+                    f"{server!r} must be an address such as tls://nats.example:4222; user and "
+                    "password stand in Username and Password"
+                )
+        return value
+
+    @field_validator("subject")
+    @classmethod
+    def _check_subject(cls, value: str) -> str:
+        check_template(value, "*> ")
+        if any(not level for level in value.split(".")):
+            raise ValueError("must not have an empty level between its dots")
+        return value

@@ -1,0 +1,181 @@
+"""Events to a real NATS server: what is stored, told apart, and what happens when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import nats
+import pytest
+from pydantic import ValidationError
+
+from twinframe.events.sinks import DeliveryFailed, Message
+from twinframe_events_nats.plugin import twinframe_event_sink, twinframe_settings
+from twinframe_events_nats.settings import NatsSettings
+from twinframe_events_nats.sink import NatsSink
+
+TYPE = "Microsoft.DigitalTwins.Twin.Update"
+
+
+def build_message(key: str = "room1", number: int = 1) -> Message:
+    return Message(b'{"n":%d}' % number, key, f"id-{number}", TYPE, "host", key)
+
+
+def build_sink(server: Any, **more: Any) -> NatsSink:
+    settings = {"Servers": [server.url], "Timeout": 3, **more}
+    return NatsSink(NatsSettings.model_validate(settings))
+
+
+async def make_stream(server: Any, *subjects: str) -> None:
+    client = await nats.connect(server.url)
+    await client.jetstream().add_stream(name="events", subjects=list(subjects))
+    await client.close()
+
+
+async def read_stream(server: Any, count: int) -> list[Any]:
+    client = await nats.connect(server.url)
+    streams = client.jetstream()
+    found = await streams.pull_subscribe("", stream="events", durable="test")
+    messages: list[Any] = []
+    while len(messages) < count:
+        messages += await found.fetch(count - len(messages), timeout=10)
+    state = (await streams.stream_info("events")).state
+    assert state.messages == count
+    await client.close()
+    return messages
+
+
+def play(scenario: Callable[[], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with asyncio.timeout(60):
+            await scenario()
+
+    asyncio.run(run())
+
+
+def test_events_are_stored_in_order_under_the_subject_of_their_twin(server: Any) -> None:
+    async def scenario() -> None:
+        await make_stream(server, "twinframe.>")
+        sink = build_sink(server)
+        await sink.open()
+        for number in range(1, 21):
+            await sink.send(build_message(number=number))
+        await sink.close()
+        messages = await read_stream(server, 20)
+        assert [message.data for message in messages] == [b'{"n":%d}' % n for n in range(1, 21)]
+        assert {message.subject for message in messages} == {f"twinframe.{TYPE}.room1"}
+        assert messages[0].headers["Content-Type"].startswith("application/cloudevents+json")
+
+    play(scenario)
+
+
+def test_an_event_that_comes_twice_is_stored_once(server: Any) -> None:
+    async def scenario() -> None:
+        await make_stream(server, "twinframe.>")
+        sink = build_sink(server)
+        for number in (1, 1, 2, 1):
+            await sink.send(build_message(number=number))
+        await sink.close()
+        assert len(await read_stream(server, 2)) == 2
+
+    play(scenario)
+
+
+def test_an_id_stays_one_level_of_a_subject_and_out_of_the_headers(server: Any) -> None:
+    async def scenario() -> None:
+        await make_stream(server, "t.*")
+        sink = build_sink(server, Subject="t.{key}")
+        odd = Message(b"{}", "a.b *>%\u00e9", "id\r\nX-Evil: 1", TYPE, "host", "")
+        await sink.send(odd)
+        await sink.close()
+        (message,) = await read_stream(server, 1)
+        assert message.subject == "t.a%2Eb%20%2A%3E%25\u00e9"
+        assert "X-Evil" not in message.headers
+
+    play(scenario)
+
+
+def test_a_subject_that_no_stream_takes_is_tried_again_and_said(server: Any) -> None:
+    async def scenario() -> None:
+        sink = build_sink(server)
+        with pytest.raises(DeliveryFailed, match="No stream of JetStream takes the subject"):
+            await sink.send(build_message())
+        await sink.close()
+
+    play(scenario)
+
+
+def test_without_jetstream_events_go_to_who_listens(server: Any) -> None:
+    async def scenario() -> None:
+        client = await nats.connect(server.url)
+        found = await client.subscribe("twinframe.>")
+        await client.flush()
+        sink = build_sink(server, Jetstream=False)
+        await sink.send(build_message())
+        message = await found.next_msg(timeout=10)
+        assert message.data == b'{"n":1}'
+        await sink.close()
+        await client.close()
+
+    play(scenario)
+
+
+def test_a_server_that_is_not_there_is_tried_again(make_server: Any) -> None:
+    async def scenario() -> None:
+        with pytest.raises(DeliveryFailed, match="NATS did not take it"):
+            await build_sink(make_server()).open()
+
+    play(scenario)
+
+
+def test_a_server_that_died_is_connected_to_again(server: Any) -> None:
+    async def scenario() -> None:
+        await make_stream(server, "twinframe.>")
+        sink = build_sink(server)
+        await sink.send(build_message())
+        await asyncio.to_thread(server.stop)
+        with pytest.raises(DeliveryFailed):
+            await sink.send(build_message(number=2))
+        await asyncio.to_thread(server.start)
+        await sink.send(build_message(number=3))
+        await sink.close()
+        messages = await read_stream(server, 2)
+        assert [message.data for message in messages] == [b'{"n":1}', b'{"n":3}']
+
+    play(scenario)
+
+
+def test_who_has_no_right_to_connect_is_told_so(make_server: Any) -> None:
+    async def scenario() -> None:
+        guarded = make_server("--user", "a", "--pass", "b")
+        await asyncio.to_thread(guarded.start)
+        with pytest.raises(DeliveryFailed, match="uthorization"):
+            await build_sink(guarded, Username="a", Password="wrong").open()
+        sink = build_sink(guarded, Username="a", Password="b")
+        await sink.open()
+        await sink.close()
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "Field required"),
+        ({"Servers": []}, "at least 1"),
+        ({"Servers": ["h:4222"]}, "must be an address"),
+        ({"Servers": ["nats://u:p@h"]}, "Username and Password"),
+        ({"Servers": ["nats://h"], "Subject": "a.>"}, "must not contain '>'"),
+        ({"Servers": ["nats://h"], "Subject": "a..b"}, "empty level"),
+        ({"Servers": ["nats://h"], "Subject": "{twin}"}, "knows no"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        NatsSettings.model_validate(settings)
+
+
+def test_the_plugin_gives_a_sink_for_its_settings() -> None:
+    settings = twinframe_settings().model_validate({"Servers": ["nats://h"]})
+    assert isinstance(twinframe_event_sink(settings), NatsSink)

@@ -1,0 +1,55 @@
+"""Topics and subjects of brokers: templates filled with what an event is about. It sends none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from twinframe.events.sinks import Message
+
+_PLACE: Final = re.compile(r"\{([a-z]*)\}")
+PLACES: Final = ("type", "key", "subject", "source")
+"""What a template may name in braces: `key` is the id of the twin."""
+
+
+def check_template(template: str, refused: str) -> str:
+    """The template unchanged. `ValueError` when it names what is not there, or has a character of
+    `refused` outside of its places.
+    """
+    for name in _PLACE.findall(template):
+        if name not in PLACES:
+            known = ", ".join(f"{{{place}}}" for place in PLACES)
+            raise ValueError(f"knows no {{{name}}}, only {known}")
+    rest = _PLACE.sub("", template)
+    found = next((char for char in rest if char in refused or not char.isprintable()), None)
+    if not template or found is not None:
+        raise ValueError("must not be empty" if not template else f"must not contain {found!a}")
+    return template
+
+
+def fill_template(template: str, message: Message, special: Collection[str]) -> str:
+    """The template with its places filled.
+
+    SEC: the ids in an event are chosen by whoever wrote it: characters that mean something in an
+    address (`special`), blanks and what cannot be printed are percent-encoded, so that an id stays
+    one level of it. The type is ours and stays as it is. Nothing at all is `-`.
+    """
+    values = {
+        "type": message.type,
+        "key": _escape(message.key, special),
+        "subject": _escape(message.subject, special),
+        "source": _escape(message.source, special),
+    }
+    return _PLACE.sub(lambda place: values[place[1]] or "-", template)
+
+
+def _escape(text: str, special: Collection[str]) -> str:
+    return "".join(
+        _encode(char) if char in special or char in "% " or not char.isprintable() else char
+        for char in text
+    )
+
+
+def _encode(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode())
