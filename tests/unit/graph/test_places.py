@@ -1,0 +1,364 @@
+"""Where jobs read and write: what is allowed, what is not, and what servers do to them."""
+
+from __future__ import annotations
+
+import gzip
+import ipaddress
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from twinframe.errors import InvalidArgument, PlaceFailed, UrlNotAllowed
+from twinframe.graph.jobs.places.addresses import is_public, resolve_host
+from twinframe.graph.jobs.places.buckets import BucketPlace
+from twinframe.graph.jobs.places.files import FilePlace
+from twinframe.graph.jobs.places.places import build_places
+from twinframe.graph.jobs.places.web import WebPlace
+from twinframe.settings import JobsSettings
+
+# --- addresses ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "127.1.2.3", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1"),  # noqa: S104
+        *("169.254.169.254", "100.64.0.1", "224.0.0.1", "255.255.255.255", "192.0.2.1"),
+        *("::", "::1", "fe80::1", "fd00::1", "fc00::1", "ff02::1", "2001:db8::1"),
+        *("::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe"),
+        *("64:ff9b:1::1", "2002:7f00:1::", "2002:a00:1::1", "2001:0:1234::1"),
+    ],
+)
+def test_no_address_of_this_machine_or_its_networks_is_public(address: str) -> None:
+    assert not is_public(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "2606:4700::1", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"]
+)
+def test_public_addresses_are_public(address: str) -> None:
+    assert is_public(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize(
+    "host", ["127.1", "0x7f.1", "0177.0.0.1", "2130706433", "localhost", "0", "[::1]".strip("[]")]
+)
+def test_odd_spellings_of_this_machine_are_seen_through(host: str) -> None:
+    with pytest.raises((UrlNotAllowed, PlaceFailed)):
+        resolve_host(host, 80, allow_private=False)
+
+
+def test_a_name_with_one_private_address_among_others_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [(2, 1, 6, "", ("8.8.8.8", 80)), (2, 1, 6, "", ("10.0.0.1", 80))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_more: found)
+    with pytest.raises(UrlNotAllowed, match=r"10\.0\.0\.1"):
+        resolve_host("data.example", 80, allow_private=False)
+    assert resolve_host("data.example", 80, allow_private=True) == "8.8.8.8"
+
+
+# --- the web --------------------------------------------------------------------------------------
+
+
+class Site:
+    """A server of this machine; `answers` says what it does for each path."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
+        self.answers: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                site.requests.append((self.command, self.path, headers, self.rfile.read(length)))
+                site.answers[self.path.partition("?")[0]](self)
+
+            do_PUT = do_GET  # noqa: N815
+
+            def log_message(self, *_args: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        self._thread = threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+        self._thread.join()
+
+
+def answer(
+    status: int, body: bytes = b"", **headers: str
+) -> Callable[[BaseHTTPRequestHandler], None]:
+    def send(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return send
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    site = Site()
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def web(site: Site) -> WebPlace:
+    return WebPlace([f"http://localhost:{site.port}"], allow_private=True, timeout=2.0)
+
+
+def read(place: Any, url: str) -> bytes:
+    with place.open_source(url) as source:
+        pieces = []
+        while piece := source.stream.read(7):
+            assert len(piece) <= 7
+            pieces.append(piece)
+        return b"".join(pieces)
+
+
+def test_a_source_of_the_web_is_read_raw_and_known_again(site: Site, web: WebPlace) -> None:
+    packed = gzip.compress(b"line\n" * 100, mtime=0)
+    site.answers["/in"] = answer(200, packed, Content_Encoding="gzip", ETag='"1"')
+    url = f"http://localhost:{site.port}/in?sig=secret"
+    assert read(web, url) == packed
+    with web.open_source(url) as one:
+        identity = one.identity
+    site.answers["/in"] = answer(200, packed, Content_Encoding="gzip", ETag='"2"')
+    with web.open_source(url) as other:
+        assert other.identity != identity
+    method, path, headers, _ = site.requests[0]
+    assert (method, path) == ("GET", "/in?sig=secret")
+    assert headers["host"] == f"localhost:{site.port}"
+    assert {"authorization", "cookie"}.isdisjoint(headers)
+
+
+def test_the_connection_is_made_to_the_address_that_was_looked_at(
+    site: Site, web: WebPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that leads elsewhere at its second look (DNS rebinding) leads nowhere."""
+    site.answers["/in"] = answer(200, b"x")
+    resolve, asked = socket.getaddrinfo, []
+
+    def look(host: Any, *arguments: Any, **more: Any) -> Any:
+        asked.append(host)
+        return resolve(host, *arguments, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look)
+    assert read(web, f"http://localhost:{site.port}/in") == b"x"
+    assert asked.count("localhost") == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_followed_where_they_are_allowed(
+    site: Site, web: WebPlace, status: int
+) -> None:
+    site.answers["/in"] = answer(status, Location="/there")
+    site.answers["/there"] = answer(200, b"x")
+    assert read(web, f"http://localhost:{site.port}/in") == b"x"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http://127.0.0.1:{port}/x",
+        "https://localhost:{port}/x",
+        "http://localhost:1/x",
+        "file:///x",
+    ],
+)
+def test_a_redirect_to_where_jobs_may_not_go_is_refused(
+    site: Site, web: WebPlace, target: str
+) -> None:
+    site.answers["/in"] = answer(302, Location=target.format(port=site.port))
+    with pytest.raises(UrlNotAllowed):
+        read(web, f"http://localhost:{site.port}/in")
+    assert len(site.requests) == 1
+
+
+def test_redirects_without_an_end_are_not_followed(site: Site, web: WebPlace) -> None:
+    site.answers["/in"] = answer(302, Location="/in")
+    with pytest.raises(PlaceFailed, match="redirects"):
+        read(web, f"http://localhost:{site.port}/in")
+    assert len(site.requests) == 4
+
+
+def test_private_addresses_need_the_operators_word(site: Site) -> None:
+    web = WebPlace([f"http://localhost:{site.port}"], allow_private=False, timeout=2.0)
+    with pytest.raises(UrlNotAllowed, match="not public"):
+        read(web, f"http://localhost:{site.port}/in")
+    assert site.requests == []
+
+
+def _cut(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100")
+    handler.end_headers()
+    handler.wfile.write(b"half")
+    handler.close_connection = True
+
+
+def _hang(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100")
+    handler.end_headers()
+    handler.rfile.read(1)  # until the client has gone
+
+
+@pytest.mark.parametrize(
+    "behave", [answer(404), answer(500, b"x"), answer(204), _cut, _hang], ids=str
+)
+def test_a_server_that_does_not_do_its_part_is_named(
+    site: Site, behave: Callable[[BaseHTTPRequestHandler], None]
+) -> None:
+    web = WebPlace([f"http://localhost:{site.port}"], allow_private=True, timeout=0.3)
+    site.answers["/in"] = behave
+    with pytest.raises(PlaceFailed) as failed:
+        read(web, f"http://localhost:{site.port}/in?sig=secret")
+    assert "secret" not in failed.value.message
+
+
+def test_a_log_is_put_in_one_request(site: Site, web: WebPlace) -> None:
+    site.answers["/out"] = answer(201)
+    web.write(f"http://localhost:{site.port}/out", [b"a\n", b"b\n"])
+    method, _, headers, body = site.requests[0]
+    assert (method, body, headers["x-ms-blob-type"]) == ("PUT", b"a\nb\n", "BlockBlob")
+    site.answers["/out"] = answer(302, Location="/elsewhere")
+    with pytest.raises(PlaceFailed, match="302"):
+        web.write(f"http://localhost:{site.port}/out", [b"a\n"])
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_links_inside_are_followed_and_links_out_are_not(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    inside.mkdir()
+    outside.mkdir()
+    (inside / "real").write_bytes(b"x")
+    (outside / "secret").write_bytes(b"y")
+    (inside / "folder").symlink_to(outside)
+    (inside / "near").symlink_to(inside)
+    place = FilePlace([str(inside)])
+    assert read(place, f"file://{inside}/near/real") == b"x"
+    assert read(place, f"file://localhost{inside}/real") == b"x"
+    with pytest.raises(UrlNotAllowed):
+        read(place, f"file://{inside}/folder/secret")
+    with pytest.raises(UrlNotAllowed):
+        place.write(f"file://{inside}/folder/log", [b"z"])
+    assert not (outside / "log").exists()
+
+
+def test_a_folder_named_like_the_beginning_of_another_is_another(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "x").write_bytes(b"x")
+    with pytest.raises(UrlNotAllowed):
+        read(FilePlace([str(tmp_path / "in")]), f"file://{tmp_path}/inner/x")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero, as on Linux")
+def test_a_device_is_no_file() -> None:
+    with pytest.raises(UrlNotAllowed, match="regular"):
+        read(FilePlace(["/dev"]), "file:///dev/zero")
+
+
+def test_a_log_replaces_a_log_and_nothing_else(tmp_path: Path) -> None:
+    place, url = FilePlace([str(tmp_path)]), f"file://{tmp_path}/a%20log"
+    place.write(url, [b'{"jobType":"Import"}\n'])
+    place.write(url, [b'{"jobType":"Import"}\n', b"x\n"])
+    assert (tmp_path / "a log").read_bytes() == b'{"jobType":"Import"}\nx\n'
+    makes: tuple[Callable[[Path], Any], ...] = (
+        lambda path: path.write_bytes(b"data"),
+        Path.mkdir,
+        lambda path: path.symlink_to("/etc/passwd"),
+        os.mkfifo,
+    )
+    for number, make in enumerate(makes):
+        target = tmp_path / f"other-{number}"
+        make(target)
+        with pytest.raises((UrlNotAllowed, PlaceFailed)):
+            place.write(f"file://{target}", [b"x"])
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+def test_a_log_that_breaks_off_leaves_what_was_there(tmp_path: Path) -> None:
+    place, url = FilePlace([str(tmp_path)]), f"file://{tmp_path}/log"
+    place.write(url, [b'{"jobType":"Import"}\n'])
+
+    def broken() -> Iterator[bytes]:
+        yield b"half"
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        place.write(url, broken())
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+    assert (tmp_path / "log").read_bytes() == b'{"jobType":"Import"}\n'
+
+
+# --- object stores --------------------------------------------------------------------------------
+
+
+def test_objects_are_read_and_written_below_the_prefixes() -> None:
+    pytest.importorskip("fsspec", reason="pip install fsspec to read from object stores")
+    place = BucketPlace(["memory://bucket/folder"])
+    place.write("memory://bucket/folder/log", [b"a", b"b"])
+    assert read(place, "memory://bucket/folder/log") == b"ab"
+    with pytest.raises(PlaceFailed, match="FileNotFoundError"):
+        read(place, "memory://bucket/folder/absent")
+    for url in ("memory://bucket/log", "memory://bucket/folder2/x", "memory://bucket/folder/../x"):
+        with pytest.raises((UrlNotAllowed, InvalidArgument)):
+            place.write(url, [b"x"])
+
+
+def test_an_object_store_without_its_library_names_what_to_install() -> None:
+    with pytest.raises(PlaceFailed, match=r"pip install 'twinframe\[azure\]'"):
+        read(BucketPlace(["az://c"]), "az://c/x")
+    place = BucketPlace(["https://account.blob.core.windows.net/c"])
+    with pytest.raises(PlaceFailed, match=r"pip install 'twinframe\[azure\]'"):
+        read(place, "https://account.blob.core.windows.net/c/x")
+
+
+def test_hosted_graphs_have_places_of_their_own_alone(tmp_path: Path) -> None:
+    settings = JobsSettings(
+        directories=(str(tmp_path / "own"), str(tmp_path / "hosted" / "{graph}")),
+        buckets=("s3://own", "s3://hosted/{graph}"),
+    )
+    own, hosted = build_places(settings), build_places(settings, "g1")
+    own.find(f"file://{tmp_path}/own/x")
+    own.find("s3://own/x")
+    hosted.find(f"file://{tmp_path}/hosted/g1/x")
+    hosted.find("s3://hosted/g1/x")
+    for places, urls in (
+        (own, (f"file://{tmp_path}/hosted/g1/x", "s3://hosted/g1/x")),
+        (hosted, (f"file://{tmp_path}/own/x", "s3://own/x", "s3://hosted/g10/x")),
+        (hosted, (f"file://{tmp_path}/hosted/g2/x",)),
+    ):
+        for url in urls:
+            with pytest.raises((UrlNotAllowed, InvalidArgument)):
+                places.find(url)
+
+
+@pytest.mark.parametrize(
+    "hosts", [["data.example/path"], ["ftp://data.example"], ["user@data.example"], [""]]
+)
+def test_settings_of_hosts_that_are_none_are_refused(hosts: list[str]) -> None:
+    with pytest.raises(ValueError, match="must be a host"):
+        JobsSettings(hosts=tuple(hosts))
