@@ -46,6 +46,9 @@ EVENT_SINK = Seam(
     {
         "webhook": "twinframe",
         "log": "twinframe",
+        "mqtt": "twinframe-events-mqtt",
+        "nats": "twinframe-events-nats",
+        "kafka": "twinframe-events-kafka",
     },
 )
 

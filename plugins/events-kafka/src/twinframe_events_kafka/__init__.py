@@ -1,0 +1,1 @@
+"""Events of twinframe to an Apache Kafka cluster."""

@@ -1,0 +1,71 @@
+"""Settings of a Kafka endpoint. They connect to nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, Self
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from twinframe.events.addressing import check_template
+from twinframe.settings import Bytes, Seconds, Section
+
+_SERVER: Final = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^\s:/@\[\]]+):[0-9]{1,5}")
+
+
+class KafkaSettings(Section):
+    """An Apache Kafka cluster that takes events."""
+
+    servers: tuple[str, ...] = Field(
+        description="Some of its brokers, such as `kafka.example:9093`.", min_length=1
+    )
+    topic: str = Field(
+        default="twinframe-events",
+        description="Topic of all events, or a template with `{type}`. The record's key is the "
+        "twin's id, so that a partition keeps the order of each twin.",
+    )
+    tls: bool = Field(default=True, description="Encrypt the connection and check the brokers.")
+    certificate_authority: str = Field(
+        default="", description="PEM file of the authorities to trust; empty takes the usual ones."
+    )
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        default="SCRAM-SHA-512", description="How Username and Password are sent (SASL)."
+    )
+    username: str = Field(default="", description="Who we are to the cluster; empty is nobody.")
+    password: SecretStr = Field(default=SecretStr(""), description="Its password.")
+    compression: Literal["none", "gzip"] = Field(
+        default="none", description="How records are compressed."
+    )
+    max_request_bytes: Bytes = Field(
+        default=4 * 1024 * 1024,
+        description="Largest request to a broker; its own limits must be as high.",
+    )
+    timeout: Seconds = Field(
+        default=30.0, description="Seconds for the cluster to take an event on all its replicas."
+    )
+
+    @field_validator("servers")
+    @classmethod
+    def _check_servers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for server in value:
+            if not _SERVER.fullmatch(server):
+                raise ValueError(
+                    f"{server!r} must be a host and a port, such as kafka.example:9093"
+                )
+        return value
+
+    @field_validator("topic")
+    @classmethod
+    def _check_topic(cls, value: str) -> str:
+        check_template(value, "/ ,:\"'\\*")
+        if any(place in value for place in ("{key}", "{subject}", "{source}")):
+            raise ValueError("knows only {type}: a topic of each twin would be too many for Kafka")
+        return value
+
+    @model_validator(mode="after")
+    def _check_secret(self) -> Self:
+        if self.username and not self.tls and self.mechanism == "PLAIN":
+            raise ValueError(
+                "Password must not be sent in the clear: set Tls, or a SCRAM Mechanism"
+            )
+        return self

@@ -1,0 +1,77 @@
+"""A Kafka cluster of the tests' own that one listens to: the mock cluster of librdkafka, in kcat.
+
+It speaks Kafka's protocol on loopback ports. It is no Kafka: nothing is said of replicas here.
+"""
+
+from __future__ import annotations
+
+import queue
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+TOPIC = "twinframe-events"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record as a consumer sees it."""
+
+    topic: str
+    partition: int
+    key: str
+    headers: str
+    value: str
+
+
+class Cluster:
+    """A mock cluster and a consumer of `TOPIC` in one process."""
+
+    def __init__(self) -> None:
+        program = shutil.which("kcat")
+        if program is None:
+            pytest.skip("needs the mock cluster of librdkafka: apt install kcat")
+        self.records: queue.Queue[Record] = queue.Queue()
+        options = ["-X", "test.mock.num.brokers=2", "-X", "debug=mock", "-b", "mock:1", "-u"]
+        form = r"record\t%t\t%p\t%k\t%h\t%s\n"
+        self._process = subprocess.Popen(
+            [program, "-C", *options, "-t", TOPIC, "-o", "beginning", "-f", form],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._servers: queue.Queue[str] = queue.Queue()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+        self.servers = self._servers.get(timeout=10).split(",")
+
+    def stop(self) -> None:
+        """Kill it."""
+        self._process.kill()
+        self._process.wait(10)
+        self._thread.join(10)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith("record\t"):
+                _, topic, partition, key, headers, value = line.rstrip("\n").split("\t")
+                self.records.put(Record(topic, int(partition), key, headers, value))
+            elif found := re.search(r"bootstrap\.servers=(\S+)", line):
+                self._servers.put(found[1])
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """A running cluster."""
+    made = Cluster()
+    yield made
+    made.stop()
