@@ -13,7 +13,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias, TypeVar
 
-from twinframe.errors import EmptyBody, ImportFileInvalid, InvalidArgument, StorageBusy
+from twinframe.errors import (
+    EmptyBody,
+    ImportFileInvalid,
+    InvalidArgument,
+    StorageBusy,
+    TwinframeError,
+)
 from twinframe.graph.context import GraphContext
 from twinframe.graph.portable.lines import ByteSource, read_lines
 from twinframe.graph.portable.model_lines import ModelSection, finish_models
@@ -79,6 +85,9 @@ class FileReader:
         self._lines = enumerate(read_lines(source, self._jobs.max_line_bytes), start=1)
         self._start = start
         self.header = Header()
+        self._section: Section | None = None
+        self._open: list[Numbered[bytes]] = []
+        self._size = self._end = 0
         self._chunks = self._cut()
 
     def read_chunk(self) -> RawChunk | None:
@@ -99,53 +108,62 @@ class FileReader:
         return values, findings
 
     def _cut(self) -> Iterator[RawChunk]:
-        section: Section | None = None
-        lines: list[Numbered[bytes]] = []
-        size, end = 0, 0
-        for end, line in self._lines:
-            begun = self._find_section(end, line)
+        """The chunks; what stands before a break of the file is given before its error."""
+        try:
+            yield from self._scan()
+        except TwinframeError:
+            if self._open and self._section is not Section.MODELS:
+                yield self._take(self._open[-1].number)
+            raise
+        if self._section is None:
+            raise ImportFileInvalid("The file is empty.", line=1)
+        if self._has_chunk(self._end):
+            yield self._take(self._end)
+
+    def _scan(self) -> Iterator[RawChunk]:
+        """All chunks but the last; it stands in `_open`."""
+        for number, line in self._lines:
+            self._end = number
+            begun = self._find_section(number, line)
             if begun is not None:
-                check_order(section, begun, end)
-                if section is not None and self._has_chunk(section, lines, end - 1):
-                    yield RawChunk(section, lines, end - 1)
-                section, lines, size = begun, [], 0
+                check_order(self._section, begun, number)
+                if self._has_chunk(number - 1):
+                    yield self._take(number - 1)
+                self._section = begun
                 if begun is Section.HEADER:
                     self.header = self._read_header()
-                continue
-            if not line or line.isspace():
-                continue
-            if section is None or section is Section.HEADER:
-                raise ImportFileInvalid(_MISPLACED[section is None], line=end)
-            if end <= self._start.line:
-                continue
-            lines.append(Numbered(end, line))
-            size += len(line)
-            if self._is_full(section, lines, size, end):
-                yield RawChunk(section, lines, end)
-                lines, size = [], 0
-        if section is None:
-            raise ImportFileInvalid("The file is empty.", line=1)
-        if self._has_chunk(section, lines, end):
-            yield RawChunk(section, lines, end)
+            elif line and not line.isspace():
+                if self._section is None or self._section is Section.HEADER:
+                    raise ImportFileInvalid(_MISPLACED[self._section is None], line=number)
+                if number > self._start.line:
+                    self._open.append(Numbered(number, line))
+                    self._size += len(line)
+                    if self._is_full(number):
+                        yield self._take(number)
 
-    def _has_chunk(self, section: Section, lines: Sequence[Numbered[bytes]], end: int) -> bool:
+    def _take(self, end: int) -> RawChunk:
+        assert self._section is not None  # noqa: S101  # lines are of a section
+        chunk = RawChunk(self._section, self._open, end)
+        self._open, self._size = [], 0
+        return chunk
+
+    def _has_chunk(self, end: int) -> bool:
         """NOTE: a file without models may still say of some that they were deleted."""
         is_new = end > self._start.line
-        return bool(lines) or (section is Section.MODELS and is_new and bool(self.header.deleted))
+        of_models = self._section is Section.MODELS and bool(self.header.deleted)
+        return bool(self._open) or (of_models and is_new)
 
-    def _is_full(
-        self, section: Section, lines: Sequence[Numbered[bytes]], size: int, number: int
-    ) -> bool:
-        if section is Section.MODELS:  # they rest on each other: one chunk
+    def _is_full(self, number: int) -> bool:
+        if self._section is Section.MODELS:  # they rest on each other: one chunk
             most = self._jobs.max_model_section_bytes
-            if size > most:
+            if self._size > most:
                 raise ImportFileInvalid(
                     f"The models have more than {most} bytes together "
                     "(Jobs__MaxModelSectionBytes).",
                     line=number,
                 )
             return False
-        return len(lines) >= self._jobs.chunk_rows or size >= _CHUNK_BYTES
+        return len(self._open) >= self._jobs.chunk_rows or self._size >= _CHUNK_BYTES
 
     def _find_section(self, number: int, line: bytes) -> Section | None:
         # PERF: documents begin otherwise, and are not parsed here.

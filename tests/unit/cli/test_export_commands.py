@@ -1,0 +1,125 @@
+"""`twinframe export` and `twinframe import`: files, pipes, exit codes, logs."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+
+from twinframe.cli.main import main
+
+MODEL = {
+    "@id": "dtmi:com:example:Thing;1",
+    "@type": "Interface",
+    "@context": "dtmi:dtdl:context;3",
+    "contents": [
+        {"@type": "Property", "name": "value", "schema": "double"},
+        {"@type": "Relationship", "name": "next"},
+    ],
+}
+
+
+def build_lines(*more: Any) -> bytes:
+    """A small file; `more` are further lines of relationships."""
+    lines = [
+        {"Section": "Header"},
+        {"fileVersion": "1.0.0"},
+        {"Section": "Models"},
+        MODEL,
+        {"Section": "Twins"},
+        {"$dtId": "a", "$metadata": {"$model": MODEL["@id"]}, "value": 1.5},
+        {"$dtId": "b", "$metadata": {"$model": MODEL["@id"]}},
+        {"Section": "Relationships"},
+        {"$dtId": "a", "$relationshipId": "r", "$targetId": "b", "$relationshipName": "next"},
+        *more,
+    ]
+    return b"".join(orjson.dumps(line) + b"\n" for line in lines)
+
+
+class Shell:
+    """Commands over a graph of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        pytest.importorskip(
+            "twinframe_storage_sqlite", reason="pip install twinframe-storage-sqlite"
+        )
+        self.folder = folder
+        self._environment = {"Storage__Sqlite__Directory": str(folder / "data")}
+
+    def run(self, *arguments: str, stdin: bytes | None = None) -> Result:
+        return CliRunner().invoke(main, arguments, input=stdin, env=self._environment)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+def test_what_is_imported_is_exported_and_the_other_way_round(shell: Shell, tmp_path: Path) -> None:
+    done = shell.run("import", "-", stdin=build_lines())
+    assert done.exit_code == 0
+    assert "Imported 1 models, 2 twins, 1 relationships, up to line 9" in done.output
+    out, packed = tmp_path / "out.ndjson", tmp_path / "out.ndjson.gz"
+    assert shell.run("export", str(out)).exit_code == 0
+    assert shell.run("export", str(packed)).exit_code == 0
+    assert gzip.decompress(packed.read_bytes()) == out.read_bytes()
+    first = packed.read_bytes()
+    assert shell.run("export", "--gzip", str(packed)).exit_code == 0
+    assert packed.read_bytes() == first
+    assert shell.run("export").stdout_bytes == out.read_bytes()
+    other = Shell(tmp_path / "other")
+    assert other.run("import", str(packed)).exit_code == 0
+    assert other.run("export").stdout_bytes == out.read_bytes()
+    assert b"$etag" not in other.run("export", "--plain").stdout_bytes
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "data",
+        "other",
+        "out.ndjson",
+        "out.ndjson.gz",
+    ]
+
+
+def test_refused_lines_are_listed_logged_and_told_by_the_exit_code(
+    shell: Shell, tmp_path: Path
+) -> None:
+    bad = [{"$dtId": "a", "$relationshipId": f"x{at}"} for at in range(25)]
+    log = tmp_path / "log.ndjson"
+    done = shell.run("import", "-", "--log", str(log), stdin=build_lines(*bad))
+    assert done.exit_code == 1
+    assert "twinframe: line 10 (Relationships, x0 of a): Could not deserialize" in done.stderr
+    assert "... and 5 more lines; --log has them all." in done.stderr
+    assert "25 lines were refused" in done.stdout
+    lines = [orjson.loads(line) for line in log.read_bytes().splitlines()]
+    assert sum(line["logType"] == "Error" for line in lines) == 25
+    assert lines[-1]["details"]["status"] == "Failed"
+
+
+def test_a_file_that_breaks_off_says_where_to_go_on(shell: Shell) -> None:
+    text = build_lines()
+    broken = b"\n".join(text.splitlines()[:7]) + b'\n{"Section":"Twin"}\n'
+    done = shell.run("import", "-", stdin=broken)
+    assert done.exit_code == 1
+    assert "Line 8: There is no section 'Twin'; did you mean Twins?" in done.stderr
+    assert "2 twins, 0 relationships, up to line 7" in done.stdout
+    done = shell.run("import", "-", "--after-line", "7", stdin=text)
+    assert done.exit_code == 0
+    assert "0 models, 0 twins, 1 relationships" in done.stdout
+
+
+def test_a_file_that_is_not_there_and_a_graph_that_is_not_hosted_are_named(shell: Shell) -> None:
+    done = shell.run("import", "absent.ndjson")
+    assert (done.exit_code, "absent.ndjson" in done.stderr) == (1, True)
+    for command in ("import", "export"):
+        done = shell.run(command, "-", "--graph", "absent", stdin=b"")
+        assert done.exit_code == 1
+        assert "No hosted graph 'absent'" in done.stderr
+
+
+def test_an_export_that_fails_leaves_what_was_there(shell: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "absent" / "out"
+    assert shell.run("export", str(out)).exit_code == 1
+    assert not out.parent.exists()
