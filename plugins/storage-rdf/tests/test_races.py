@@ -6,12 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from twinframe.testing.contracts.base import reading
+from twinframe.errors import StorageBusy
+from twinframe.storage.base import GraphStore
+from twinframe.testing.contracts.base import put, reading
+from twinframe.testing.factories import build_twin_record
 from twinframe_storage_rdf.building import build_store
 
 ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "8"))
@@ -53,3 +57,48 @@ def test_of_racing_processes_exactly_one_wins_each_etag(
     assert list(store.verify()) == []
     store.close()
     print({"won": len(won), "lost": [x["lost"] for x in told], "busy": [x["busy"] for x in told]})
+
+
+def put_patiently(store: GraphStore, twin_id: str, seconds: float) -> None:
+    """Store a twin, trying again while the turn is another's."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            put(store, build_twin_record(twin_id))
+        except StorageBusy:
+            assert time.monotonic() < end
+        else:
+            return
+
+
+@pytest.mark.parametrize("name", ["virtuoso", "oxigraph_server"])
+def test_a_writer_that_is_killed_leaves_whole_writes_and_the_turn_to_others(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    server = request.getfixturevalue(name)
+    settings = server.build_settings(timeout=1.5)
+    store = build_store(settings, "killed")
+    store.open()
+    chosen = {"engine", "query_url", "update_url", "timeout"}
+    addresses = settings.model_dump_json(include=chosen)
+    for at in range(max(2, ROUNDS // 10)):
+        command = [sys.executable, str(SCRIPT), addresses, "killed", "100000", f"p{at}"]
+        with subprocess.Popen(command) as process:
+            before = count_events(store)
+            while count_events(store) < before + 3 + at % 5:
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.kill()
+        put_patiently(store, f"after{at}", 20.0)
+        assert list(store.verify()) == []
+        with reading(store) as session, session.snapshot():
+            pair = [session.read_twin(twin_id) for twin_id in ("left", "right")]
+            numbers = {json.loads(twin.body)["n"] for twin in pair if twin is not None}
+            assert len(numbers) == 1
+    store.close()
+
+
+def count_events(store: GraphStore) -> int:
+    """How many events the graph has had: one a write of the race."""
+    with reading(store) as session:
+        return session.read_event_bounds()[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from twinframe.errors import ConfigurationError
 from twinframe.storage.base import GraphStore
 from twinframe.testing.storage_contract import GraphStoreContract
 from twinframe_storage_rdf.building import build_store
+from twinframe_storage_rdf.engines.products import VIRTUOSO
+from twinframe_storage_rdf.terms import Term
 
 
 class ServerContract(GraphStoreContract):
@@ -34,9 +37,20 @@ class TestOxigraphServer(ServerContract):
         self.server = oxigraph_server
 
 
-def test_a_virtuoso_that_lets_two_writers_win_is_refused(tmp_path: Path, real_servers: Any) -> None:
+@pytest.mark.parametrize("level", [1, 2, None, "4"])
+def test_a_virtuoso_that_lets_two_writers_win_is_refused(level: Term) -> None:
+    with pytest.raises(ConfigurationError, match="DefaultIsolation = 4"):
+        VIRTUOSO.check(lambda text: iter([(level,)]))
+
+
+@pytest.mark.skipif(
+    "TWINFRAME_ROUNDS" not in os.environ, reason="starts a server more: make test-sparql runs it"
+)
+def test_virtuoso_as_it_comes_says_what_it_is_refused_for(
+    tmp_path: Path, real_servers: Any
+) -> None:
     with real_servers.run_virtuoso(tmp_path, isolation=2) as server:
         store = build_store(server.build_settings(), "default")
-        with pytest.raises(ConfigurationError, match="DefaultIsolation = 4"):
+        with pytest.raises(ConfigurationError, match="DefaultIsolation = 2"):
             store.open()
         store.close()

@@ -57,20 +57,17 @@ class Claims:
     def take(self, deadline: float) -> Triple:
         """The turn, as the triple that is to be there; `StorageBusy` after the deadline."""
         rank = f"{time.time_ns():020d}"  # NOTE: who waits longest goes first; no clock is trusted
-        claim: str | None = None
         pause = _SHORTEST_PAUSE
+        claim: str | None = self._insert(rank)
         try:
             while True:
                 live, buried = self._read()
                 others = live - {claim}
-                claim = claim if claim in live else None  # buried by somebody, or not yet made
+                claim = claim if claim in live else None  # buried by somebody
                 if not others and not buried:
                     if claim is not None:
                         return self._build(v.CLAIM, claim)
-                    claim = f"{rank}-{uuid.uuid4().hex}"
-                    self._write(
-                        render_data("INSERT", [(self._state, [self._build(v.CLAIM, claim)])])
-                    )
+                    claim = self._insert(rank)
                     continue
                 if claim is not None and min(others, default=claim) < claim:
                     self.release(self._build(v.CLAIM, claim))
@@ -99,6 +96,17 @@ class Claims:
             f"{render_data('INSERT', [(self._state, [buried])])} ;\n"
             f"{render_data('DELETE', [(self._state, [claim])])}"
         )
+
+    def _insert(self, rank: str) -> str:
+        claim = f"{rank}-{uuid.uuid4().hex}"
+        triple = self._build(v.CLAIM, claim)
+        try:
+            self._write(render_data("INSERT", [(self._state, [triple])]))
+        except StorageError:
+            with contextlib.suppress(StorageError):  # it may be there all the same
+                self.release(triple)
+            raise
+        return claim
 
     def _build(self, predicate: Iri, claim: str) -> Triple:
         return (Iri(f"{self._state}:claims"), predicate, claim)
