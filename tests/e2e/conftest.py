@@ -39,7 +39,7 @@ def server(
         folder,
         certificates,
         workers=1 if storage in ONE_WORKER else 2,
-        environment=SERVED[storage](folder),
+        environment={**SERVED[storage](folder), "Events__Endpoints__lines__Type": "log"},
     )
     with running:
         yield running

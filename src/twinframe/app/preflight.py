@@ -11,6 +11,7 @@ from pathlib import Path
 
 from twinframe.app.access import check_access
 from twinframe.app.control import check_control, check_control_store
+from twinframe.app.endpoints import build_endpoints
 from twinframe.app.hosting import check_hosting
 from twinframe.app.installation import Installation
 from twinframe.errors import (
@@ -44,6 +45,7 @@ def find_problems(
         lambda: check_store(installation),
         lambda: check_hosting(installation),
         installation.build_permission_provider,
+        lambda: build_endpoints(installation),
     ]
     if everything:
         checks.append(installation.build_resource_types)

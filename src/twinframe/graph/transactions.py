@@ -73,7 +73,9 @@ class Transactions:
                 etags.append(None if made is None else made.etag)
             return etags
 
-        return await self._context.runner.write(work)
+        etags = await self._context.runner.write(work)
+        self._context.signal.set()
+        return etags
 
     def _check(self, body: JsonValue) -> Sequence[JsonValue]:
         elements = body.get("operations") if isinstance(body, dict) else None
