@@ -17,7 +17,8 @@ from typing import Final
 
 from twinframe.errors import StorageBusy
 
-_PAUSE: Final = 0.0005
+_PAUSE: Final = 0.0001
+_QUEUE_PAUSE: Final = 0.001
 _MARK: Final = struct.Struct("<q")
 
 
@@ -64,18 +65,35 @@ class Turn:
 
 @contextmanager
 def _locked(file: Path, deadline: float) -> Iterator[int]:
-    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """The handle of the locked file.
+
+    NOTE: everybody waits in the queue first, and whoever is next leaves it with the turn: a writer
+    that comes back at once cannot overtake, and be alone for seconds.
+    """
+    queue, turn = _open(file.with_name("queue")), _open(file)
     try:
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise StorageBusy(
-                        "The turn to write did not come in time; nothing was changed."
-                    ) from None
-                time.sleep(_PAUSE)
-        yield handle
+        _lock(queue, deadline, _QUEUE_PAUSE)
+        _lock(turn, deadline, _PAUSE)
+        fcntl.flock(queue, fcntl.LOCK_UN)
+        yield turn
     finally:
-        os.close(handle)
+        os.close(turn)
+        os.close(queue)
+
+
+def _lock(handle: int, deadline: float, pause: float) -> None:
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise StorageBusy(
+                    "The turn to write did not come in time; nothing was changed."
+                ) from None
+            time.sleep(pause)
+        else:
+            return
+
+
+def _open(file: Path) -> int:
+    return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -26,6 +26,7 @@ from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.plugin import twinframe_query_engine
 from twinframe_storage_rdf.store import RdfStore
 from twinframe_storage_rdf.terms import Row
+from twinframe_storage_rdf.vocabulary import build_place
 
 NAMES = GraphNames("test")
 
@@ -116,7 +117,7 @@ def test_a_plain_scan_resumes_behind_a_key(text: str, odd_graph: Any) -> None:
     everything = list(compiled.run_json(odd_graph.session, {}))
     assert len(everything) > 1
     keys = [str(key) for _, key in everything]
-    assert keys == sorted(set(keys))
+    assert keys == sorted(set(keys), key=lambda key: (build_place(key), key))
     paged = []
     after = None
     while page := list(compiled.run_json(odd_graph.session, {}, after=after, limit=2)):

@@ -21,7 +21,6 @@ from twinframe_storage_rdf.compiler.bindings import (
     Source,
     Template,
     render_count,
-    render_scalar,
 )
 from twinframe_storage_rdf.compiler.composites import Composite
 from twinframe_storage_rdf.compiler.group import Statement
@@ -33,6 +32,7 @@ from twinframe_storage_rdf.compiler.output import (
     build_columns,
     find_column,
 )
+from twinframe_storage_rdf.compiler.pages import is_selective, read_page, render_start
 from twinframe_storage_rdf.compiler.select import Select
 from twinframe_storage_rdf.compiler.shortest import ShortestQuery, find_search
 from twinframe_storage_rdf.compiler.term import Term
@@ -76,8 +76,9 @@ class SparqlQuery(CompiledQuery):
         self._own, self._is_sliced = _take_page(select)
         key = _find_key(query, select)
         self._key, self.resumable = key, key is not None
+        self._place, self._is_selective = "", is_selective(query)
         if key is not None:
-            select = _build_page(select, query, key)
+            select, self._place = _build_page(select, query, key)
         columns, self._render_row = build_body(query, select)
         self._width, self._is_guarded = len(columns), bool(select.guards)
         self._body = _build_text(select, [*columns, *([] if key is None else [key])], key is None)
@@ -102,11 +103,30 @@ class SparqlQuery(CompiledQuery):
         limit: int | None = None,
     ) -> Iterator[JsonRow]:
         """Result rows as JSON bytes; those of a resumable query carry their twin's id as key."""
-        start = "" if after is None else f"FILTER(STR({self._key}) > {render_scalar(str(after))})"
-        rows = self._run(self._body, session, parameters, skip, limit, start)
+        rows = self._read_page(session, parameters, after, skip, limit)
         width, render, resumable = self._width, self._render_row, self.resumable
         for row in rows:
             yield render(row), str(row[width]) if resumable else None
+
+    def _read_page(
+        self,
+        session: GraphSession,
+        parameters: Mapping[str, Value],
+        after: int | str | None,
+        skip: int,
+        limit: int | None,
+    ) -> Iterator[Row]:
+        key, behind = self._key, None if after is None else str(after)
+        if key is None:
+            return self._run(self._body, session, parameters, skip, limit, "")
+        if skip or limit is None or self._is_selective or isinstance(session, FarSession):
+            start = render_start(self._place, key, behind)
+            return self._run(self._body, session, parameters, skip, limit, start)
+
+        def read(start: str, count: int) -> Iterator[Row]:
+            return self._run(self._body, session, parameters, 0, count, start)
+
+        return read_page(read, self._place, key, behind, limit, session.count_twins())
 
     def run_rows(
         self, session: GraphSession, parameters: Mapping[str, Value]
@@ -252,14 +272,20 @@ def _find_key(query: Query, select: Select) -> str | None:
     return select.root.read(subject, v.ID, certain=True, nullable=False)
 
 
-def _build_page(select: Select, query: Query, key: str) -> Select:
-    """The page of a scan in the order of its key; documents are read for its rows alone."""
+def _build_page(select: Select, query: Query, key: str) -> tuple[Select, str]:
+    """The page of a scan in the order of places and keys, and the variable of its places.
+
+    Documents are read for its rows alone.
+    """
     bind = select.statement.bindings.bind
+    subject = select.root.scanned[str(find_scanned(query.root))]
+    place = select.root.read(subject, v.PLACE, certain=True, nullable=False)
+    order = [f"ASC({place})", f"ASC({key})"]
     select.root.heads.append(bind(_AFTER, str))
-    select.order_by, select.order_mark = [f"ASC({key})"], NARROW
-    page = select.build_wrapped([*query.columns], extra=key, page=bind(_PAGE, str))
-    page.order_by, page.order_mark = [f"ASC({key})"], NARROW
-    return page
+    select.order_by, select.order_mark = order, NARROW
+    page = select.build_wrapped([*query.columns], extra=(place, key), page=bind(_PAGE, str))
+    page.order_by, page.order_mark = order, NARROW
+    return page, place
 
 
 def _build_text(select: Select, columns: list[str], is_page: bool = True) -> Template:

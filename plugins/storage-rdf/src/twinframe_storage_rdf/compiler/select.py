@@ -111,11 +111,11 @@ class Select:
         return " ".join(parts)
 
     def build_wrapped(
-        self, names: Iterable[str] | None = None, *, extra: str | None = None, page: str = ""
+        self, names: Iterable[str] | None = None, *, extra: Sequence[str] = (), page: str = ""
     ) -> Select:
         """A new open SELECT over the rows of this one, with the variables `names` (None: all).
 
-        `extra` is one more SPARQL variable that it has; `page` is put behind this one.
+        `extra` are more SPARQL variables that it has; `page` is put behind this one.
         """
         if self.is_inner:
             # SPEC: SPARQL 1.1 section 12: a subquery is evaluated first, and sees no outer row.
@@ -126,7 +126,7 @@ class Select:
         outer.root.is_loose = True
         wanted = [*self.scope, *self.known] if names is None else [*names]
         outer.known = {name: self.known[name] for name in wanted if name in self.known}
-        columns: list[str] = [] if extra is None else [extra]
+        columns = [*extra]
         for name in dict.fromkeys(wanted):
             if name not in self.scope and name in self.known:
                 continue

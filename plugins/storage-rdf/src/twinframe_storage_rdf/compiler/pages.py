@@ -1,0 +1,92 @@
+"""Pages of a scan: its twins come by place and id, of some places at a time. It runs no query.
+
+PERF: without places each page orders the ids of all twins: 270 ms at 100,000 twins, against 1 ms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from twinframe.cypher.algebra import (
+    Binary,
+    BinaryOperator,
+    Expression,
+    Filter,
+    Match,
+    Project,
+    Query,
+)
+from twinframe.evaluator.analysis import find_conjuncts
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.compiler.bindings import render_scalar
+from twinframe_storage_rdf.terms import Row
+
+_SPARE: Final = 1.5
+"""How many more twins than rows are looked at: as many as are missing seldom enough."""
+
+ReadRows = Callable[[str, int], Iterator[Row]]
+"""The rows behind a start (a text of `render_start`), in order and at most so many."""
+
+
+def is_selective(query: Query) -> bool:
+    """Whether a plain scan has an equality, by which an engine finds its twins at once."""
+    operator = query.root
+    while not isinstance(operator, Match):
+        if isinstance(operator, Filter) and _has_equality(operator.predicate):
+            return True
+        if not isinstance(operator, (Filter, Project)):
+            return True
+        operator = operator.source
+    named = any(node.properties for node in operator.pattern.nodes)
+    return named or _has_equality(operator.predicate)
+
+
+def _has_equality(predicate: Expression | None) -> bool:
+    return any(
+        isinstance(one, Binary) and one.operator in (BinaryOperator.EQUAL, BinaryOperator.IN)
+        for one in find_conjuncts(predicate)
+    )
+
+
+def render_start(
+    place: str, key: str, after: str | None, first: int = 0, width: int | None = None
+) -> str:
+    """What restricts a scan to the twins behind the id `after`, from the place `first` on.
+
+    `place` and `key` are variables; `width` is how many places, None all that there are.
+    """
+    parts = []
+    if width is not None:
+        parts.append(f"VALUES {place} {{ {' '.join(map(str, range(first, first + width)))} }}")
+    elif first:
+        parts.append(f"FILTER({place} >= {first})")
+    if after is not None:
+        parts.append(
+            f"FILTER({place} > {v.build_place(after)} || STR({key}) > {render_scalar(after)})"
+        )
+    return " ".join(parts)
+
+
+def read_page(
+    read: ReadRows, place: str, key: str, after: str | None, limit: int, twins: int
+) -> Iterator[Row]:
+    """The rows of a page, out of about `twins` twins, from as few places as hold them.
+
+    NOTE: when few of the twins are wanted, the engine finds them faster all at once: then as many
+    of them are to be ordered as windows would look at for the page, or fewer.
+    """
+    first = 0 if after is None else v.build_place(after)
+    density = twins / v.PLACES
+    while limit > 0 and first < v.PLACES:
+        width = math.ceil(_SPARE * limit / density) if density > 0 else v.PLACES
+        wanted = density * v.PLACES
+        if first + width >= v.PLACES or wanted * wanted < twins * limit:
+            yield from read(render_start(place, key, after, first), limit)
+            return
+        rows = list(read(render_start(place, key, after, first, width), limit))
+        yield from rows
+        limit -= len(rows)
+        first += width
+        density = len(rows) / width
