@@ -270,7 +270,6 @@ def test_requests_do_not_grow_with_the_rows(text: str, is_lax: bool, sparql_serv
         counts.append(len(sparql_server.requests))
         assert rows
         store.close()
-    print(counts)
     assert counts[1] <= counts[0] + 4  # batches grow to 512 rows
     assert counts[0] <= 26
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -41,7 +42,7 @@ TWINS = orjson.loads(orjson.dumps(ODD_TWINS).replace(rb"\u0000", b""))
 """NOTE: Virtuoso takes no text with the character U+0000."""
 
 
-def build_law(server: Any) -> tuple[QueryLaw, LawGraph]:
+def open_law(server: Any) -> Iterator[tuple[QueryLaw, LawGraph]]:
     """The law for this server, and the odd graph on it."""
     store, reference = build_store(server.build_settings(), "law"), MemoryStore()
     for each in (store, reference):
@@ -49,17 +50,18 @@ def build_law(server: Any) -> tuple[QueryLaw, LawGraph]:
         write_graph(each, TWINS, ODD_EDGES)
     engine = twinframe_query_engine(store=store)
     assert isinstance(engine, SparqlQueryEngine)
-    return QueryLaw(engine), LawGraph(store.session(), reference.session())
+    yield QueryLaw(engine), LawGraph(store.session(), reference.session())
+    store.close()
 
 
 @pytest.fixture(scope="module")
-def virtuoso_law(virtuoso: Any) -> tuple[QueryLaw, LawGraph]:
-    return build_law(virtuoso)
+def virtuoso_law(virtuoso: Any) -> Iterator[tuple[QueryLaw, LawGraph]]:
+    yield from open_law(virtuoso)
 
 
 @pytest.fixture(scope="module")
-def oxigraph_law(oxigraph_server: Any) -> tuple[QueryLaw, LawGraph]:
-    return build_law(oxigraph_server)
+def oxigraph_law(oxigraph_server: Any) -> Iterator[tuple[QueryLaw, LawGraph]]:
+    yield from open_law(oxigraph_server)
 
 
 @pytest.fixture(params=["virtuoso_law", "oxigraph_law"])

@@ -41,16 +41,6 @@ from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.session import RdfSession
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
 
-_KINDS: Mapping[type, int] = {
-    type(None): k.NULL,
-    bool: k.BOOLEAN,
-    int: k.INTEGER,
-    float: k.FLOAT,
-    str: k.STRING,
-    list: k.LIST,
-    dict: k.MAP,
-}
-_SCALARS = k.NULL | k.BOOLEAN | k.NUMBER | k.STRING
 _BATCH = 256
 """Rows of a far engine that are decoded at once: it gave all of them by then."""
 
@@ -220,7 +210,7 @@ def _compile(
         {
             name: _find_element_kinds(value)
             for name, value in parameters.items()
-            if isinstance(value, list) and not _find_element_kinds(value) & ~_SCALARS
+            if isinstance(value, list) and not _find_element_kinds(value) & ~k.SCALAR
         },
         find_needed(query),
         abilities,
@@ -240,7 +230,7 @@ def _check_column(column: Term | Composite, abilities: Abilities) -> None:
 
 
 def _find_kind(value: Value) -> int:
-    kind = _KINDS.get(type(value))
+    kind = k.find_kind(value)
     if kind is None:
         raise CannotRun(f"A parameter of the type {type(value).__name__}.")
     return kind
@@ -249,7 +239,7 @@ def _find_kind(value: Value) -> int:
 def _find_element_kinds(values: list[Value]) -> int:
     kinds = 0
     for value in values:
-        kinds |= _KINDS.get(type(value), k.NODE)
+        kinds |= k.find_kind(value) or k.NODE
     return kinds
 
 

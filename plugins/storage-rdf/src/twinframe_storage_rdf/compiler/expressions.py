@@ -59,13 +59,6 @@ _STRINGS: Mapping[BinaryOperator, str] = {
 }
 _ORDERS = frozenset({"<", "<=", ">", ">="})
 _ARITHMETIC = frozenset({"+", "-", "*", "/"})
-_LITERAL_KINDS: Mapping[type, int] = {
-    type(None): k.NULL,
-    bool: k.BOOLEAN,
-    int: k.INTEGER,
-    float: k.FLOAT,
-    str: k.STRING,
-}
 
 
 class ExpressionCompiler:
@@ -120,8 +113,8 @@ class ExpressionCompiler:
     def _compile_known(self, value: Value) -> Term:
         if value is None:
             return NULL_TERM
-        kind = _LITERAL_KINDS.get(type(value))
-        if kind is None:
+        kind = k.find_kind(value) or 0
+        if not kind & k.SCALAR:
             raise CannotRun("A value of the query that SPARQL has no literal of.")
         source = Source(None, value)
         if isinstance(value, bool):

@@ -245,8 +245,8 @@ class PatternCompiler:
             if not types or not others or types & others:
                 # NOTE: the row of another chain is unbound in this one.
                 self._group.filters += [f"COALESCE({row} {APART} {other}, true)" for row in rows]
-        if apart:
-            parts.append(f"FILTER({' && '.join(apart)})")
+        # NOTE: a filter each, since servers that are wrong about `&&` are right about these.
+        parts += [f"FILTER({each})" for each in apart]
         return " ".join(parts)
 
 

@@ -24,15 +24,6 @@ from twinframe_storage_sqlite.compiler.select import Page, Select, Statement
 from twinframe_storage_sqlite.indexes import list_used
 from twinframe_storage_sqlite.scans import GraphScans
 
-_PARAMETER_KINDS: Mapping[type, int] = {
-    type(None): k.NULL,
-    bool: k.BOOLEAN,
-    int: k.INTEGER,
-    float: k.FLOAT,
-    str: k.STRING,
-    list: k.LIST,
-    dict: k.MAP,
-}
 _PAGE = Page(":page_skip", ":page_limit")
 
 
@@ -170,7 +161,7 @@ class SqliteQueryEngine(QueryEngine):
 
 
 def _find_kind(value: Value) -> int:
-    kind = _PARAMETER_KINDS.get(type(value))
+    kind = k.find_kind(value)
     if kind is None:
         raise CannotRun(f"A parameter of the type {type(value).__name__}.")
     return kind

@@ -6,7 +6,7 @@ differently from Cypher is `CannotRun` here, or a trap in the SQL where only the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from twinframe.cypher.algebra import (
@@ -67,13 +67,6 @@ _ORDERS = frozenset({"<", "<=", ">", ">="})
 _STRINGS = frozenset({"STARTS WITH", "ENDS WITH", "CONTAINS"})
 _LEARNT = _ORDERS | _STRINGS | {"="}
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
-_LITERAL_KINDS: Mapping[type, int] = {
-    type(None): k.NULL,
-    bool: k.BOOLEAN,
-    int: k.INTEGER,
-    float: k.FLOAT,
-    str: k.STRING,
-}
 
 
 class ExpressionCompiler:
@@ -142,7 +135,7 @@ class ExpressionCompiler:
             if not isinstance(item, Literal):
                 return None
             values.append(item.value)
-            kinds |= _LITERAL_KINDS[type(item.value)]
+            kinds |= k.find_kind(item.value) or 0
         source = Source(None, values)
         text = self._bindings.bind(source, build_json)
         return Term(k.LIST, text, source=source, elements=kinds or k.NULL)
@@ -184,7 +177,7 @@ class ExpressionCompiler:
         if literal.value is None:
             return NULL_TERM
         source = Source(None, literal.value)
-        kinds = _LITERAL_KINDS[type(literal.value)]
+        kinds = k.find_kind(literal.value) or 0
         return Term(kinds, self._bindings.bind(source), source=source)
 
     def _compile_parameter(self, parameter: Parameter) -> Term:

@@ -7,25 +7,49 @@ from __future__ import annotations
 
 from typing import Final
 
-# PERF: plain integers, not `enum.Flag`, whose operators cost half a microsecond each.
-NULL: Final = 1
-BOOLEAN: Final = 2
-INTEGER: Final = 4
-FLOAT: Final = 8
-STRING: Final = 16
-LIST: Final = 32
-MAP: Final = 64
-NODE: Final = 128
-RELATIONSHIP: Final = 256
-PATH: Final = 512
+from twinframe.evaluator.kinds import (
+    BOOLEAN,
+    FLOAT,
+    INTEGER,
+    JSON,
+    LIST,
+    MAP,
+    NODE,
+    NULL,
+    NUMBER,
+    PATH,
+    RELATIONSHIP,
+    STRING,
+    find_kind,
+)
 
-NUMBER: Final = INTEGER | FLOAT
+__all__ = [
+    "BOOLEAN",
+    "CLASSES",
+    "ENTITIES",
+    "FLOAT",
+    "INTEGER",
+    "JSON",
+    "LIST",
+    "MAP",
+    "NATIVE",
+    "NODE",
+    "NULL",
+    "NUMBER",
+    "PATH",
+    "RELATIONSHIP",
+    "STRING",
+    "build_classes",
+    "build_widened",
+    "find_kind",
+    "is_plain",
+    "render_kinds",
+]
+
 NATIVE: Final = NUMBER | STRING | NULL
 """Kinds that SQLite's own storage classes tell apart."""
 ENTITIES: Final = NODE | RELATIONSHIP | PATH
 """Kinds that travel as row ids, a path as a list of them."""
-JSON: Final = NULL | BOOLEAN | NUMBER | STRING | LIST | MAP
-"""Everything a member of a stored document can be."""
 
 CLASSES: Final = (NUMBER, STRING, BOOLEAN, LIST, MAP, NODE, RELATIONSHIP, PATH)
 """Sets of kinds within which values can be equal."""
