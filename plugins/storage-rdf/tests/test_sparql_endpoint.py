@@ -19,6 +19,7 @@ import pytest
 import rdflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rdflib.compare import isomorphic
 
 from twinframe.errors import (
     LimitExceeded,
@@ -153,6 +154,30 @@ def test_rows_are_written_in_each_syntax(asked: Asked) -> None:
 def test_triples_are_written_in_each_syntax(asked: Asked, syntax: Syntax, name: str) -> None:
     written = asked.ask("CONSTRUCT WHERE { <urn:twinframe:twin:t1> a ?class }", syntax)
     assert len(rdflib.Graph().parse(data=written, format=name)) == 2
+
+
+@pytest.mark.parametrize(
+    "built",
+    [
+        "<urn:a> <urn:p> 'x\\r\\n <&> é🏢', 'hi'@en-GB, 3, 2.5e0, true, '', '\"'",
+        "_:b a <dtmi:com:example:Room;1> ; <http://x.example/?b='#c1d> _:b",
+        "<urn:a> <urn:twinframe:property:a/b-c> [ <urn:1a> <urn:b> ] . <urn:z> <urn:y> <urn:a>",
+    ],
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # rdflib uses what it deprecates
+def test_rdf_xml_holds_the_same_triples(asked: Asked, built: str) -> None:
+    graphs = [
+        rdflib.Graph().parse(data=asked.ask(f"CONSTRUCT {{ {built} }} {{}}", syntax), format=name)
+        for syntax, name in ((RDF_XML, "xml"), (N_TRIPLES, "nt"))
+    ]
+    assert len(graphs[0]) >= 2
+    assert isomorphic(*graphs)
+
+
+@pytest.mark.parametrize("built", ["<urn:p/> 1", "<urn:1> 1", "<urn:p> 'a\x01b'"])
+def test_what_rdf_xml_cannot_hold_is_told(asked: Asked, built: str) -> None:
+    with pytest.raises(SparqlInvalid, match=r"RDF/XML .*Turtle"):
+        asked.ask(f"CONSTRUCT {{ <urn:a> {built} }} {{}}", RDF_XML)
 
 
 def test_describe_gives_the_triples_of_a_resource(asked: Asked) -> None:

@@ -20,6 +20,8 @@ from rdflib.query import Result
 from rdflib.term import BNode, Identifier, Literal
 
 from twinframe.errors import SparqlInvalid
+from twinframe.storage.triples import RDF_XML
+from twinframe_storage_rdf.endpoint.rdf_xml import Resource, Text, write_rdf_xml
 from twinframe_storage_rdf.endpoint.writing import LimitedWriter, check_deadline
 from twinframe_storage_rdf.engines.base import Question
 
@@ -34,7 +36,6 @@ _GRAPH_FORMATS: Final = {
     "text/turtle": "turtle",
     "application/n-triples": "nt",
     "application/ld+json": "json-ld",
-    "application/rdf+xml": "xml",
 }
 
 
@@ -153,7 +154,9 @@ def _iterate(node: object) -> Iterator[CompValue]:
 
 
 def _write(result: Result, media_type: str) -> Iterator[bytes]:
-    if result.graph is not None:
+    if result.graph is not None and media_type == RDF_XML.media_types[0]:
+        yield from write_rdf_xml(map(_build_triple, result.graph))
+    elif result.graph is not None:
         yield result.graph.serialize(format=_GRAPH_FORMATS[media_type], encoding="utf-8")
     elif media_type == "application/sparql-results+json":
         yield from _write_json(result)
@@ -162,6 +165,21 @@ def _write(result: Result, media_type: str) -> Iterator[bytes]:
     else:
         written = result.serialize(format="csv" if media_type == "text/csv" else "xml")
         yield written or b""
+
+
+def _build_triple(found: Any) -> tuple[Resource, str, Resource | Text]:
+    subject, predicate, value = found
+    return _build_resource(subject), str(predicate), _build_value(value)
+
+
+def _build_value(term: Identifier) -> Resource | Text:
+    if isinstance(term, Literal):
+        return Text(str(term), str(term.datatype or ""), term.language or "")
+    return _build_resource(term)
+
+
+def _build_resource(term: Identifier) -> Resource:
+    return Resource(str(term), isinstance(term, BNode))
 
 
 def _write_json(result: Result) -> Iterator[bytes]:
