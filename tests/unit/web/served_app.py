@@ -25,6 +25,7 @@ from twinframe.graph.jobs.deletions import DeleteJobs
 from twinframe.graph.jobs.imports import ImportJobs
 from twinframe.graph.jobs.places.places import build_places
 from twinframe.graph.transactions import Transactions
+from twinframe.graph.triples import Triples
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 from twinframe.settings import ServerSettings, Settings
@@ -231,6 +232,7 @@ class FakeGraph:
         self.delete_jobs = DeleteJobs(context)
         self.event_streams = EventStreams(context)
         self.transactions = Transactions(context)
+        self.triples = Triples(context, None, None)  # an installation without RDF
 
 
 def build_served() -> object:
