@@ -34,10 +34,9 @@ def test_a_caller_who_is_too_fast_is_refused_and_others_are_not(world: World) ->
 
 
 def test_what_changes_something_is_a_write_and_is_not_done(world: World) -> None:
-    names = []
-    for name in ("one", "two"):
-        names.append(world.send("POST", "/organizations", "root", {"name": name}).status)
-    assert names == [201, 429]
+    sent = [{"name": "one"}, {"name": "two"}]
+    statuses = [world.send("POST", "/organizations", "root", body).status for body in sent]
+    assert statuses == [201, 429]
     listed = world.send("GET", "/organizations", "root").body
     assert (b'"one"' in listed, b'"two"' in listed) == (True, False)
 
