@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from twinframe import hookimpl
+from twinframe.diagnosis.findings import Finding
 from twinframe.settings import Section
 from twinframe.storage.base import GraphStore, QueryEngine
 from twinframe.storage.triples import SparqlEngine, TripleWriter
@@ -10,6 +13,7 @@ from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
 from twinframe_storage_rdf.compiler.probes import AbilityFinder
 from twinframe_storage_rdf.endpoint.service import Endpoint
+from twinframe_storage_rdf.findings import list_findings
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.store import RdfStore
@@ -20,6 +24,12 @@ from twinframe_storage_rdf.triples.writing import RdfWriter
 def twinframe_settings() -> type[Section]:
     """The section `Storage__Rdf`."""
     return RdfSettings
+
+
+@hookimpl
+def twinframe_findings(settings: Section) -> Sequence[Finding]:
+    """What there is to say of the directory, or of the server."""
+    return list(list_findings(settings)) if isinstance(settings, RdfSettings) else ()
 
 
 @hookimpl
