@@ -1,0 +1,63 @@
+"""`make reliability`: judges goals one after another and writes one table of them.
+
+`python -m tests.reliability [--only R1,R6] [--smoke] [--twins | --no-twins] [--list]`. Exit code 0 when
+all that was asked for held and each twin failed; a goal that was not run is no success.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tests.reliability.goals import GOALS
+from tests.reliability.judging import ROOT, Goal, Size
+from tests.reliability.running import run_goal
+from tests.reliability.table import Row, render_row, write_report
+
+
+def main() -> int:
+    """Run what was asked for."""
+    asked = parse_arguments()
+    chosen = choose_goals(asked.only, smoke=asked.smoke)
+    if asked.list:
+        for goal in chosen:
+            print(f"{goal.id:<4}{goal.title}: {goal.asked}")
+        return 0
+    size: Size = "smoke" if asked.smoke else "full"
+    rows: list[Row] = []
+    for goal in chosen:
+        print(f"{goal.id} {goal.title} ...", flush=True)
+        rows.append(run_goal(goal, size, asked.seed, with_goal=not asked.twins, with_twin=not asked.no_twins))
+        print(render_row(rows[-1]), flush=True)
+    target = Path(asked.report)
+    print(write_report(rows, target, smoke=asked.smoke), end="")
+    return 0 if all(row.verdict == "held" for row in rows) else 1
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(prog="make reliability", description=__doc__)
+    parser.add_argument("--only", default="", help="goals, such as R1,R6")
+    parser.add_argument("--smoke", action="store_true", help="the short run of `make check`")
+    parser.add_argument("--no-twins", action="store_true", help="do not prove that they can fail")
+    parser.add_argument("--twins", action="store_true", help="only prove that they can fail")
+    parser.add_argument("--list", action="store_true", help="say what there is")
+    parser.add_argument("--seed", type=int, default=1, help="of all random choices")
+    parser.add_argument("--report", default=str(ROOT / "var" / "reliability"), help="its folder")
+    return parser.parse_args()
+
+
+def choose_goals(only: str, *, smoke: bool) -> list[Goal]:
+    """The goals named, else those of the smoke run, else all."""
+    if not only:
+        return [goal for goal in GOALS if goal.smoke or not smoke]
+    names = {name.strip().upper() for name in only.split(",")}
+    known = {goal.id for goal in GOALS}
+    if names - known:
+        raise SystemExit(f"no goal {', '.join(sorted(names - known))}; there are: {', '.join(sorted(known))}")
+    return [goal for goal in GOALS if goal.id in names]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

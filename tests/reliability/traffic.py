@@ -1,0 +1,89 @@
+"""Raw HTTP over one kept connection, cheap enough to load a server from the same machine.
+
+It judges no answer and repeats nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any
+
+from tests.e2e.server import Server
+from tests.e2e.wire import COUNTER_MODEL
+
+LOST = (OSError, ValueError)
+"""What a call raises when its connection ends before the answer is whole."""
+
+
+class Line:
+    """A connection to a server on loopback."""
+
+    def __init__(self, port: int, *, timeout: float = 30.0, token: str = "") -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._held = b""
+        self._fields = f"Host: 127.0.0.1:{port}\r\n"
+        if token:
+            self._fields += f"Authorization: Bearer {token}\r\n"
+
+    def call(
+        self, method: str, path: str, body: Any = None, fields: str = ""
+    ) -> tuple[int, bytes, bytes]:
+        """Send a request; status, head and body of its answer. `fields` are whole header lines."""
+        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        kind = ""
+        if data:
+            patch = "-patch+json" if method == "PATCH" else ""
+            kind = f"Content-Type: application/json{patch}\r\nContent-Length: {len(data)}\r\n"
+        head = f"{method} {path} HTTP/1.1\r\n{self._fields}{kind}{fields}\r\n"
+        self._socket.sendall(head.encode("latin-1") + data)
+        return self._read()
+
+    def _read(self) -> tuple[int, bytes, bytes]:
+        held = self._held
+        while (end := held.find(b"\r\n\r\n")) < 0:
+            held += self._receive()
+        head, rest = held[:end].lower(), held[end + 4 :]
+        status = int(head[9:12])
+        start = head.find(b"\r\ncontent-length:")
+        length = int(head[start + 17 :].split(b"\r\n", 1)[0]) if start >= 0 else 0
+        while len(rest) < length:
+            rest += self._receive()
+        self._held = rest[length:]
+        return status, held[:end], rest[:length]
+
+    def _receive(self) -> bytes:
+        piece = self._socket.recv(65536)
+        if not piece:
+            raise ConnectionResetError("closed")
+        return piece
+
+    def close(self) -> None:
+        """End the connection."""
+        self._socket.close()
+
+
+def read_field(head: bytes, name: str) -> str:
+    """The value of a field of an answer's head; '' without it."""
+    for line in head.split(b"\r\n")[1:]:
+        key, _, value = line.partition(b":")
+        if key.lower() == name.encode():
+            return value.strip().decode("latin-1")
+    return ""
+
+
+def add_model(port: int, model: object = COUNTER_MODEL) -> None:
+    """Upload a model of the tests; it may be there already."""
+    line = Line(port)
+    status, _, body = line.call("POST", "/models", [model])
+    line.close()
+    assert status in (201, 409), body
+
+
+def list_workers(server: Server) -> list[int]:
+    """The ids of the worker processes of a running server, oldest first."""
+    assert server.process is not None
+    pid = server.process.pid
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:  # noqa: PTH123
+        return sorted(int(child) for child in file.read().split())
