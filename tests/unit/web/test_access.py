@@ -28,6 +28,13 @@ ACCESS = {
         "authority": "https://issuer.example/",
     }
 }
+EVENTS = "digitaltwins/read digitaltwins/relationships/read models/read"
+ALSO = {
+    ("GET", "/eventroutes/some/deadletters"): EVENTS,
+    ("GET", "/events"): EVENTS,
+    ("POST", "/events/try"): EVENTS,
+}
+"""What operations need beside their own permission: what they show stands behind others too."""
 RESOURCE = "/.well-known/oauth-protected-resource"
 
 
@@ -125,10 +132,24 @@ def test_every_operation_takes_who_has_its_permission_or_the_wildcard(guarded: A
     for method, path, permission in list_operations(guarded):
         if permission is None:
             continue
+        also = ALSO.get((method, path), "")
         for granted in (permission, *build_wildcards(permission)):
-            answer = send(guarded, method, path, f"bob {granted}")
+            answer = send(guarded, method, path, f"bob {granted} {also}")
             assert answer.status not in (401, 403), (method, path, granted)
             assert answer.status < 500 or answer.status == 501, (method, path, answer.body)
+
+
+@pytest.mark.parametrize(("method", "path"), ALSO)
+def test_its_own_permission_is_not_enough_where_more_is_shown(
+    guarded: Any, method: str, path: str
+) -> None:
+    (own,) = (p for m, at, p in list_operations(guarded) if (m, at) == (method, path))
+    needed = ALSO[method, path].split()
+    for missing in (one for one in needed if one != own):
+        others = " ".join(one for one in needed if one != missing)
+        answer = send(guarded, method, path, f"bob {own} {others}")
+        assert answer.status == 403
+        assert answer.json["detail"] == f"User lacks required permission: {missing}"
 
 
 def test_every_operation_but_the_public_ones_has_a_permission() -> None:
