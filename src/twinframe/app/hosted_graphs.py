@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, ExitStack
+from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final
@@ -18,6 +18,7 @@ from typing import Final
 from twinframe.app.background import BackgroundService
 from twinframe.app.hosted_journal import GraphJournal, Unwritten
 from twinframe.app.hosted_load import SharedCount
+from twinframe.app.hosted_marks import WorkMark, is_left
 from twinframe.app.hosted_quotas import GraphQuotas, QuotaRunner, SharedCounter
 from twinframe.app.installation import Installation
 from twinframe.app.triples import build_triple_support
@@ -37,6 +38,7 @@ _log = logging.getLogger(__name__)
 
 _LOOK_SECONDS: Final = 0.5
 _FLUSH_LOOKS: Final = 10
+_REOPEN_LOOKS: Final = 120
 _KNOWN_PER_OPEN: Final = 4
 _FORCED_SECONDS: Final = 5.0
 _PAUSE: Final = 0.02
@@ -56,6 +58,7 @@ class OpenGraph:
     load: SharedCount
     quotas: GraphQuotas
     background: BackgroundService
+    mark: WorkMark
 
     @property
     def is_idle(self) -> bool:
@@ -65,8 +68,12 @@ class OpenGraph:
     async def close(self) -> None:
         """Finish accepted work and close the store."""
         await self.background.stop()
+        has_work = True  # unless the store says otherwise
+        with suppress(StorageError):
+            has_work = await self.background.check_pending()
         await self.runner.close()
         await asyncio.to_thread(self.store.close)
+        self.mark.close(has_work=has_work)
         self.load.close()
         self.quotas.close()
 
@@ -288,6 +295,8 @@ class HostedGraphs:
                 undo.callback(load.close)
                 counter = SharedCounter(place / "operations", settings.server.workers)
                 undo.callback(counter.close)
+                mark = WorkMark(place)
+                undo.callback(mark.close, has_work=True)
             except OSError as error:
                 raise StorageError(f"The counters in {place} cannot be had: {error}.") from error
             quotas = GraphQuotas(tenant.entry.settings, counter)
@@ -307,7 +316,7 @@ class HostedGraphs:
             runner.prepare()
             undo.pop_all()
         background = BackgroundService(runner, graph.work, settings)
-        return OpenGraph(store, runner, edge, load, quotas, background)
+        return OpenGraph(store, runner, edge, load, quotas, background, mark)
 
     async def _make_room(self) -> None:
         """Take one of the places, closing the longest unused graph if there is none left."""
@@ -389,6 +398,8 @@ class HostedGraphs:
     async def _watch(self) -> None:
         looks = 0
         while True:
+            if looks % _REOPEN_LOOKS == 0:
+                await self._reopen()
             await asyncio.sleep(_LOOK_SECONDS)
             looks += 1
             for resource_id, tenant in list(self._tenants.items()):
@@ -396,6 +407,26 @@ class HostedGraphs:
             if looks % _FLUSH_LOOKS == 0:
                 counted = [(one.journal, one.journal.take()) for one in self._tenants.values()]
                 await asyncio.to_thread(_write, counted)
+
+    async def _reopen(self) -> None:
+        """Open graphs whose workers died or closed them before their work was done."""
+        try:
+            for entry in await asyncio.to_thread(self._list_left):
+                tenant = self.find(entry.resource_id)
+                if tenant is not None and self._open < self._most:
+                    await self.open(tenant)
+        except (GraphNotFound, StorageError, OSError) as error:
+            _log.warning("Work of a hosted graph was not taken up: %s", error)
+
+    def _list_left(self) -> list[CatalogEntry]:
+        served = self.catalog.list_served()
+        build = self.catalog.build_place
+        return [
+            entry
+            for entry in served
+            if entry.availability is not Availability.OFFLINE
+            and is_left(build(entry.resource_id, entry.incarnation))
+        ]
 
     def _look_after(self, resource_id: str, tenant: HostedTenant) -> None:
         """Let go of a graph that is served no more, though nobody asks for it."""

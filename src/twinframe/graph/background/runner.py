@@ -63,7 +63,6 @@ class BackgroundRunner:
         self._rests: dict[str, tuple[float, float]] = {}
         self._woken = asyncio.Event()
         self._looking: asyncio.Task[None] | None = None
-        self.has_pending = False
 
     @property
     def is_idle(self) -> bool:
@@ -87,6 +86,13 @@ class BackgroundRunner:
         if tasks:
             await asyncio.wait(tasks)
 
+    async def check_pending(self) -> bool:
+        """Whether anything is to be done now, by whatever worker."""
+        for kind in self._kinds:
+            if list(await self._runner.read(kind.list_pending)):
+                return True
+        return False
+
     def wake(self) -> None:
         """Look at once: there is something new to do. Of other workers' runners nobody is woken."""
         self._woken.set()
@@ -103,10 +109,8 @@ class BackgroundRunner:
                     await self._woken.wait()
 
     async def _look(self) -> None:
-        has_pending = False
         for kind in self._kinds:
             for key in list(await self._runner.read(kind.list_pending)):
-                has_pending = True
                 name = f"{kind.name}/{key}"
                 if name in self._tasks or self._is_resting(name):
                     continue
@@ -115,7 +119,6 @@ class BackgroundRunner:
                     task = asyncio.create_task(self._run(kind, key, lease))
                     self._tasks[name] = task
                     task.add_done_callback(lambda _done, name=name: self._forget(name))  # type: ignore[misc]  # the default binds
-        self.has_pending = has_pending
 
     def _forget(self, name: str) -> None:
         del self._tasks[name]
