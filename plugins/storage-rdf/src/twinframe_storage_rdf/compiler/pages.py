@@ -26,6 +26,12 @@ from twinframe_storage_rdf.terms import Row
 _SPARE: Final = 1.5
 """How many more twins than rows are looked at: as many as are missing seldom enough."""
 
+_LOOK: Final = 8
+"""PERF: to look at a place takes as long as to order so many twins: small graphs have few a place.
+
+Measured with 3,000 twins: 835 ms by places for a page of 1,000, 20 ms for all of them in order.
+"""
+
 ReadRows = Callable[[str, int], Iterator[Row]]
 """The rows behind a start (a text of `render_start`), in order and at most so many."""
 
@@ -82,7 +88,8 @@ def read_page(
     while limit > 0 and first < v.PLACES:
         width = math.ceil(_SPARE * limit / density) if density > 0 else v.PLACES
         wanted = density * v.PLACES
-        if first + width >= v.PLACES or wanted * wanted < twins * limit:
+        is_wide = width * _LOOK > wanted or first + width >= v.PLACES
+        if is_wide or wanted * wanted < twins * limit:
             yield from read(render_start(place, key, after, first), limit)
             return
         rows = list(read(render_start(place, key, after, first, width), limit))
