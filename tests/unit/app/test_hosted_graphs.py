@@ -6,6 +6,7 @@ import asyncio
 import random
 from pathlib import Path
 
+import orjson
 import pytest
 
 from tests.unit.app.hosting_app import (
@@ -262,3 +263,34 @@ def test_a_damaged_graph_fails_alone(tmp_path: Path) -> None:
             return [(await request(app, "GET", path))[0] for path in paths]
 
     assert asyncio.run(run()) == [500, 200, 200, 200]
+
+
+def test_work_that_was_left_is_done_though_nobody_asks_for_its_graph(tmp_path: Path) -> None:
+    installation = build_hosting(tmp_path)
+    host = LocalGraphHost(installation)
+
+    async def run() -> str:
+        for name in "ab":
+            await bring_up(host, build_graph(name))
+        async with hosting_alone(installation) as service:
+            await use(service.graphs, "b")
+            tenant = service.graphs.find("a")
+            assert tenant is not None
+            async with tenant.use() as edge:
+                assert tenant.opened is not None
+                await tenant.opened.background.stop()
+                await edge.graph.delete_jobs.start_job("d", 15)
+        async with hosting_alone(installation) as service:
+            while service.graphs.open_graphs == 0:  # noqa: ASYNC110  (it knows no event)
+                await asyncio.sleep(0.02)
+            assert list(service.graphs._tenants) == ["a"]
+            tenant = service.graphs.find("a")
+            assert tenant is not None
+            async with tenant.use() as edge:
+                while True:
+                    job = orjson.loads(await edge.graph.delete_jobs.read_job("d"))
+                    if job["status"] not in ("notstarted", "running"):
+                        return str(job["status"])
+                    await asyncio.sleep(0.02)
+
+    assert asyncio.run(run()) == "succeeded"

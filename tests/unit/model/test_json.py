@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twinframe.errors import EmptyBody, InvalidArgument
-from twinframe.model.json import JsonLimits, parse_json, render_json
+from twinframe.model.json import JsonLimits, _parse_canonical, parse_json, render_json
 
 LIMITS = JsonLimits(max_depth=64, max_keys=1000)
 CLEAN = st.text(st.characters(codec="utf-8", exclude_characters="\x00"))
@@ -175,3 +175,30 @@ def test_any_bytes_are_read_or_refused_with_an_error_of_ours(body: bytes) -> Non
         return
     assert not (isinstance(value, float) and math.isnan(value))
     render_json(value)
+
+
+_PIECES = st.sampled_from(
+    [*'{}[],:"', '"a":', '"b":', "1", "-0", "0", "1.0", "1.50", "1e5", "1e400", "-1.5e-9", "null"]
+    + ["9223372036854775807", "9223372036854775808", "-9223372036854775808", "18446744073709551616"]
+    + ['"\\u0000"', '"\\ud800"', '"\\n"', '"é"', '"\x7f"', " ", "NaN", "true", "\ufeff"]
+)
+
+
+@given(VALUES.map(render_json) | st.lists(_PIECES, max_size=12).map(lambda x: "".join(x).encode()))
+def test_a_text_that_programs_wrote_means_what_strict_decoding_finds(body: bytes) -> None:
+    """The short cut for texts in our own form gives what the long way gives, or nothing."""
+    found = _parse_canonical(body, LIMITS)
+    if found is None:
+        return
+    spaced = b" " + body  # no text of ours begins so
+    assert _parse_canonical(spaced, LIMITS) is None
+    assert repr(parse_json(spaced, LIMITS)) == repr(found)
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"a":1,"a":1}', b"[9223372036854775808]", b'["\\u0000"]', b"[NaN]", b"[1e400]"]
+)
+def test_the_short_cut_takes_nothing_that_strict_decoding_refuses(body: bytes) -> None:
+    assert _parse_canonical(body, LIMITS) is None
+    with pytest.raises(InvalidArgument):
+        parse_json(body, LIMITS)

@@ -160,8 +160,9 @@ class BackgroundRunner:
                 await self._desk.keep(lease)
                 kept = loop.time()
             except LeaseLost as error:
-                _log.warning("%s", error.message)
-                work.cancel()
+                if not work.done():  # else it has given its lease up itself
+                    _log.warning("%s", error.message)
+                    work.cancel()
                 return
             except StorageError:
                 if loop.time() - kept >= self._desk.seconds:
