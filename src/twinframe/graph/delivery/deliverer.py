@@ -48,6 +48,7 @@ FLUSH_SECONDS: Final = 0.5
 
 _SHORTEST_LOOK: Final = 0.05
 _LONGEST_LOOK: Final = 0.5
+_REST_SECONDS: Final = 1.0
 _MOST_ROUTES: Final = 1000
 _LETTERS: Final = 100
 
@@ -83,10 +84,14 @@ class RouteKind:
 
     async def run(self, key: str, lease: Lease) -> None:
         """Deliver the route until it is gone or has nothing to send."""
-        while await RouteDelivery(
-            self._context, self._endpoints, key, lease, self._hosted, self._idle_seconds
-        ).run():
-            continue
+        try:
+            while await RouteDelivery(
+                self._context, self._endpoints, key, lease, self._hosted, self._idle_seconds
+            ).run():
+                continue
+        except StorageError as error:  # of the store, not of ours: it needs no trace
+            _log.warning("The delivery of the route %s was interrupted: %s", key, error.message)
+            await asyncio.sleep(_REST_SECONDS)
 
 
 @dataclass(slots=True)
