@@ -86,13 +86,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _ask(self, body: bytes) -> tuple[int, str, bytes]:
         place = urlsplit(self.target)
-        connection = http.client.HTTPConnection(str(place.netloc), timeout=30)
         fields = {name: self.headers[name] for name in ("Content-Type", "Accept")}
-        connection.request("POST", self.path, body, fields)
-        answer = connection.getresponse()
-        content = answer.read()
-        connection.close()
-        return answer.status, answer.headers.get("Content-Type", ""), content
+        with contextlib.closing(
+            http.client.HTTPConnection(str(place.netloc), timeout=30)
+        ) as connection:
+            connection.request("POST", self.path, body, fields)
+            answer = connection.getresponse()
+            return answer.status, answer.headers.get("Content-Type", ""), answer.read()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (its name there)
         """Nothing."""
