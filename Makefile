@@ -21,7 +21,7 @@ help:
 	@echo 'make test-deploy  the commands of the image, run anew; ten stops and ten reloads under load'
 	@echo 'make test-events  writers, a failing receiver, servers killed ten times; real brokers'
 	@echo 'make test-sparql  writers in several processes race for SPARQL servers, 200 rounds each'
-	@echo 'make test-rdf-crash  the store process of triples and its workers killed 300 times'
+	@echo 'make test-rdf-crash  the store process of triples and its workers killed 300 times; 600 losses of power'
 	@echo 'make test-rdf    the tests of whole services and of all use cases over triples on disk alone'
 	@echo 'make test-import  an import of 300,000 twins killed three times; a million twins imported, exported twice'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
@@ -60,7 +60,7 @@ test-sparql: setup
 	@TWINFRAME_ROUNDS=200 $(BIN)/python -m pytest -q -s plugins/storage-rdf/tests/test_races.py plugins/storage-rdf/tests/test_real_servers.py $(ARGS)
 
 test-rdf-crash: setup
-	@TWINFRAME_ROUNDS=300 $(BIN)/python -m pytest -q -s plugins/storage-rdf/tests/test_rdf_crash.py $(ARGS)
+	@TWINFRAME_ROUNDS=300 $(BIN)/python -m pytest -q -s plugins/storage-rdf/tests/test_rdf_crash.py plugins/storage-rdf/tests/test_rdf_power_loss.py $(ARGS)
 
 test-rdf: setup
 	@TWINFRAME_STORAGES=oxigraph $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/e2e tests/unit/graph $(ARGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Final, cast
+from typing import cast
 
 import orjson
 
@@ -36,10 +36,6 @@ from twinframe_storage_rdf.service_records import ServiceRecords
 from twinframe_storage_rdf.terms import Iri, Row
 from twinframe_storage_rdf.view import View
 
-_STEP_NANOSECONDS: Final = 20
-_UNCOUNTED_NANOSECONDS: Final = 2_000_000
-"""In which a text is read and planned, for the first time slower than later."""
-
 
 class RdfSession(GraphSession):
     """Reads the newest state, or inside `snapshot` the one of its first read.
@@ -69,8 +65,8 @@ class RdfSession(GraphSession):
         self._view.stop()
 
     def read_steps(self) -> int:
-        """The engine's processor time since the snapshot began, in steps; a server's is unknown."""
-        return max(0, self._view.spent - _UNCOUNTED_NANOSECONDS) // _STEP_NANOSECONDS
+        """Work of the engine: rows, and processor time where they do not explain it."""
+        return self._view.steps
 
     def check_deadline(self) -> None:
         """`QueryTimeout` once the snapshot was stopped."""

@@ -68,6 +68,9 @@ class Engine(ABC):
     is_far: ClassVar[bool] = False
     """Whether a request takes so long that many at a time are worth a guess at what is next."""
 
+    row_nanoseconds: ClassVar[int] = 40_000
+    """Processor time of a row that stands for itself; a query that takes longer does more."""
+
     @property
     @abstractmethod
     def dialect(self) -> str | None:

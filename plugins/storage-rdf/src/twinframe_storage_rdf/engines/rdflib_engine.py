@@ -67,6 +67,8 @@ class RdflibEngine(Engine):
 
     dialect = f"rdflib {rdflib.__version__}"
 
+    row_nanoseconds = 1_000_000
+
     def __init__(self, store: str = "default", configuration: str = "") -> None:
         self._store = store
         self._configuration = configuration
