@@ -125,12 +125,17 @@ def test_a_scrape_has_the_requests_of_all_workers_whoever_answers_it(
     route = at("requests_total", route="/health/live", method="GET", status="200")
     before = read_metrics(port).get(route, 0)
     assert set(call_many(server, "/health/live", 60)) == {200}
+    # NOTE: a request is counted when its answer is out, so the last one may be on its way yet.
+    end = time.monotonic() + 10
+    while read_metrics(port)[route] != before + 60 and time.monotonic() < end:
+        time.sleep(0.02)
     for _ in range(4):
         found = read_metrics(port)
         assert found[route] == before + 60
     seconds = at("request_seconds_count", route="/health/live", method="GET")
     assert found[seconds] == found[route]
-    assert found[at("writes_total", outcome="done")] == 2
+    # The service writes as well, such as its leases.
+    assert found[at("writes_total", outcome="done")] >= 2
     assert {dict(labels)["pid"] for name, labels in found if name.endswith("open_fds")} == {
         "0",
         "1",

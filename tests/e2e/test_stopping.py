@@ -196,14 +196,14 @@ def test_reloads_under_load_lose_nothing_and_break_few_connections(tmp_path: Pat
             assert server.process is not None
             booted = read_log(server).count("Application startup complete")
             server.process.send_signal(signal.SIGHUP)
-            end = time.monotonic() + 30
+            end = time.monotonic() + 60
             while read_log(server).count("Application startup complete") < booted + WORKERS:
                 assert time.monotonic() < end, f"reload {number} brought no new workers"
                 time.sleep(0.05)
             time.sleep(0.3)
         assert min(writer.acknowledged for writer in writers) > 0
-    # A request may meet a connection that the old worker closes in the same moment.
-    assert max(writer.broken for writer in writers) <= ROUNDS
+    # A request may meet a connection that an old worker closes in the same moment.
+    assert max(writer.broken for writer in writers) <= ROUNDS * WORKERS
     assert {status for writer in writers for status in writer.refused} <= {503}
     check(server, writers)
     server.stop()
