@@ -32,6 +32,7 @@ from twinframe.web.framing import (
 )
 
 if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
@@ -113,6 +114,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._found: Fault | None = None  # by a parser callback, in the present request
         self._fault: Fault | None = None  # the connection ends with this answer
         self._upgraded = False
+        self._served: RequestResponseCycle | None = None  # what the application has at present
 
     # --- connection -----------------------------------------------------------------------------
 
@@ -126,6 +128,11 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.sweeper.forget(self)
         super().connection_lost(exc)
+        if self._served is not None and not self._served.response_complete:
+            # NOTE: uvicorn tells the last request of a connection only; the one that is being
+            # answered may have others behind it, and would be written to a closed connection.
+            self._served.disconnected = True
+            self._served.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         if self._fault is not None or self._upgraded:
@@ -218,6 +225,10 @@ class GuardedProtocol(HttpToolsProtocol):
         elif self._phase is Phase.ANSWER:
             self._phase = Phase.IDLE
             self._since = self.loop.time()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._served = cycle
+        super()._start_asgi_task(cycle, app)
 
     # --- time -----------------------------------------------------------------------------------
 

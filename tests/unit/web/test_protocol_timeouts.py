@@ -115,3 +115,21 @@ def test_connections_beyond_the_cap_are_answered_503(server: Any) -> None:
             connection.close()
     time.sleep(0.1)
     assert b" 200 OK" in server.send(GET)
+
+
+def test_clients_that_leave_while_they_have_several_requests_under_way_leave_no_trace(
+    launch: Callable[..., Any],
+) -> None:
+    server = launch()
+    ask = b'{"query":"slow"}'
+    slow = b"POST /query HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%b" % (len(ask), ask)
+    for _ in range(3):
+        with server.connect() as connection:
+            connection.sendall(slow + GET + GET)
+            time.sleep(0.05)
+    time.sleep(1.0)  # the slow ones are answered by now, to nobody
+    assert b" 200 OK" in server.send(GET)
+    server.process.terminate()
+    _, written = server.process.communicate(timeout=20)
+    server.process.stderr.close()
+    assert b"Traceback" not in written
