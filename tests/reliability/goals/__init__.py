@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
 from typing import Final
 
-from tests.reliability.goals import r01_kill_service, r02_kill_storage, r03_power_loss
 from tests.reliability.judging import Goal
 
-GOALS: Final[tuple[Goal, ...]] = (r01_kill_service.GOAL, r02_kill_storage.GOAL, r03_power_loss.GOAL)
+_MODULES = sorted(path.stem for path in Path(__file__).parent.glob("r[0-9][0-9]_*.py"))
+
+GOALS: Final[tuple[Goal, ...]] = tuple(
+    import_module(f"tests.reliability.goals.{name}").GOAL for name in _MODULES
+)

@@ -57,9 +57,23 @@ def never_sync(module: Any) -> None:
     module._set_pragmas = set_pragmas
 
 
+def ignore_etags(module: Any) -> None:
+    """Every If-Match fits."""
+    module.IfMatch.check = lambda self, etag: None
+
+
+def use_stock_protocol(module: Any) -> None:
+    """uvicorn's protocol as it comes."""
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+    module.build_protocol = lambda settings: HttpToolsProtocol
+
+
 FAULTS: dict[str, tuple[Patch, ...]] = {
     "acknowledge-before-commit": (
         ("twinframe_storage_sqlite.writing", acknowledge_before_commit),
     ),
+    "ignore-etags": (("twinframe.model.etags", ignore_etags),),
+    "stock-protocol": (("twinframe.web.worker", use_stock_protocol),),
     "never-sync": (("twinframe_storage_sqlite.connection", never_sync),),
 }
