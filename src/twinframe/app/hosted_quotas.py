@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from twinframe.app.hosted_places import SharedPlaces
 from twinframe.errors import StorageDamaged
+from twinframe.graph.background.own import OwnWork
 from twinframe.instruments.base import Instruments
 from twinframe.model.clock import Clock, read_clock
 from twinframe.resourcetypes.prices import Sku
@@ -142,8 +143,9 @@ class QuotaRunner(StoreRunner):
         self._quotas = quotas
 
     async def write(self, work: Work[T]) -> T:
-        """Run `work` in the next batch; `QuotaExceeded` undoes it alone."""
-        return await super().write(self._quotas.bind(work))
+        """Run `work` in the next batch; `QuotaExceeded` undoes it alone, unless it is our own."""
+        bound = work if isinstance(work, OwnWork) else self._quotas.bind(work)
+        return await super().write(bound)
 
 
 def parse_limits(settings: HostedSettings) -> tuple[Sku, Sequence[QuotaLimit]]:

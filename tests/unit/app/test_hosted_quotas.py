@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,16 @@ import orjson
 import pytest
 
 from tests.unit.app.hosting_app import bring_up, build_graph, build_hosting, request, serving
+from twinframe.app.background import BackgroundService
 from twinframe.app.hosted_quotas import GraphQuotas, QuotaRunner, SharedCounter, parse_limits
 from twinframe.app.hosting import LocalGraphHost
 from twinframe.app.installation import Installation
 from twinframe.errors import QuotaExceeded, StorageDamaged
+from twinframe.graph import Graph
 from twinframe.resourcetypes.hosting import HostedGraph
 from twinframe.resourcetypes.prices import Sku
 from twinframe.resourcetypes.quotas import Quota, QuotaLimit
-from twinframe.settings import StorageSettings
+from twinframe.settings import JobsSettings, Settings, StorageSettings
 from twinframe.storage.base import GraphTransaction
 from twinframe.storage.catalog import HostedSettings
 from twinframe.storage.memory import MemoryStore
@@ -275,3 +277,49 @@ def test_counts_of_threads_in_one_process_are_apart_by_place(tmp_path: Path) -> 
     for counter in counters:
         counter.close()
     assert os.stat(tmp_path / "operations").st_size == 32 * 1024  # noqa: PTH116  (sparse)
+
+
+def test_an_import_that_fills_the_graph_fails_and_says_so(
+    tmp_path: Path, runner_of: Callable[..., tuple[QuotaRunner, GraphQuotas]]
+) -> None:
+    """The service's own books are kept in a full graph too: the job ends, a deletion empties it."""
+    runner, quotas = runner_of(twins=3)
+    settings = Settings(
+        jobs=JobsSettings(directories=(str(tmp_path),), chunk_rows=1, look_seconds=0.02, pause=0)
+    )
+    graph = Graph(runner, settings)
+    background = BackgroundService(runner, graph.work, settings)
+    lines = [
+        {"Section": "Header"},
+        {"fileVersion": "1.0.0"},
+        {"Section": "Models"},
+        *orjson.loads(MODEL),
+        {"Section": "Twins"},
+        *({"$dtId": f"t{at}", **orjson.loads(TWIN)} for at in range(9)),
+    ]
+    (tmp_path / "in").write_bytes(b"\n".join(map(orjson.dumps, lines)))
+    body = {"inputBlobUri": f"file://{tmp_path}/in", "outputBlobUri": f"file://{tmp_path}/out"}
+
+    async def play() -> tuple[dict[str, Any], dict[str, Any]]:
+        background.start()
+        await graph.import_jobs.put_job("j", dict(body))
+        failed = await _wait_for(lambda: graph.import_jobs.read_job("j"))
+        await graph.delete_jobs.start_job("d")
+        emptied = await _wait_for(lambda: graph.delete_jobs.read_job("d"))
+        await background.stop()
+        await runner.close()
+        quotas.close()
+        return failed, emptied
+
+    failed, emptied = asyncio.run(play())
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "QuotaExceeded")
+    assert failed["twinsCreated"] == 3
+    assert (emptied["status"], emptied["twinsDeleted"]) == ("succeeded", 3)
+
+
+async def _wait_for(read: Callable[[], Awaitable[bytes]]) -> dict[str, Any]:
+    while True:
+        job: dict[str, Any] = orjson.loads(await read())
+        if job["status"] in ("succeeded", "failed"):
+            return job
+        await asyncio.sleep(0.02)

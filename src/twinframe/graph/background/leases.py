@@ -17,6 +17,7 @@ from typing import Final
 import orjson
 
 from twinframe.errors import TwinframeError
+from twinframe.graph.background.own import OwnWork
 from twinframe.graph.ports import StoreRunner
 from twinframe.storage.base import GraphSession, GraphTransaction
 
@@ -84,7 +85,7 @@ class LeaseDesk:
             _write(transaction, name, _Stored(lease.fence, lease.holder, 0))
             return lease
 
-        lease = await self._runner.write(work)
+        lease = await self._runner.write(OwnWork(work))
         self._seen.pop(name, None)
         return lease
 
@@ -97,7 +98,7 @@ class LeaseDesk:
             if stored is not None:
                 _write(transaction, lease.name, replace(stored, beat=stored.beat + 1))
 
-        await self._runner.write(work)
+        await self._runner.write(OwnWork(work))
 
     async def give_back(self, lease: Lease) -> None:
         """Let the next worker claim it at once. Without effect when it was lost."""
@@ -108,7 +109,7 @@ class LeaseDesk:
                 # NOTE: the number stays, so that it never falls.
                 _write(transaction, lease.name, replace(stored, holder=""))
 
-        await self._runner.write(work)
+        await self._runner.write(OwnWork(work))
 
     def _is_over(self, name: str, stored: _Stored) -> bool:
         now = self._monotonic()

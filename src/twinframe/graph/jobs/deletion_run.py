@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Final, TypeVar
 
 from twinframe.errors import QueryTimeout, StorageError, TwinframeError
 from twinframe.graph.background.leases import Lease, LeaseLost
+from twinframe.graph.background.own import OwnWork
 from twinframe.graph.changes import erase_models, erase_relationships, erase_twins
 from twinframe.graph.context import GraphContext
 from twinframe.graph.jobs.documents import DeleteJob, JobError, Status, build_error
@@ -33,7 +35,7 @@ class DeletionRun:
 
     async def run(self) -> None:
         """Go on to the end. Errors: `StorageError`, `LeaseLost`."""
-        job = await self._context.runner.write(self._begin)
+        job = await self._context.runner.write(OwnWork(self._begin))
         if job is None or job.status.is_final:
             return
         try:
@@ -68,7 +70,7 @@ class DeletionRun:
             if twins:
                 await self._erase(job, twins, self._erase_twins)
                 continue
-            await self._context.runner.write(self._erase_models)
+            await self._context.runner.write(OwnWork(self._erase_models))
             return
 
     async def _find(self, read: Callable[[GraphSession], list[T]]) -> list[T]:
@@ -85,7 +87,7 @@ class DeletionRun:
         while chunk := list(islice(remaining, jobs.chunk_rows)):
             if self._context.clock() >= job.deadline:
                 raise QueryTimeout("The deletion did not end within its timeoutInMinutes.")
-            await self._context.runner.write(lambda t, chunk=chunk: erase(t, chunk))  # type: ignore[misc]  # the default binds
+            await self._context.runner.write(OwnWork(partial(_call, erase, chunk)))
             await asyncio.sleep(jobs.pause)
 
     def _erase_relationships(
@@ -115,7 +117,7 @@ class DeletionRun:
             job = replace(self._check(transaction), status=status, error=error)
             put_job(transaction, replace(job, finished=job.acted))
 
-        await self._context.runner.write(work)
+        await self._context.runner.write(OwnWork(work))
 
 
 def _find_relationships(session: GraphSession) -> list[tuple[str, str]]:
@@ -125,3 +127,11 @@ def _find_relationships(session: GraphSession) -> list[tuple[str, str]]:
 
 def _find_twins(session: GraphSession) -> list[str]:
     return [twin.twin_id for twin in islice(session.iterate_twins(), _FOUND_AT_ONCE)]
+
+
+def _call(
+    erase: Callable[[GraphTransaction, Sequence[T]], None],
+    keys: Sequence[T],
+    transaction: GraphTransaction,
+) -> None:
+    erase(transaction, keys)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from twinframe.errors import PlaceFailed, StorageError, TwinframeError, ValidationFailed
 from twinframe.graph.background.leases import Lease, LeaseLost
+from twinframe.graph.background.own import OwnWork
 from twinframe.graph.context import GraphContext
 from twinframe.graph.jobs.documents import ImportJob, JobError, Status, build_error
 from twinframe.graph.jobs.places.base import OpenSource
@@ -80,7 +81,7 @@ class ImportRun:
             put_job(transaction, job)
             return job
 
-        return await self._context.runner.write(work)
+        return await self._context.runner.write(OwnWork(work))
 
     async def _read_file(self, job: ImportJob) -> _Ending:
         jobs = self._context.settings.jobs
@@ -176,7 +177,7 @@ class ImportRun:
             )
             put_job(transaction, ended)
 
-        await self._context.runner.write(work)
+        await self._context.runner.write(OwnWork(work))
 
     async def _write_log(self, job: ImportJob, last: bytes) -> None:
         def read(session: GraphSession) -> list[bytes]:
