@@ -319,6 +319,9 @@ def test_no_more_jobs_are_kept_than_may_be_and_old_ones_are_forgotten(
         with pytest.raises(JobLimitReached):
             await worker.graph.import_jobs.put_job("c", body)
         jobs.now += 60_000_000_000
+        with pytest.raises(JobNotFound):
+            await worker.read("a")
+        assert (await worker.graph.import_jobs.list_jobs()).items == ()
         await worker.run("c", body)
         page = await worker.graph.import_jobs.list_jobs()
         return [_load(item)["id"] for item in page.items]
@@ -417,6 +420,24 @@ def test_a_running_job_is_cancelled_and_goes_on_when_it_is_resumed(
     jobs.do(scenario)
     statuses = [status for section, status in _details(jobs.log()) if section is None]
     assert statuses == ["Started", "Started", "Succeeded"]
+
+
+def test_a_job_whose_source_gives_nothing_is_cancelled_all_the_same(
+    light: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("twinframe.graph.jobs.import_run._LOOK_SECONDS", 0.02)
+    gate = Gate(monkeypatch, 9)
+
+    async def scenario(worker: Worker) -> dict[str, Any]:
+        await worker.graph.import_jobs.put_job("j", light.body(_many()))
+        worker.background.start()
+        await asyncio.to_thread(gate.reached.wait, 30)
+        await worker.graph.import_jobs.cancel_job("j")
+        done = await worker.wait("j")
+        gate.open.set()
+        return done
+
+    assert light.do(scenario)["status"] == "cancelled"
 
 
 def test_a_source_that_changed_is_not_gone_on_with(

@@ -8,13 +8,14 @@ from __future__ import annotations
 import uuid
 from typing import Final, cast
 
-from twinframe.errors import JobStateRefused
+from twinframe.errors import DeleteJobNotFound, JobStateRefused
 from twinframe.graph.context import GraphContext
 from twinframe.graph.jobs.documents import DeleteJob
 from twinframe.graph.jobs.imports import NANO, check_limits
 from twinframe.graph.jobs.records import (
     find_deletion,
     list_deletions,
+    list_later,
     purge_expired,
     put_job,
     require_deletion,
@@ -66,17 +67,18 @@ class DeleteJobs:
         """The job; `InvalidArgument`, `DeleteJobNotFound`."""
         parse_job_id(job_id)
         job = await self._context.runner.read(lambda session: require_deletion(session, job_id))
+        if job.is_expired(self._context.clock()):
+            raise DeleteJobNotFound(job_id)
         return job.render()
 
     async def list_jobs(self, page: PageRequest = FIRST_PAGE) -> Page[bytes]:
         """All jobs, the oldest first; `InvalidArgument`, `InvalidContinuationToken`."""
         listing = await self._context.open_listing("deletions")
         after, size = listing.start(page)
+        now = self._context.clock()
 
         def read(session: GraphSession) -> list[tuple[str, bytes]]:
-            keyed = ((f"{job.created:020}/{job.id}", job) for job in list_deletions(session))
-            later = [(key, job) for key, job in keyed if key > cast("str", after or "")]
-            return [(key, job.render()) for key, job in later[: size + 1]]
+            return list_later(list_deletions(session), cast("str", after or ""), now)[: size + 1]
 
         found = await self._context.runner.read(read)
         return listing.page(found, size)

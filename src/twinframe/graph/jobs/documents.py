@@ -70,6 +70,10 @@ class Job:
         """The key of its entry while it is unfinished: older ones come first."""
         return f"{self.created:020}/{type(self).__name__}/{self.id}"
 
+    def is_expired(self, now: int) -> bool:
+        """Whether it has been kept for as long as finished jobs are."""
+        return self.status.is_final and self.purge <= now
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportJob(Job):

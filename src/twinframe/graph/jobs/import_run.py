@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Final
 
 from twinframe.errors import PlaceFailed, StorageError, TwinframeError, ValidationFailed
 from twinframe.graph.background.leases import Lease, LeaseLost
@@ -23,6 +24,8 @@ from twinframe.graph.portable.importing import Importer
 from twinframe.graph.portable.log import ImportLog
 from twinframe.graph.portable.progress import Finding, Progress
 from twinframe.storage.base import GraphSession, GraphTransaction
+
+_LOOK_SECONDS: Final = 1.0
 
 
 class _CancelAsked(TwinframeError):
@@ -89,7 +92,8 @@ class ImportRun:
             if not job.is_read:
                 async with self._open(job) as source:
                     importer = Importer(self._context, self._keep)
-                    await importer.run(source.stream, job.progress, jobs.pause)
+                    run = importer.run(source.stream, job.progress, jobs.pause)
+                    await self._until_cancelled(asyncio.create_task(run))
         except _CancelAsked:
             return _Ending(Status.CANCELLED)
         except (LeaseLost, StorageError):
@@ -105,6 +109,19 @@ class ImportRun:
             refused = JobError(ValidationFailed.code, message)
             return _Ending(Status.FAILED, refused, is_read=True)
         return _Ending(Status.SUCCEEDED, is_read=True)
+
+    async def _until_cancelled(self, run: asyncio.Task[Progress]) -> None:
+        """Await `run`; `_CancelAsked` also while a slow source keeps it from looking itself."""
+        try:
+            while not (await asyncio.wait([run], timeout=_LOOK_SECONDS))[0]:
+                job = await self._context.runner.read(self._require)
+                if job.status is Status.CANCELLING:
+                    raise _CancelAsked(f"The import job {self._job_id} is to be cancelled.")
+            await run
+        finally:
+            if not run.done():
+                run.cancel()
+                await asyncio.wait([run])
 
     @asynccontextmanager
     async def _open(self, job: ImportJob) -> AsyncIterator[OpenSource]:

@@ -13,6 +13,7 @@ from twinframe.errors import (
     InvalidArgument,
     JobAlreadyExists,
     JobLimitReached,
+    JobNotFound,
     JobStateRefused,
     TooManyJobs,
 )
@@ -23,6 +24,7 @@ from twinframe.graph.jobs.records import (
     find_import,
     forget_import,
     list_imports,
+    list_later,
     list_pending,
     purge_expired,
     put_job,
@@ -78,17 +80,18 @@ class ImportJobs:
         """The job; `InvalidArgument`, `JobNotFound`."""
         parse_job_id(job_id)
         job = await self._context.runner.read(lambda session: require_import(session, job_id))
+        if job.is_expired(self._context.clock()):
+            raise JobNotFound(job_id)
         return job.render()
 
     async def list_jobs(self, page: PageRequest = FIRST_PAGE) -> Page[bytes]:
         """All jobs, the oldest first; `InvalidArgument`, `InvalidContinuationToken`."""
         listing = await self._context.open_listing("imports")
         after, size = listing.start(page)
+        now = self._context.clock()
 
         def read(session: GraphSession) -> list[tuple[str, bytes]]:
-            keyed = ((f"{job.created:020}/{job.id}", job) for job in list_imports(session))
-            later = [(key, job) for key, job in keyed if key > cast("str", after or "")]
-            return [(key, job.render()) for key, job in later[: size + 1]]
+            return list_later(list_imports(session), cast("str", after or ""), now)[: size + 1]
 
         found = await self._context.runner.read(read)
         return listing.page(found, size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
 from twinframe.errors import DeleteJobNotFound, JobNotFound
@@ -66,6 +66,14 @@ def list_deletions(session: GraphSession) -> list[DeleteJob]:
     return _list(session, DELETIONS, load_deletion)
 
 
+def list_later(
+    jobs: Iterable[ImportJob | DeleteJob], after: str, now: int
+) -> list[tuple[str, bytes]]:
+    """Key and text of each job behind the key `after` that is still kept."""
+    keyed = ((f"{job.created:020}/{job.id}", job) for job in jobs if not job.is_expired(now))
+    return [(key, job.render()) for key, job in keyed if key > after]
+
+
 def put_job(transaction: GraphTransaction, job: ImportJob | DeleteJob) -> None:
     """Store a job, and that it is pending or not."""
     if isinstance(job, ImportJob):
@@ -104,10 +112,10 @@ def forget_deletion(transaction: GraphTransaction, job_id: str) -> None:
 def purge_expired(transaction: GraphTransaction, now: int) -> None:
     """Forget finished jobs that were kept for as long as they are kept."""
     for job in list_imports(transaction):
-        if job.status.is_final and job.purge <= now:
+        if job.is_expired(now):
             forget_import(transaction, job.id)
     for deletion in list_deletions(transaction):
-        if deletion.status.is_final and deletion.purge <= now:
+        if deletion.is_expired(now):
             forget_deletion(transaction, deletion.id)
 
 

@@ -10,6 +10,10 @@ from twinframe.errors import ErrorDetail, TwinframeError
 from twinframe.graph.portable.sections import Section
 
 
+_MOST_DETAILS: Final = 10
+"""Of one line, in the log; it may be of thousands of lines."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A line that was refused. `item` is the id it is about, empty when it has none."""
@@ -26,7 +30,8 @@ class Finding:
         error: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.details:
             error["details"] = [
-                {"code": detail.code, "message": detail.message} for detail in self.details
+                {"code": detail.code, "message": detail.message}
+                for detail in self.details[:_MOST_DETAILS]
             ]
         found = {"section": self.section.value, "line": self.line, "error": error}
         return {**found, "id": self.item} if self.item else found
