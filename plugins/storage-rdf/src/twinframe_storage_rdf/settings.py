@@ -35,7 +35,7 @@ class RdfSettings(Section):
     )
     ontology: dict[str, str] = Field(
         default_factory=dict,
-        description="IRIs of public ontologies for models, by DTMI, as a JSON object; a `*` in both "
+        description="IRIs of public ontologies for models by DTMI, as a JSON object; a `*` in both "
         "stands for the last name segment. Fixed when a graph is made.",
     )
     rdflib_store: str = Field(

@@ -20,7 +20,7 @@ _HEAD: Final = (
     '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">\n'
 )
 _LOCAL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*\Z")
-_NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 _BREAKS: Final = {"\r": "&#13;"}
 _PIECE: Final = 64 * 1024
 
@@ -91,7 +91,7 @@ def _quote(text: str) -> str:
 
 
 def _check(text: str) -> str:
-    found = _NOT_XML.search(text)
+    found = NOT_XML.search(text)
     if found is not None:
         raise SparqlInvalid(
             f"RDF/XML cannot hold the character {found[0]!a}; ask for Turtle, N-Triples or JSON-LD."

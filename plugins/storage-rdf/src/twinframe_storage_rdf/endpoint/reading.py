@@ -16,6 +16,8 @@ from typing import Final
 from twinframe.errors import LimitExceeded, SparqlInvalid
 from twinframe.storage.triples import QueryForm, SparqlLimits, SparqlQuery
 from twinframe_storage_rdf.endpoint.tokens import Kind, Token, build_error, iterate_tokens
+from twinframe_storage_rdf.endpoint.words import WORDS
+from twinframe_storage_rdf.terms import XSD
 
 _UPDATES: Final = frozenset(
     ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
@@ -25,6 +27,11 @@ _FORMS: Final = tuple(form.value for form in QueryForm)
 # SEC: names that libraries read as the keyword and what follows it (`SERVICE:x`, `trueSERVICE`).
 _SERVICE: Final = re.compile(r"service", re.IGNORECASE)
 _HIDDEN_SERVICE: Final = re.compile(r"^[^:]*service|\.service", re.IGNORECASE)
+
+# SEC: Virtuoso's `bif:http_get` asks other servers, Jena's `java:` loads classes.
+_PROGRAM: Final = re.compile(r"(?:bif|sql|java|javascript):", re.IGNORECASE)
+_FUNCTIONS: Final = (XSD, "http://www.w3.org/2005/xpath-functions/math#")
+_NO_BREAK: Final = re.compile(r"[^\r\n]")
 
 # PERF: what an engine plans in less than a second: 200 patterns take 0.3 s, 400 take 4; 50 OPTIONAL
 # 0.4 s, 200 take 17. 10,000 operators of one kind end the process.
@@ -72,7 +79,7 @@ def parse_query(
         has_default, has_named = reading.has_default, reading.has_named
     if not has_default and not has_named:
         has_default = has_named = True
-    return SparqlQuery(text, form, has_default, has_named)
+    return SparqlQuery(reading.render_text(), form, has_default, has_named)
 
 
 def _render_other(iri: str, graph: str) -> str:
@@ -95,10 +102,12 @@ class _Reading:
     _prefixes: dict[str, str] = field(default_factory=dict)
     _pending: list[Token] = field(default_factory=list)
     _last: Token | None = None
+    _clauses: list[tuple[int, int]] = field(default_factory=list)
 
     def take(self, token: Token) -> None:
         """Go on by a token."""
         self._refuse_service(token)
+        self._refuse_program(token)
         if self._pending:
             self._take_pending(token)
         elif token.kind is Kind.WORD:
@@ -119,6 +128,16 @@ class _Reading:
             raise SparqlInvalid(f"The query ends inside of {self._open[-1]}.")
         return self.form
 
+    def render_text(self) -> str:
+        """The text without its FROM clauses, each as long in blanks.
+
+        SEC: what graphs it may see is said beside it, which some servers only add to what it says.
+        """
+        text = self.text
+        for start, end in self._clauses:
+            text = text[:start] + _NO_BREAK.sub(" ", text[start:end]) + text[end:]
+        return text
+
     def _refuse_service(self, token: Token) -> None:
         if token.kind is Kind.WORD and token.text.upper() == "SERVICE":
             raise build_error(
@@ -132,6 +151,32 @@ class _Reading:
                 f"{token.text!a} may be read as SERVICE, which is refused; use another name",
             )
 
+    def _refuse_program(self, token: Token) -> None:
+        """SEC: no function that only some product has is called: it may do anything."""
+        iri = self._resolve(token)
+        if iri is not None and _PROGRAM.match(iri) is not None:
+            message = f"{token.text!a} is refused: it runs a program"
+            raise build_error(self.text, token.start, message)
+        last = self._last
+        if token.text == "(" and last is not None and self.form is not None:
+            called = self._resolve(last)
+            if called is not None and not called.startswith(_FUNCTIONS):
+                raise build_error(
+                    self.text,
+                    last.start,
+                    f"{last.text!a} is no function here: those of the standard and the casts of "
+                    "XML Schema are; of a list in ( ) write rdf:first and rdf:rest",
+                )
+
+    def _resolve(self, token: Token) -> str | None:
+        """The IRI that the token is, as far as its prefix is known."""
+        if token.kind is Kind.IRI:
+            return token.text[1:-1]
+        if token.kind is not Kind.NAME:
+            return None
+        prefix, _, local = token.text.partition(":")
+        return self._prefixes.get(f"{prefix}:", f"{prefix}:") + local
+
     # --- words ----------------------------------------------------------------------------------
 
     def _take_word(self, token: Token) -> None:
@@ -140,6 +185,11 @@ class _Reading:
             raise build_error(self.text, token.start, f"{word} is refused: only queries are run")
         if self.form is None:
             self._take_first(token, word)
+        elif word not in WORDS:
+            near = get_close_matches(word, WORDS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            message = f"{token.text!a} is no word of SPARQL 1.1{hint}"
+            raise build_error(self.text, token.start, message)
         elif word == "FROM":
             self._pending = [token]
         elif word in _JOIN_WORDS:
@@ -183,14 +233,12 @@ class _Reading:
             raise build_error(self.text, token.start, f"expected {wanted}, not {token.text!a}")
 
     def _take_graph(self, token: Token, *, named: bool) -> None:
-        iri = token.text[1:-1]
-        if token.kind is Kind.NAME:
-            prefix, _, local = token.text.partition(":")
-            iri = self._prefixes.get(f"{prefix}:", f"{prefix}:") + local
-        elif token.kind is not Kind.IRI:
+        iri = self._resolve(token)
+        if iri is None:
             raise build_error(self.text, token.start, "expected the IRI of a graph behind FROM")
         if iri != self.graph:
             raise build_error(self.text, token.start, _render_other(iri, self.graph).rstrip("."))
+        self._clauses.append((self._pending[0].start, token.start + len(token.text)))
         self.has_named |= named
         self.has_default |= not named
 

@@ -1,24 +1,39 @@
-"""A caller's query handed on to a SPARQL server, and its answer handed back as it comes.
+"""A caller's query handed on to a SPARQL server, and its answer read and written as it comes.
 
-SPEC: SPARQL 1.1 Protocol section 2.1. The dataset stands beside the query, and so before what the
-query itself says of graphs (2.1.4).
+SPEC: SPARQL 1.1 Protocol section 2.1. The dataset stands beside the query (2.1.4), whose text has
+no FROM any more.
 """
 
 from __future__ import annotations
 
-import re
+import codecs
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import httpx2
 
-from twinframe.errors import QueryTimeout, SparqlInvalid, StorageBusy, StorageError
-from twinframe_storage_rdf.endpoint.writing import LimitedWriter
+from twinframe.errors import SparqlInvalid, StorageBusy, StorageError
+from twinframe.storage.triples import N_TRIPLES, ROWS_JSON, QueryForm
+from twinframe_storage_rdf.endpoint.far_rows import ROW_WRITERS, read_rows, write_truth
+from twinframe_storage_rdf.endpoint.far_triples import TRIPLE_WRITERS, read_triples
+from twinframe_storage_rdf.endpoint.writing import LimitedWriter, check_deadline
 from twinframe_storage_rdf.engines.base import Question
+from twinframe_storage_rdf.engines.products import Product
+from twinframe_storage_rdf.engines.results import parse_truth
 
-_CUT_HEADERS: Final = ("x-sparql-maxrows", "x-sql-state")
-_REFUSED: Final = re.compile(r"Virtuoso (?:22|37|42)\w{3} Error ")
+_NOTHING: Final = "urn:twinframe:endpoint:nothing"
+"""A graph that is not there.
+
+SEC: Virtuoso shows all its graphs as named ones, also the state of twin graphs, unless some are
+named: who may see none is given this one.
+"""
+
+_TRIPLES: Final = (N_TRIPLES.media_types[0], "text/plain")
+_WIDER: Final = 16
+"""So much longer than what is written of it may the server's answer be: names come in each row."""
+_PIECE: Final = 64 * 1024
+_MOST_TRUTH: Final = 64 * 1024
 _SAID: Final = 300
 
 
@@ -26,53 +41,100 @@ def relay_answer(
     client: httpx2.Client,
     url: str,
     question: Question,
+    product: Product,
+    end: float,
     deadline: float,
     connect_timeout: float,
     write: Callable[[bytes], object],
 ) -> None:
-    """Ask the server at `url` and write its answer; it is asked once.
+    """Ask the server at `url` once and write its answer; nothing of it before 64 kB or all is read.
 
+    `end` is when the server has had its time, a `time.monotonic()` moment as `deadline` is.
     `SparqlInvalid` in the server's own words when it refuses the query, `StorageBusy` when it
-    cannot answer now, `StorageError` when it answers with something else.
+    does not answer, `StorageError` when it answers with something else.
     """
-    form: dict[str, str] = {"query": question.text}
-    if question.default is not None:
-        form["default-graph-uri"] = question.default
-    if question.named is not None:
-        form["named-graph-uri"] = question.named
-    wait = max(0.001, deadline - time.monotonic())
+    form = {
+        "query": question.text,
+        "default-graph-uri": question.default or _NOTHING,
+        "named-graph-uri": question.named or _NOTHING,
+    }
+    last = min(end, deadline)
+    wait = max(0.001, last - time.monotonic())
     timeout = httpx2.Timeout(wait, connect=min(wait, connect_timeout))
-    headers = {"Accept": question.media_type}
+    wanted = _TRIPLES if question.form.makes_triples else ROWS_JSON.media_types
+    headers = {"Accept": f"{wanted[0]}, {wanted[1]};q=0.5"}
     out = LimitedWriter(question.limit, deadline, write)
     try:
         with client.stream("POST", url, data=form, headers=headers, timeout=timeout) as answer:
-            _check(answer, question)
-            for piece in answer.iter_bytes():
+            _check(answer, wanted, product)
+            for piece in _join(_write(_decode(answer, last, question.limit), question)):
                 out.write(piece)
     except httpx2.TimeoutException as error:
-        if time.monotonic() >= deadline:
-            raise QueryTimeout("The query passed its deadline (Sparql__Timeout).") from error
+        check_deadline(deadline)
         raise StorageBusy("The SPARQL server did not answer in time.") from error
     except (httpx2.HTTPError, httpx2.StreamError) as error:
         raise StorageBusy(f"The SPARQL server gave no whole answer: {error}") from error
 
 
-def _check(answer: httpx2.Response, question: Question) -> None:
-    cut = next((name for name in _CUT_HEADERS if name in answer.headers), None)
-    if answer.is_success and cut is not None:
-        raise StorageError(f"The SPARQL server cut its answer ({cut}: {answer.headers[cut]}).")
+def _decode(answer: httpx2.Response, last: float, limit: int) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    size = 0
+    try:
+        for piece in answer.iter_bytes():
+            size += len(piece)
+            if size > limit * _WIDER:  # of blanks, say
+                raise StorageError("The SPARQL server's answer is much longer than what it says.")
+            if time.monotonic() >= last:  # each piece came in time, but all together do not
+                raise httpx2.ReadTimeout("the answer takes too long")
+            yield decoder.decode(piece)
+        yield decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise StorageError("The SPARQL server's answer is not UTF-8.") from error
+
+
+def _write(texts: Iterator[str], question: Question) -> Iterator[bytes]:
+    if question.form is QueryForm.ASK:
+        yield write_truth(_read_truth(texts), question.media_type)
+    elif question.form is QueryForm.SELECT:
+        names, rows = read_rows(texts)
+        yield from map(str.encode, ROW_WRITERS[question.media_type](names, rows))
+    else:
+        yield from TRIPLE_WRITERS[question.media_type](read_triples(texts))
+
+
+def _read_truth(texts: Iterator[str]) -> bool:
+    text = ""
+    for piece in texts:
+        text += piece
+        if len(text) > _MOST_TRUTH:
+            raise StorageError("The SPARQL server answered an ASK with something else.")
+    return parse_truth(text.encode())
+
+
+def _join(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    parts: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        parts.append(piece)
+        size += len(piece)
+        if size >= _PIECE:
+            yield b"".join(parts)
+            parts, size = [], 0
+    yield b"".join(parts)
+
+
+def _check(answer: httpx2.Response, wanted: tuple[str, ...], product: Product) -> None:
     if answer.is_success:
+        cut = product.find_cut(answer.headers)
+        if cut:
+            raise StorageError(f"The SPARQL server cut its answer ({cut}: {answer.headers[cut]}).")
         kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != question.media_type:
-            raise StorageError(
-                f"The SPARQL server does not answer as {question.media_type}, but as {kind!a}; "
-                "ask for another syntax."
-            )
+        if kind not in wanted:
+            raise StorageError(f"The SPARQL server answers as {kind!a}, not as {wanted[0]}.")
         return
-    answer.read()
-    said = answer.text[:_SAID].strip()
+    said = next(answer.iter_bytes(), b"")[:_SAID].decode("utf-8", "replace").strip()
     message = f"The SPARQL server answered with status {answer.status_code}: {said}"
-    if answer.status_code == 400 or _REFUSED.match(said) is not None:
+    if answer.status_code == 400 or product.is_refusal(said):
         raise SparqlInvalid(message)
     if answer.status_code in (408, 429) or answer.status_code >= 500:
         raise StorageBusy(message)

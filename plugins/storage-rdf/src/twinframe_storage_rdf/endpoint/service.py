@@ -46,7 +46,7 @@ class Endpoint(SparqlEngine):
             default=data if query.default else None,
             named=data if query.named else None,
             media_type=syntax.media_types[0],
-            is_graph=query.form.makes_triples,
+            form=query.form,
             limit=limit,
         )
         self._engine.answer(question, deadline, write)

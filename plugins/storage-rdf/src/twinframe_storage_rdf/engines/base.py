@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from twinframe.errors import QueryTimeout, Unsupported
+from twinframe.storage.triples import QueryForm
 from twinframe_storage_rdf.mapping import Triple
 from twinframe_storage_rdf.terms import Iri, Row, Term
 
@@ -45,15 +46,15 @@ class Change:
 class Question:
     """A caller's query, read by `endpoint`, and the only graphs that it may see.
 
-    `media_type` is that of the answer; `is_graph` says that it is one of triples. `limit` are the
-    bytes of the answer.
+    `media_type` is that of the answer, one of those that the form has. `limit` are the bytes of the
+    answer. The text says nothing of graphs.
     """
 
     text: str
     default: Iri | None
     named: Iri | None
     media_type: str
-    is_graph: bool
+    form: QueryForm
     limit: int
 
 

@@ -95,7 +95,8 @@ class OxigraphEngine(Engine):
         """
         graphs = [pyoxigraph.NamedNode(name) for name in (question.default,) if name]
         named = [pyoxigraph.NamedNode(name) for name in (question.named,) if name]
-        formats = pyoxigraph.RdfFormat if question.is_graph else pyoxigraph.QueryResultsFormat
+        is_graph = question.form.makes_triples
+        formats = pyoxigraph.RdfFormat if is_graph else pyoxigraph.QueryResultsFormat
         out = LimitedWriter(question.limit, deadline, write)
         try:
             found = self._store.query(question.text, default_graph=graphs, named_graphs=named)

@@ -146,12 +146,19 @@ class SparqlEngine(Engine):
         return parse_truth(self._read(text, deadline))
 
     def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
-        """Hand a caller's query on, with the one graph that it may see."""
+        """Hand a caller's query on, with the one graph that it may see; it is sent once."""
         if self._client is None:
             raise StorageError("The connection to the SPARQL server is closed.")
         remote = self._remote
         relay_answer(
-            self._client, remote.query_url, question, deadline, remote.connect_timeout, write
+            self._client,
+            remote.query_url,
+            question,
+            self._product,
+            time.monotonic() + remote.timeout,
+            deadline,
+            remote.connect_timeout,
+            write,
         )
 
     @contextmanager

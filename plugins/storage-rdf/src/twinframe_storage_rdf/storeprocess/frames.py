@@ -15,6 +15,7 @@ from typing import Final
 
 import orjson
 
+from twinframe.storage.triples import QueryForm
 from twinframe_storage_rdf.engines.base import Question
 from twinframe_storage_rdf.terms import Iri
 
@@ -113,6 +114,7 @@ def unpack_question(body: bytes) -> Question:
     found = orjson.loads(body)
     for name in ("default", "named"):
         found[name] = None if found[name] is None else Iri(found[name])
+    found["form"] = QueryForm(found["form"])
     return Question(**found)
 
 
