@@ -9,7 +9,6 @@ from typing import Any, Final
 from twinframe.errors import ErrorDetail, TwinframeError
 from twinframe.graph.portable.sections import Section
 
-
 _MOST_DETAILS: Final = 10
 """Of one line, in the log; it may be of thousands of lines."""
 
