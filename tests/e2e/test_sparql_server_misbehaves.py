@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -58,6 +59,7 @@ def server(proxy: LyingServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
         "Storage__Rdf__Retries": "1",
         "Storage__Rdf__MaxAnswerBytes": "1000000",
         "MCP__Enabled": "true",
+        "Sparql__Enabled": "true",
     }
     running = Server(tmp_path_factory.mktemp("service"), environment=environment)
     with running:
@@ -102,8 +104,29 @@ def test_a_read_that_gets_no_answer_is_told_to_come_back(
     check_failure(wire.call("POST", "/query", {"query": "SELECT * FROM digitaltwins"}))
 
 
+HALF = "sends half a document"
+QUERY = "SELECT * { ?s ?p ?o }"
+
+
+@pytest.mark.parametrize(
+    ("fault", "query"),
+    [*((fault, QUERY) for fault in FAULTS), (HALF, "ASK {}"), (HALF, "DESCRIBE <urn:x>")],
+)
+def test_a_sparql_query_that_gets_no_answer_is_told_to_come_back(
+    fault: str, query: str, wire: Wire, proxy: LyingServer
+) -> None:
+    target = f"/sparql?query={quote(query)}"
+    proxy.lie = Lie(FAULTS[fault])
+    check_failure(wire.call("GET", target))
+    proxy.lie = None
+    status, headers, _ = wire.call("GET", f"{target}&format=json" if query[0] != "D" else target)
+    assert (status, "x-ms-error-code" in headers) == (200, False)
+
+
 # NOTE: after an answer that says yes the write is tried for five seconds; one such fault will do.
-@pytest.mark.parametrize("fault", sorted(FAULTS.keys() - {"sends garbage", "sends half a document"}))
+@pytest.mark.parametrize(
+    "fault", sorted(FAULTS.keys() - {"sends garbage", "sends half a document"})
+)
 def test_a_write_that_gets_no_answer_is_not_made(
     fault: str, wire: Wire, proxy: LyingServer
 ) -> None:

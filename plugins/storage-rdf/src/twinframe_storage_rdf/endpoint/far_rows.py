@@ -26,6 +26,8 @@ RowWriter: TypeAlias = Callable[[Names, Iterable[Mapping[str, Cell]]], Iterator[
 
 _DECODER: Final = json.JSONDecoder()
 _BINDINGS: Final = '"bindings"'
+_LONGEST_FRAME: Final = 1024 * 1024
+"""Before and behind the rows."""
 _TYPES: Final = {"uri": "uri", "bnode": "bnode", "literal": "literal", "typed-literal": "literal"}
 _TRUTHS: Final = {"1": "true", "0": "false"}
 _BREAKS: Final = {"\r": "&#13;"}
@@ -34,25 +36,26 @@ _RESULTS_XML: Final = (
 )
 
 
-def read_rows(pieces: Iterable[str]) -> tuple[Names, Iterator[Mapping[str, Cell]]]:
-    """The names of the columns and the rows of a result in JSON, in bounded memory.
+def read_rows(pieces: Iterable[str], most: int) -> tuple[Names, Iterator[Mapping[str, Cell]]]:
+    """The names of the columns and the rows of a result in JSON; one row is held at a time.
 
-    `StorageError` when it is something else, or ends early.
+    `StorageError` when it is something else, ends early, or a row has more than `most` characters.
     """
-    reading = _Reading(iter(pieces))
+    reading = _Reading(iter(pieces), most)
     return reading.read_names(), reading.read_bindings()
 
 
 class _Reading:
     """A result that comes in pieces; `_text` is what was not taken so far."""
 
-    def __init__(self, pieces: Iterator[str]) -> None:
+    def __init__(self, pieces: Iterator[str], most: int) -> None:
         self._pieces = pieces
+        self._most = most
         self._text = ""
 
     def read_names(self) -> Names:
         """The columns, which stand before the rows."""
-        while _BINDINGS not in self._text:
+        while _BINDINGS not in self._text and len(self._text) < _LONGEST_FRAME:
             self._grow()
         before, _, self._text = self._text.partition(_BINDINGS)
         try:  # what stands before the rows, closed
@@ -70,7 +73,11 @@ class _Reading:
                 break
             self._take(",")
         self._take("]")
-        rest = self._text + "".join(self._pieces)
+        rest = self._text
+        for piece in self._pieces:
+            rest += piece
+            if len(rest) > _LONGEST_FRAME:
+                raise _build_error()
         try:
             json.loads('{"results":{"bindings":[]' + rest)
         except ValueError as error:
@@ -102,6 +109,8 @@ class _Reading:
         self._text = self._text[1:]
 
     def _grow(self, size: int = 0) -> None:
+        if len(self._text) > self._most:
+            raise _build_error()
         parts = [self._text]
         length = len(self._text)
         for piece in self._pieces:

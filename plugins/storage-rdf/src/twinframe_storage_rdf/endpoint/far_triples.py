@@ -30,9 +30,12 @@ _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 _PLAIN: Final = dict(zip("tbnrf\"'\\", "\t\b\n\r\f\"'\\", strict=True))
 
 
-def read_triples(pieces: Iterable[str]) -> Iterator[FarTriple]:
-    """The triples of a document of N-Triples. `StorageError` when it is something else."""
-    for line in _iterate_lines(pieces):
+def read_triples(pieces: Iterable[str], most: int) -> Iterator[FarTriple]:
+    """The triples of a document of N-Triples; one line is held at a time.
+
+    `StorageError` when it is something else, or a line has more than `most` characters.
+    """
+    for line in _iterate_lines(pieces, most):
         found = _LINE.fullmatch(line)
         if found is not None:
             yield _build_triple(found)
@@ -40,14 +43,19 @@ def read_triples(pieces: Iterable[str]) -> Iterator[FarTriple]:
             raise _build_error()
 
 
-def _iterate_lines(pieces: Iterable[str]) -> Iterator[str]:
+def _iterate_lines(pieces: Iterable[str], most: int) -> Iterator[str]:
     parts: list[str] = []
+    size = 0
     for piece in pieces:
         *whole, rest = piece.split("\n")
         for line in whole:
             yield "".join((*parts, line))
             parts.clear()
+            size = 0
         parts.append(rest)
+        size += len(rest)
+        if size > most:
+            raise _build_error()
     if "".join(parts).strip():  # a line that is whole ends
         raise _build_error()
 

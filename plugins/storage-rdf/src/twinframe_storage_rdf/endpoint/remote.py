@@ -96,10 +96,10 @@ def _write(texts: Iterator[str], question: Question) -> Iterator[bytes]:
     if question.form is QueryForm.ASK:
         yield write_truth(_read_truth(texts), question.media_type)
     elif question.form is QueryForm.SELECT:
-        names, rows = read_rows(texts)
+        names, rows = read_rows(texts, question.limit)
         yield from map(str.encode, ROW_WRITERS[question.media_type](names, rows))
     else:
-        yield from TRIPLE_WRITERS[question.media_type](read_triples(texts))
+        yield from TRIPLE_WRITERS[question.media_type](read_triples(texts, question.limit))
 
 
 def _read_truth(texts: Iterator[str]) -> bool:
