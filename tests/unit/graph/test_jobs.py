@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import orjson
 import pytest
 
-from tests.unit.graph.conftest import find_engine
 from tests.unit.graph.test_importing import File, whole
 from twinframe.errors import (
     DeleteJobNotFound,
@@ -23,6 +22,7 @@ from twinframe.errors import (
     JobLimitReached,
     JobNotFound,
     JobStateRefused,
+    StorageBusy,
     TooManyJobs,
     UrlNotAllowed,
 )
@@ -35,6 +35,7 @@ from twinframe.settings import JobsSettings, Settings
 from twinframe.storage.base import GraphSession, GraphStore
 from twinframe.storage.memory import MemoryStore
 from twinframe.storage.runner import StoreRunner
+from twinframe.testing.faulty_store import Fault, FaultKind, FaultyStore
 
 T = TypeVar("T")
 ENDED = ("succeeded", "failed", "cancelled")
@@ -84,9 +85,7 @@ class Worker:
 
     def __init__(self, jobs: Jobs) -> None:
         self.runner = StoreRunner(jobs.store, jobs.settings.storage)
-        self.graph = Graph(
-            self.runner, jobs.settings, engine=find_engine(jobs.store), clock=lambda: jobs.now
-        )
+        self.graph = Graph(self.runner, jobs.settings, clock=lambda: jobs.now)
         work = [kind for kind in self.graph.work if isinstance(kind, JobWork)]
         self.background = BackgroundRunner(self.runner, work, lease_seconds=0.2, look_seconds=0.02)
 
@@ -504,6 +503,26 @@ def test_a_late_worker_stores_nothing_once_another_has_taken_over(
     done = jobs.do(scenario)
     assert (done["status"], done["twinsCreated"]) == ("succeeded", 60)
     assert len(jobs.log()) == 8  # the late one told of nothing more
+
+
+@pytest.mark.parametrize("kind", FaultKind)
+def test_whatever_becomes_of_its_writes_an_import_stores_and_tells_of_each_line_once(
+    tmp_path: Path, kind: FaultKind
+) -> None:
+    inner = MemoryStore()
+    inner.open()
+    # The 5th to the 14th write: of leases and of chunks alike.
+    error = None if kind is FaultKind.RUN_TWICE else StorageBusy("a fault")
+    store = FaultyStore(inner, {at: Fault(kind, error) for at in range(5, 15, 2)})
+    jobs = Jobs(store, tmp_path / "files")
+    file = File().models()
+    twins = [file.twin(f"t{at}", temperature="x" if at % 3 else 1.0) for at in range(12)]
+    body = jobs.body(file.section("Twins", *twins).render())
+    done = jobs.do(lambda worker: worker.run("j", body))
+    assert (done["twinsCreated"], done["errorCount"]) == (4, 8)
+    told = [line["details"]["id"] for line in jobs.log() if "id" in line["details"]]
+    assert told == [f"t{at}" for at in range(12) if at % 3]
+    inner.close()
 
 
 async def _sleep(*_: object) -> None:

@@ -147,6 +147,8 @@ class ImportRun:
         job = self._require(transaction)
         if job.status is Status.CANCELLING:
             raise _CancelAsked(f"The import job {self._job_id} is to be cancelled.")
+        if job.progress == progress:
+            return  # it is kept already: the answer to that write was lost, or nothing is new
         text = self._render_sections(job.progress, progress)
         text += b"".join(map(self._log.render_finding, findings))
         logged = append_log(transaction, job, text) if text else job.logged
