@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,20 @@ from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
 from twinframe.web.guard import Guard
 
 
-def build_hosting(folder: Path, **hosting: object) -> Installation:
+def build_hosting(
+    folder: Path, environment: Mapping[str, str] | None = None, **hosting: object
+) -> Installation:
     """An installation whose graphs lie below `folder`; `hosting` are keys of that section."""
-    environment = {
+    whole = {
         "Hosting__Enabled": "true",
         "Hosting__Directory": str(folder / "hosting"),
         "Storage__Sqlite__Directory": str(folder / "data"),
         "Logging__Access": "false",
         "Server__Workers": "1",
         **{f"Hosting__{key}": str(value) for key, value in hosting.items()},
+        **(environment or {}),
     }
-    return load_installation(environ=environment)
+    return load_installation(environ=whole)
 
 
 def build_graph(

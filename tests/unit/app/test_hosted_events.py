@@ -1,0 +1,89 @@
+"""Events of hosted graphs: under their own address, to endpoints that are offered to them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.unit.app.hosting_app import (
+    bring_up,
+    build_graph,
+    build_hosting,
+    request,
+    serving,
+)
+from twinframe.app.hosting import LocalGraphHost
+from twinframe.events.log_sink import LogSink
+from twinframe.events.sinks import Message
+
+MODEL = [
+    {
+        "@context": "dtmi:dtdl:context;3",
+        "@id": "dtmi:test:Lamp;1",
+        "@type": "Interface",
+        "contents": [{"@type": "Property", "name": "on", "schema": "boolean"}],
+    }
+]
+LAMP = {"$metadata": {"$model": "dtmi:test:Lamp;1"}, "on": True}
+ROUTE = {"endpointName": "shared", "filter": "STARTS_WITH(type, 'Microsoft')"}
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
+    """What endpoints of type `log` took."""
+    found: list[Message] = []
+
+    async def send(_sink: LogSink, message: Message) -> None:
+        found.append(message)
+
+    monkeypatch.setattr(LogSink, "send", send)
+    return found
+
+
+def test_each_hosted_graph_has_routes_and_events_of_its_own(
+    tmp_path: Path, taken: list[Message]
+) -> None:
+    installation = build_hosting(
+        tmp_path,
+        environment={
+            "Events__Endpoints__shared__Type": "log",
+            "Events__Endpoints__shared__Hosted": "true",
+            "Events__Endpoints__own__Type": "log",
+            "Jobs__LookSeconds": "0.05",
+        },
+    )
+    host = LocalGraphHost(installation)
+
+    async def ask(app: Any, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        status, content = await request(
+            app, method, path, b"" if body is None else orjson.dumps(body)
+        )
+        return status, orjson.loads(content) if content else None
+
+    async def play() -> None:
+        await bring_up(host, build_graph("a"))
+        await bring_up(host, build_graph("b"))
+        async with serving(installation) as app:
+            for name in ("a", "b"):
+                assert (await ask(app, "POST", f"/graphs/{name}/models", MODEL))[0] == 201
+            assert (await ask(app, "PUT", "/graphs/a/eventroutes/r", ROUTE))[0] == 204
+            refused = await ask(
+                app, "PUT", "/graphs/b/eventroutes/r", {**ROUTE, "endpointName": "own"}
+            )
+            assert refused[0] == 400
+            assert "Known are: shared" in refused[1]["error"]["message"]
+            for name in ("a", "b"):
+                path = f"/graphs/{name}/digitaltwins/of-{name}"
+                assert (await ask(app, "PUT", path, LAMP))[0] == 200
+            async with asyncio.timeout(20):
+                while not taken:  # noqa: ASYNC110  (what is waited for is no event of asyncio)
+                    await asyncio.sleep(0.02)
+            assert (await ask(app, "GET", "/graphs/b/eventroutes"))[1]["value"] == []
+
+    asyncio.run(play())
+    assert [message.subject for message in taken] == ["of-a"]
+    assert taken[0].source.endswith("/graphs/a")
