@@ -7,7 +7,7 @@ nowhere, and one that comes back goes on where it was.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +17,7 @@ from twinframe.events.event import Event
 from twinframe.events.filters import Filter, build_filter
 from twinframe.graph.context import GraphContext
 from twinframe.graph.delivery.reading import read_batch
+from twinframe.instruments.base import Level
 
 _SHORTEST_LOOK: Final = 0.05
 _LONGEST_LOOK: Final = 0.5
@@ -41,6 +42,10 @@ class EventStreams:
         self._context = context
         self._open = 0
         self._has_ended = False
+
+    def read_levels(self) -> Mapping[Level, float]:
+        """How many follow."""
+        return {Level.EVENT_STREAMS: self._open}
 
     def end(self) -> None:
         """Let all who follow come to an end; nobody may follow any more."""

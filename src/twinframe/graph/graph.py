@@ -85,14 +85,16 @@ class Graph:
         self.import_jobs = ImportJobs(context, places)
         self.delete_jobs = DeleteJobs(context)
         idle = _HOSTED_IDLE_SECONDS if is_hosted else None
+        delivery = RouteKind(context, endpoints, hosted=is_hosted, idle_seconds=idle)
         self.work: tuple[WorkKind, ...] = (
-            RouteKind(context, endpoints, hosted=is_hosted, idle_seconds=idle),
+            delivery,
             OutboxKind(context),
             JobWork(context, places),
         )
         self.queries = Queries(context, engine, scratch, instruments)
         if instruments is not None:
-            instruments.watch(self.queries)
+            for gauged in (self.queries, self.event_streams, delivery):
+                instruments.watch(gauged)
         self.overview = Overview(context, self.queries)
         self.neighborhoods = Neighborhoods(context)
         self.observation = Observation(context)

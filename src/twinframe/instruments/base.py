@@ -25,6 +25,9 @@ class Level(StrEnum):
     RESULTS_FILES = "results_files"
     MCP_SESSIONS = "mcp_sessions"
     GRAPHS_OPEN = "graphs_open"
+    EVENTS_UNSETTLED = "events_unsettled"
+    EVENT_ROUTES_FAILING = "event_routes_failing"
+    EVENT_STREAMS = "event_streams"
 
 
 class Gauged(Protocol):

@@ -42,6 +42,9 @@ _LEVELS: Final = {
     Level.RESULTS_BYTES: "Bytes of results that are kept for their next pages",
     Level.RESULTS_FILES: "Results that are kept for their next pages",
     Level.MCP_SESSIONS: "Open streams of MCP clients",
+    Level.EVENTS_UNSETTLED: "Events of routes that are on their way to an endpoint",
+    Level.EVENT_ROUTES_FAILING: "Event routes whose endpoint does not take events now",
+    Level.EVENT_STREAMS: "Clients that follow events",
     Level.GRAPHS_OPEN: "Hosted graphs that are open",
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
@@ -33,6 +33,7 @@ from twinframe.graph.delivery.records import (
     read_route,
     read_routes,
 )
+from twinframe.instruments.base import Level
 from twinframe.model.clock import render_update_time
 from twinframe.storage.base import GraphSession, GraphTransaction, Work
 
@@ -73,6 +74,15 @@ class RouteKind:
         self._endpoints = endpoints
         self._hosted = hosted
         self._idle_seconds = idle_seconds
+        self._running: dict[str, RouteDelivery] = {}
+
+    def read_levels(self) -> Mapping[Level, float]:
+        """What is on its way in this worker, and how many routes cannot send at present."""
+        lanes = [delivery.lanes for delivery in self._running.values()]
+        return {
+            Level.EVENTS_UNSETTLED: sum(one.unsettled for one in lanes),
+            Level.EVENT_ROUTES_FAILING: sum(bool(one.error) for one in lanes),
+        }
 
     def list_pending(self, session: GraphSession) -> Iterable[str]:
         """Routes that have something to send; all of them where a delivery stays."""
@@ -85,13 +95,21 @@ class RouteKind:
     async def run(self, key: str, lease: Lease) -> None:
         """Deliver the route until it is gone or has nothing to send."""
         try:
-            while await RouteDelivery(
-                self._context, self._endpoints, key, lease, self._hosted, self._idle_seconds
-            ).run():
+            while await self._deliver(key, lease):
                 continue
         except StorageError as error:  # of the store, not of ours: it needs no trace
             _log.warning("The delivery of the route %s was interrupted: %s", key, error.message)
             await asyncio.sleep(_REST_SECONDS)
+
+    async def _deliver(self, key: str, lease: Lease) -> bool:
+        delivery = RouteDelivery(
+            self._context, self._endpoints, key, lease, self._hosted, self._idle_seconds
+        )
+        self._running[key] = delivery
+        try:
+            return await delivery.run()
+        finally:
+            del self._running[key]
 
 
 @dataclass(slots=True)
@@ -121,7 +139,7 @@ class RouteDelivery:
         self._hosted = hosted
         self._idle_seconds = idle_seconds
         settings = context.settings.events
-        self._lanes = Lanes(
+        self.lanes = Lanes(
             self._send,
             self._give_up,
             in_flight=settings.in_flight,
@@ -141,7 +159,7 @@ class RouteDelivery:
         self._position = state.progress.position
         self._told = (self._position, 0, state.progress.error)
         passes = self._build_filter(state.route)
-        serving = asyncio.create_task(self._lanes.run())
+        serving = asyncio.create_task(self.lanes.run())
         feeding = asyncio.create_task(self._feed(passes))
         try:
             await asyncio.wait([serving, feeding], return_when=asyncio.FIRST_COMPLETED)
@@ -164,7 +182,7 @@ class RouteDelivery:
         await self._take_letters()
         while True:
             has_read = await self._read(passes)
-            if has_read or self._lanes.unsettled:
+            if has_read or self.lanes.unsettled:
                 idle_since, look = loop.time(), _SHORTEST_LOOK
             if loop.time() - flushed >= FLUSH_SECONDS:
                 if not await self._flush():
@@ -178,13 +196,13 @@ class RouteDelivery:
                 look = min(look * 1.2, _LONGEST_LOOK)
 
     def _is_idle_since(self, since: float) -> bool:
-        if self._idle_seconds is None or self._lanes.unsettled or self._letters:
+        if self._idle_seconds is None or self.lanes.unsettled or self._letters:
             return False
         return asyncio.get_running_loop().time() - since >= self._idle_seconds
 
     async def _read(self, passes: Filter | None) -> bool:
         """Read on if there is room; whether there was anything."""
-        if passes is None or self._lanes.unsettled >= WINDOW:
+        if passes is None or self.lanes.unsettled >= WINDOW:
             return False
         batch = await read_batch(self._context, self._position, passes)
         if batch.missed:
@@ -197,18 +215,18 @@ class RouteDelivery:
             )
         self._position = batch.position
         for event in batch.events:
-            self._lanes.add(event)
+            self.lanes.add(event)
         if batch.read:
             await asyncio.sleep(0)
         return batch.read > 0
 
     async def _pause(self, seconds: float) -> None:
         """Wait for a write of this worker, room in the lanes, or some time."""
-        self._lanes.settled.clear()
+        self.lanes.settled.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                if self._lanes.unsettled >= WINDOW:
-                    await self._lanes.settled.wait()
+                if self.lanes.unsettled >= WINDOW:
+                    await self.lanes.settled.wait()
                 else:
                     await self._context.signal.wait()
 
@@ -221,7 +239,7 @@ class RouteDelivery:
         )
         for letter in letters:
             self._letters[letter.position] = None
-            self._lanes.add(letter.event, counted=False)
+            self.lanes.add(letter.event, counted=False)
 
     # --- sending --------------------------------------------------------------------------------
 
@@ -261,9 +279,9 @@ class RouteDelivery:
         present = await self._context.runner.read(self._read_state)
         if not self._is_same(present):
             return False
-        lowest = self._lanes.find_lowest()
+        lowest = self.lanes.find_lowest()
         position = self._position if lowest is None else lowest - 1
-        now = (position, self._lanes.delivered, self._lanes.error)
+        now = (position, self.lanes.delivered, self.lanes.error)
         if now == self._told and not self._lost:
             return True
         delivered, lost = now[1] - self._told[1], self._lost
@@ -311,8 +329,8 @@ class RouteDelivery:
         try:
             return build_filter(route.filter)
         except EventRouteFilterInvalid as error:
-            self._lanes.error = f"The filter is not known to this release: {error.message}"
-            _log.error("The route %s: %s", route.id, self._lanes.error)
+            self.lanes.error = f"The filter is not known to this release: {error.message}"
+            _log.error("The route %s: %s", route.id, self.lanes.error)
             return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,8 +14,10 @@ from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.delivery import deliverer as deliverer_module
 from twinframe.graph.delivery import lanes as lanes_module
+from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
 from twinframe.graph.event_routes import RouteStatus
+from twinframe.instruments.base import Level
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
 from twinframe.storage.base import GraphStore
@@ -278,6 +280,11 @@ def test_an_endpoint_that_is_down_loses_nothing_and_the_route_says_so(store: Gra
             await made.put("a", "b", "c", "d")
             status = await made.reach(lambda status: bool(status.progress.error))
             assert status.progress.error == "nobody answers"
+            kind = cast("RouteKind", made.graph.work[0])
+            assert kind.read_levels() == {
+                Level.EVENTS_UNSETTLED: 4,
+                Level.EVENT_ROUTES_FAILING: 1,
+            }
             assert status.behind == 4
             sink.script = lambda _message: None
             status = await made.catch_up()
