@@ -16,7 +16,7 @@ from twinframe.errors import EventsDisabled, InvalidArgument, TooManyStreams
 from twinframe.events.event import Event
 from twinframe.events.filters import Filter, build_filter
 from twinframe.graph.context import GraphContext
-from twinframe.graph.delivery.reading import read_batch
+from twinframe.graph.delivery.reading import EventReader
 from twinframe.instruments.base import Level
 
 _SHORTEST_LOOK: Final = 0.05
@@ -87,11 +87,11 @@ class EventStreams:
         loop = asyncio.get_running_loop()
         heartbeat = self._context.settings.events.heartbeat
         told, look = loop.time(), _SHORTEST_LOOK
+        reader = EventReader(self._context, position, passes)
         while not self._has_ended:
-            batch = await read_batch(self._context, position, passes)
-            position = batch.position
+            batch = await reader.read()
             if batch.events or batch.missed or loop.time() - told >= heartbeat:
-                yield Followed(batch.events, position, batch.missed)
+                yield Followed(batch.events, batch.position, batch.missed)
                 told = loop.time()
             if batch.read:
                 look = _SHORTEST_LOOK

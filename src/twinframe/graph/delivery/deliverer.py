@@ -20,7 +20,7 @@ from twinframe.graph.background.leases import Lease, LeaseLost
 from twinframe.graph.context import GraphContext
 from twinframe.graph.delivery.endpoints import Endpoints, require_endpoint
 from twinframe.graph.delivery.lanes import Lanes
-from twinframe.graph.delivery.reading import read_batch
+from twinframe.graph.delivery.reading import EventReader
 from twinframe.graph.delivery.records import (
     DeadLetter,
     Progress,
@@ -42,6 +42,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 WINDOW: Final = 4096
+WINDOW_BYTES: Final = 16 * 1024 * 1024
 """Events in memory of a route that are read and not settled; more are left in the outbox."""
 
 FLUSH_SECONDS: Final = 0.5
@@ -180,8 +181,9 @@ class RouteDelivery:
         loop = asyncio.get_running_loop()
         look, idle_since, flushed = _SHORTEST_LOOK, loop.time(), loop.time()
         await self._take_letters()
+        reader = None if passes is None else EventReader(self._context, self._position, passes)
         while True:
-            has_read = await self._read(passes)
+            has_read = await self._read(reader)
             if has_read or self.lanes.unsettled:
                 idle_since, look = loop.time(), _SHORTEST_LOOK
             if loop.time() - flushed >= FLUSH_SECONDS:
@@ -195,16 +197,20 @@ class RouteDelivery:
                 await self._pause(look)
                 look = min(look * 1.2, _LONGEST_LOOK)
 
+    @property
+    def _is_full(self) -> bool:
+        return self.lanes.unsettled >= WINDOW or self.lanes.unsettled_bytes >= WINDOW_BYTES
+
     def _is_idle_since(self, since: float) -> bool:
         if self._idle_seconds is None or self.lanes.unsettled or self._letters:
             return False
         return asyncio.get_running_loop().time() - since >= self._idle_seconds
 
-    async def _read(self, passes: Filter | None) -> bool:
+    async def _read(self, reader: EventReader | None) -> bool:
         """Read on if there is room; whether there was anything."""
-        if passes is None or self.lanes.unsettled >= WINDOW:
+        if reader is None or self._is_full:
             return False
-        batch = await read_batch(self._context, self._position, passes)
+        batch = await reader.read()
         if batch.missed:
             self._lost += batch.missed
             _log.error(
@@ -213,7 +219,7 @@ class RouteDelivery:
                 self._route_id,
                 batch.missed,
             )
-        self._position = batch.position
+        self._position = reader.position
         for event in batch.events:
             self.lanes.add(event)
         if batch.read:
@@ -225,7 +231,7 @@ class RouteDelivery:
         self.lanes.settled.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                if self.lanes.unsettled >= WINDOW:
+                if self._is_full:
                     await self.lanes.settled.wait()
                 else:
                     await self._context.signal.wait()

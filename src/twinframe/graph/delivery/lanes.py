@@ -51,6 +51,7 @@ class Lanes:
         self._failures = 0
         self._probe = asyncio.Lock()
         self.settled = asyncio.Event()
+        self.unsettled_bytes = 0
         self.delivered = 0
         self.error = ""
 
@@ -63,6 +64,7 @@ class Lanes:
             lane = self._lanes[event.key] = deque()
             self._ready.put_nowait(event.key)
         lane.append(_Pending(event))
+        self.unsettled_bytes += len(event.wire)
 
     @property
     def unsettled(self) -> int:
@@ -148,7 +150,9 @@ class Lanes:
         self._timers.add(timer)
 
     def _settle(self, key: str, lane: deque[_Pending]) -> None:
-        self._open.pop(lane.popleft().event.position, None)
+        event = lane.popleft().event
+        self._open.pop(event.position, None)
+        self.unsettled_bytes -= len(event.wire)
         if lane:
             self._ready.put_nowait(key)
         else:

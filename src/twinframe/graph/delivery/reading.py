@@ -14,26 +14,47 @@ from twinframe.storage.base import GraphSession
 
 # PERF: some 10 us an event to parse and judge it; the event loop stands still for less than 1 ms.
 BATCH: Final = 64
+_FIRST: Final = 8
+_MUCH: Final = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
     """What was read behind a position: up to `position`, of which `events` pass.
 
-    `read` counts all of them. `missed` says how many positions had been forgotten before.
+    `read` counts all of them, `size` their bytes. `missed` says how many positions had been
+    forgotten before.
     """
 
     position: int
     read: int
     missed: int
     events: Sequence[Event]
+    size: int = 0
 
 
-async def read_batch(
-    context: GraphContext, after: int, passes: Filter | None, limit: int = BATCH
-) -> EventBatch:
-    """The next events behind a position that pass; without a filter all do."""
-    return await context.runner.read(build_read(context.models, after, passes, limit))
+class EventReader:
+    """Reads on and on behind `position` what passes a filter; without one all does.
+
+    PERF: a batch is as large as keeps the event loop free, some events when they are large ones.
+    """
+
+    def __init__(self, context: GraphContext, position: int, passes: Filter | None) -> None:
+        self.position = position
+        self._context = context
+        self._passes = passes
+        self._limit = _FIRST
+
+    async def read(self) -> EventBatch:
+        """The next batch, which may be empty."""
+        read = build_read(self._context.models, self.position, self._passes, self._limit)
+        batch = await self._context.runner.read(read)
+        self.position = batch.position
+        if batch.size > _MUCH:
+            self._limit = max(self._limit // 2, 1)
+        elif batch.size < _MUCH // 4:
+            self._limit = min(self._limit * 2, BATCH)
+        return batch
 
 
 def build_read(
@@ -49,11 +70,12 @@ def build_read(
         if rows[0][0] > after + 1:
             first, _ = session.read_event_bounds()
             missed = max(min(first, rows[0][0]) - after - 1, 0)
+        size = sum(len(stored.body) for _, stored in rows)
         events = [Event(position, stored.subject, stored.body) for position, stored in rows]
         if passes is not None:
             scope = ModelScope(models.open(session), session)
             events = [event for event in events if passes.passes(event, scope)]
-        return EventBatch(rows[-1][0], len(rows), missed, events)
+        return EventBatch(rows[-1][0], len(rows), missed, events, size)
 
     return read
 

@@ -191,3 +191,16 @@ def test_pauses_grow_to_a_bound_and_keep_to_what_the_endpoint_asks() -> None:
     assert build_pause(1) <= first
     assert build_pause(1, retry_after=0.02) == 0.02
     assert build_pause(1, retry_after=1e9) == 10 * longest
+
+
+def test_the_bytes_on_their_way_are_known() -> None:
+    run = Run()
+    seen: list[int] = []
+
+    async def look(_event: Event) -> None:
+        seen.append(run.lanes.unsettled_bytes)
+
+    run.script = look
+    run.play("aab")
+    assert max(seen) == 6
+    assert run.lanes.unsettled_bytes == 0
