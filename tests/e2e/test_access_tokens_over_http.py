@@ -160,7 +160,9 @@ def test_the_audit_trail_names_every_refusal(closed: Server) -> None:
     assert unknown[0]["reason"]
 
 
-@pytest.mark.parametrize("target", [b"/export", b"/sparql?query=ASK%7B%7D", b"/export/shapes"])
+@pytest.mark.parametrize(
+    "target", [b"/export", b"/sparql?query=ASK%7B%7D", b"/export/shapes", b"/export/report"]
+)
 def test_triples_are_for_those_who_may_query(closed: Server, target: bytes) -> None:
     needed = "models/read" if target.endswith(b"shapes") else "query/read"
     assert ask(closed, target=target)[0] == 401

@@ -166,6 +166,34 @@ def test_shapes_of_the_models_are_written(asker: Asker) -> None:
     )
 
 
+def test_a_twin_that_its_changed_model_no_longer_allows_is_reported(asker: Asker) -> None:
+    model = {
+        "@context": "dtmi:dtdl:context;3",
+        "@id": "dtmi:com:example:Valve;1",
+        "@type": "Interface",
+        "contents": [{"@type": "Property", "name": "state", "schema": "string"}],
+    }
+    twin = {"$metadata": {"$model": model["@id"]}, "state": "half open"}
+    assert asker.call("POST", "/models", [model])[0] == 201
+    assert asker.call("PUT", "/digitaltwins/valve", twin)[0] == 200
+    whole = {"results": [], "twins": COUNT + 1, "whole": True, "conforms": True}
+    assert asker.call("GET", "/export/report?format=json")[2] == whole
+    assert asker.call("DELETE", f"/models/{model['@id']}")[0] == 204
+    model["contents"] = [{"@type": "Property", "name": "state", "schema": "integer"}]
+    assert asker.call("POST", "/models", [model])[0] == 201
+    status, headers, found = asker.call("GET", "/export/report", Accept="application/json")
+    assert (status, headers["content-type"]) == (200, "application/json")
+    (result,) = found["results"]
+    assert (result["twin"], result["property"], result["value"]) == ("valve", "state", "half open")
+    assert (found["whole"], found["conforms"]) == (True, False)
+    written = asker.ask("/export/report", Accept="text/turtle")[2]
+    report = rdflib.Graph().parse(data=written, format="turtle")
+    (focus,) = report.objects(None, rdflib.SH.focusNode)
+    assert str(focus) == "urn:twinframe:twin:valve"
+    assert asker.call("DELETE", "/digitaltwins/valve")[0] == 204
+    assert asker.call("DELETE", f"/models/{model['@id']}")[0] == 204
+
+
 def list_kept_files(folder: Path) -> list[str]:
     """Files without a name that processes of a service hold open below its folder."""
     found = []

@@ -91,9 +91,7 @@ def build_record(document: dict[str, Any], position: int) -> ModelRecord:
 def build_bare(document: dict[str, Any], position: int) -> ModelRecord:
     """A record that the store links to no other."""
     body = orjson.dumps(document)
-    return ModelRecord(
-        document["@id"], body, b"{}", b"{}", (), (), "2024-01-01", position=position
-    )
+    return ModelRecord(document["@id"], body, b"{}", b"{}", (), (), "2024-01-01", position=position)
 
 
 def judge(room: dict[str, Any], target: str = "t") -> tuple[bool, set[str]]:

@@ -59,6 +59,11 @@ class Triples:
         """SHACL shapes of the stored models. Errors as of `export_graph`."""
         return await self._export(lambda w, session: w.write_shapes(session, syntax))
 
+    async def export_report(self, syntax: Syntax) -> WrittenStream:
+        """What of the twins departs from the shapes. Errors as of `export_graph`."""
+        most = self._context.settings.export.max_results
+        return await self._export(lambda w, session: w.write_report(session, syntax, most))
+
     async def parse_query(
         self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
     ) -> SparqlQuery:

@@ -21,6 +21,9 @@ class ExportSettings(Section):
         default=16 * 1024**3,
         description="Largest export; its file takes as much room until the client has it.",
     )
+    max_results: Count = Field(
+        default=1000, description="Results of a validation report; with more it is not whole."
+    )
     at_once: Count = Field(default=2, description="Exports of a worker at once; more is 503.")
 
 

@@ -39,6 +39,10 @@ ROWS_TSV = Syntax("tsv", ("text/tab-separated-values",), "tsv")
 GRAPH_SYNTAXES = (TURTLE, N_TRIPLES, N_QUADS, TRIG, JSON_LD)
 """Of exports; the first is that of who does not ask."""
 
+REPORT_JSON = Syntax("json", ("application/json",), "json")
+REPORT_SYNTAXES = (*GRAPH_SYNTAXES, REPORT_JSON)
+"""Of validation reports."""
+
 TRIPLE_SYNTAXES = (TURTLE, N_TRIPLES, JSON_LD, RDF_XML)
 """Of the triples that a SPARQL query makes. RDF/XML, which cannot name every predicate, is for
 clients that know no other."""
@@ -73,6 +77,12 @@ class TripleWriter(ABC):
     @abstractmethod
     def write_shapes(self, session: GraphSession, syntax: Syntax) -> Iterator[bytes]:
         """SHACL shapes of the stored models, in one of `GRAPH_SYNTAXES`."""
+
+    @abstractmethod
+    def write_report(self, session: GraphSession, syntax: Syntax, most: int) -> Iterator[bytes]:
+        """What of the twins departs from the shapes, at most `most` results, in one of
+        `REPORT_SYNTAXES`. `Unsupported` when what judges is not installed.
+        """
 
 
 class QueryForm(enum.Enum):

@@ -60,6 +60,9 @@ class Writer(TripleWriter):
     def write_shapes(self, session: GraphSession, syntax: Syntax) -> Iterator[bytes]:
         return self.write_graph(session, syntax, Content.MODELS)
 
+    def write_report(self, session: GraphSession, syntax: Syntax, most: int) -> Iterator[bytes]:
+        return self.write_graph(session, syntax, Content.TWINS)
+
 
 class Engine(SparqlEngine):
     """Runs a function."""

@@ -171,6 +171,17 @@ def build_property_iri(*path: str) -> Iri:
     return Iri(_PROPERTY + "/".join(map(_quote, path)))
 
 
+def parse_member_iri(iri: str) -> tuple[str, str]:
+    """What a predicate stands for, `property` or `relationship`, and its path of names."""
+    kind, start = ("relationship", _EDGE) if iri.startswith(_EDGE) else ("property", _PROPERTY)
+    return kind, unquote(iri[len(start) :])
+
+
+def is_twin_iri(iri: str) -> bool:
+    """Whether the IRI is one of `build_twin_iri`."""
+    return iri.startswith(_TWIN)
+
+
 def build_shape_iri(model_id: str, *path: str) -> Iri:
     """The SHACL shape of a model, or of the member at this path of names in it."""
     return Iri(_SHAPE + ":".join(map(_quote, (model_id, *path))))

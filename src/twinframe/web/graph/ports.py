@@ -224,6 +224,9 @@ class Triples(Protocol):
     async def export_shapes(self, syntax: Syntax) -> ByteStream:
         """SHACL shapes of the stored models."""
 
+    async def export_report(self, syntax: Syntax) -> ByteStream:
+        """What of the twins departs from the shapes."""
+
     async def parse_query(
         self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
     ) -> SparqlQuery:

@@ -54,6 +54,18 @@ TRIPLE_ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(
         "GET",
+        "/export/report",
+        "Graph_ExportReport",
+        "SHACL validation report of the twins",
+        "query/read",
+        triples.export_report,
+        Answer(200, "The report.", str, media_type="text/turtle"),
+        "RDF",
+        (_FORMAT,),
+        errors={400: "InvalidArgument, TimeoutError", 406: _NO_FORM, 501: "NotImplemented"},
+    ),
+    Route(
+        "GET",
         "/sparql",
         "Sparql_QueryByUrl",
         "Run a SPARQL query",

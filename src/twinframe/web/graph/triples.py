@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument, SparqlInvalid
-from twinframe.storage.triples import GRAPH_SYNTAXES, Content, Syntax
+from twinframe.storage.triples import GRAPH_SYNTAXES, REPORT_SYNTAXES, Content, Syntax
 from twinframe.web.edge import Edge
 from twinframe.web.errors import RouteNotFound, UnsupportedMediaType
 from twinframe.web.messages import read_exchange
@@ -41,6 +41,15 @@ async def export_shapes(edge: Edge, request: Request, response: Response) -> Non
     if request.method != "HEAD":
         await read_exchange(request).read_body()
         _write_stream(request, response, await edge.graph.triples.export_shapes(syntax))
+
+
+async def export_report(edge: Edge, request: Request, response: Response) -> None:
+    """GET: what of the twins departs from the shapes of their models."""
+    syntax = choose_syntax(request, REPORT_SYNTAXES)
+    _write_head(response, syntax, "report")
+    if request.method != "HEAD":
+        await read_exchange(request).read_body()
+        _write_stream(request, response, await edge.graph.triples.export_report(syntax))
 
 
 async def query_by_url(edge: Edge, request: Request, response: Response) -> None:

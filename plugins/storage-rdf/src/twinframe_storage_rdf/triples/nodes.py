@@ -57,13 +57,13 @@ def _iterate_models(names: GraphNames, session: GraphSession) -> Iterator[Node]:
         yield [*interface, *build_model_triples(names, model)]
     if not unstored:
         return
-    ancestors = _find_ancestors(session)
+    ancestors = find_ancestors(session)
     for model_id in sorted(unstored):
         parents = sorted(_find_parents(model_id, ancestors))
         yield build_interface_triples(names, model_id, parents)
 
 
-def _find_ancestors(session: GraphSession) -> dict[str, set[str]]:
+def find_ancestors(session: GraphSession) -> dict[str, set[str]]:
     """What each known interface extends, directly or not."""
     known = session.read_model_ids()
     ancestors: dict[str, set[str]] = {model_id: set() for model_id in known}

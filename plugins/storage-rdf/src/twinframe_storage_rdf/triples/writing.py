@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from twinframe.storage.base import GraphSession
 from twinframe.storage.triples import Content, Syntax, TripleWriter
 from twinframe_storage_rdf.mapping import GraphNames
+from twinframe_storage_rdf.shacl.report import write_report
 from twinframe_storage_rdf.triples.nodes import iterate_models, iterate_nodes
 from twinframe_storage_rdf.triples.shapes import build_shapes
 from twinframe_storage_rdf.triples.syntaxes import SHAPE_PREFIXES, write_nodes
@@ -29,3 +30,7 @@ class RdfWriter(TripleWriter):
         """A node shape for each stored model."""
         nodes = build_shapes(self._names, iterate_models(session))
         return write_nodes(nodes, syntax, self._names.data, SHAPE_PREFIXES)
+
+    def write_report(self, session: GraphSession, syntax: Syntax, most: int) -> Iterator[bytes]:
+        """What pyshacl says of the twins, batch by batch."""
+        return write_report(self._names, session, syntax, most)

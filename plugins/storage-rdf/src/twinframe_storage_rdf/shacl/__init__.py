@@ -1,0 +1,1 @@
+"""Validation of twins by the SHACL shapes of their models: read in batches, judged elsewhere."""

@@ -1,0 +1,133 @@
+"""The client of the process that judges by SHACL; the process ends with its client.
+
+NOTE: in a process of its own: pyshacl changes rdflib for all who use it, keeps the interpreter busy
+for as long as it runs, and may be ended at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import resource
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Final, cast
+
+import orjson
+
+from twinframe.errors import StorageBusy, Unsupported
+from twinframe_storage_rdf.terms import Iri, Term, parse_literal
+
+_LONGEST_BATCH: Final = 120.0
+_MEMORY: Final = 2 * 1024**3
+_NICENESS: Final = 5
+_PIECE: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A twin that is not as a shape says: `path` a predicate, `value` None where it is missing."""
+
+    focus: Iri
+    path: Iri | None
+    value: Term
+    message: str
+    component: Iri
+    shape: Iri
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Triples as N-Triples, and the nodes that each shape is for."""
+
+    triples: str
+    targets: Mapping[str, Sequence[str]]
+
+
+class Judge:
+    """A running process that knows the shapes."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._input = cast("IO[bytes]", process.stdin)
+        self._output = cast("IO[bytes]", process.stdout)
+
+    def judge(self, batch: Batch) -> list[Departure]:
+        """What departs. `StorageBusy` when the process cannot say."""
+        self.tell({"triples": batch.triples, "targets": batch.targets})
+        return [_build_departure(found) for found in orjson.loads(self._read_line())]
+
+    def tell(self, document: object) -> None:
+        """Send a line."""
+        try:
+            self._input.write(orjson.dumps(document) + b"\n")
+            self._input.flush()
+        except OSError as error:
+            raise StorageBusy("The process that validates by SHACL ended.") from error
+
+    def _read_line(self) -> bytes:
+        parts: list[bytes] = []
+        end = time.monotonic() + _LONGEST_BATCH
+        while not (parts and parts[-1].endswith(b"\n")):
+            ready, _, _ = select.select([self._output], [], [], max(0.0, end - time.monotonic()))
+            piece = os.read(self._output.fileno(), _PIECE) if ready else b""
+            if not piece:
+                raise StorageBusy("The process that validates by SHACL does not answer.")
+            parts.append(piece)
+        return b"".join(parts)
+
+
+@contextlib.contextmanager
+def start_judge(shapes: str) -> Iterator[Judge]:
+    """A judge by these shapes, which are N-Triples. `Unsupported` without pyshacl."""
+    check_installed()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "twinframe_storage_rdf.shacl"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        with contextlib.suppress(OSError, ValueError):  # it ended, or may have less already
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
+        judge = Judge(process)
+        judge.tell(shapes)
+        yield judge
+    finally:
+        process.kill()
+        with contextlib.suppress(OSError):  # what it did not read any more
+            process.communicate()
+
+
+def check_installed() -> None:
+    """`Unsupported` without pyshacl."""
+    if importlib.util.find_spec("pyshacl") is None:
+        raise Unsupported(
+            "A validation report needs the package pyshacl: "
+            "pip install 'twinframe-storage-rdf[shacl]'."
+        )
+
+
+def _build_departure(found: dict[str, dict[str, Any]]) -> Departure:
+    terms = {name: _build_term(term) for name, term in found.items()}
+    path = terms.get("path")
+    return Departure(
+        cast("Iri", terms["focus"]),
+        path if isinstance(path, Iri) else None,
+        terms.get("value"),
+        str(terms.get("message", "")),
+        cast("Iri", terms["component"]),
+        cast("Iri", terms["shape"]),
+    )
+
+
+def _build_term(found: dict[str, Any]) -> Term:
+    if "iri" in found:
+        return Iri(found["iri"])
+    return parse_literal(found["text"], found["datatype"]) if found else None

@@ -1,0 +1,147 @@
+"""The validation report of a graph, as RDF or as JSON, written while the twins are judged.
+
+SPEC: Shapes Constraint Language (SHACL), W3C 20 July 2017, section 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+import orjson
+
+from twinframe.storage.base import GraphSession
+from twinframe.storage.triples import N_TRIPLES, REPORT_JSON, Syntax
+from twinframe_storage_rdf import vocabulary as v
+from twinframe_storage_rdf.mapping import GraphNames, Triple
+from twinframe_storage_rdf.shacl.batches import BatchBuilder, TwinBatch, iterate_batches
+from twinframe_storage_rdf.shacl.judge import Departure, check_installed, start_judge
+from twinframe_storage_rdf.terms import Iri, OtherLiteral, Term
+from twinframe_storage_rdf.triples.nodes import Node, iterate_models
+from twinframe_storage_rdf.triples.shapes import build_shapes
+from twinframe_storage_rdf.triples.syntaxes import SHAPE_PREFIXES, write_nodes
+
+_SH: Final = SHAPE_PREFIXES["sh"]
+_REPORT: Final = Iri(v.BASE + "report")
+_RESULT: Final = Iri(_SH + "result")
+_OVERFULL: Final = Iri(v.BASE + "vocabulary:RelationshipsHeldConstraintComponent")
+_MAX_TEXT: Final = 1000
+
+
+@dataclass
+class _Counts:
+    """What was judged so far; `is_whole`: all twins were."""
+
+    twins: int = 0
+    results: int = 0
+    is_whole: bool = False
+
+    @property
+    def conforms(self) -> bool:
+        """What the report says."""
+        return self.is_whole and not self.results
+
+
+def write_report(
+    names: GraphNames, session: GraphSession, syntax: Syntax, most: int
+) -> Iterator[bytes]:
+    """The report with at most `most` results; who has more is told that it is not whole.
+
+    `Unsupported` without pyshacl, before anything is written.
+    """
+    check_installed()
+    counts = _Counts()
+    departures = islice(_iterate_departures(names, session, counts), most)
+    if syntax is REPORT_JSON:
+        return _write_json(departures, counts)
+    nodes = _build_nodes(departures, counts)
+    return write_nodes(nodes, syntax, names.data, SHAPE_PREFIXES)
+
+
+def _iterate_departures(
+    names: GraphNames, session: GraphSession, counts: _Counts
+) -> Iterator[Departure]:
+    stored = frozenset(model.model_id for model in iterate_models(session))
+    shapes = b"".join(
+        write_nodes(build_shapes(names, iterate_models(session)), N_TRIPLES, names.data)
+    )
+    builder = BatchBuilder(names, session, stored)
+    with start_judge(shapes.decode()) as judge:
+        for batch in iterate_batches(session):
+            session.check_deadline()
+            for departure in (*judge.judge(builder.build(batch)), *_find_overfull(batch)):
+                counts.results += 1
+                yield departure
+            counts.twins += len(batch.twins)
+    counts.is_whole = True
+
+
+def _find_overfull(batch: TwinBatch) -> Iterator[Departure]:
+    for twin_id in batch.overfull:
+        twin = v.build_twin_iri(twin_id)
+        message = "It has more relationships than are judged at once; some of them were not."
+        yield Departure(twin, None, None, message, _OVERFULL, _REPORT)
+
+
+# --- as RDF ---------------------------------------------------------------------------------------
+
+
+def _build_nodes(departures: Iterator[Departure], counts: _Counts) -> Iterator[Node]:
+    for number, departure in enumerate(departures, start=1):
+        iri = Iri(f"{_REPORT}:{number}")
+        yield [(_REPORT, _RESULT, iri)]
+        yield list(_build_result(iri, departure))
+    yield [
+        (_REPORT, v.RDF_TYPE, Iri(_SH + "ValidationReport")),
+        (_REPORT, Iri(_SH + "conforms"), counts.conforms),
+        (_REPORT, Iri(v.BASE + "vocabulary:whole"), counts.is_whole),
+        (_REPORT, v.TWINS, counts.twins),
+    ]
+
+
+def _build_result(iri: Iri, departure: Departure) -> Iterator[Triple]:
+    yield iri, v.RDF_TYPE, Iri(_SH + "ValidationResult")
+    yield iri, Iri(_SH + "focusNode"), departure.focus
+    if departure.path is not None:
+        yield iri, Iri(_SH + "resultPath"), departure.path
+    if departure.value is not None:
+        yield iri, Iri(_SH + "value"), departure.value
+    yield iri, Iri(_SH + "resultMessage"), departure.message
+    yield iri, Iri(_SH + "sourceConstraintComponent"), departure.component
+    yield iri, Iri(_SH + "sourceShape"), departure.shape
+    yield iri, Iri(_SH + "resultSeverity"), Iri(_SH + "Violation")
+
+
+# --- as JSON --------------------------------------------------------------------------------------
+
+
+def _write_json(departures: Iterator[Departure], counts: _Counts) -> Iterator[bytes]:
+    yield b'{"results":['
+    separator = b""
+    for departure in departures:
+        yield separator + orjson.dumps(_build_object(departure))
+        separator = b",\n"
+    summary = {"twins": counts.twins, "whole": counts.is_whole, "conforms": counts.conforms}
+    yield b"]," + orjson.dumps(summary)[1:]
+
+
+def _build_object(departure: Departure) -> dict[str, Any]:
+    built: dict[str, Any] = {"twin": v.parse_twin_iri(departure.focus)}
+    if departure.path is not None:
+        member, path = v.parse_member_iri(departure.path)
+        built[member] = path
+    if departure.value is not None:
+        built["value"] = _build_value(departure.value)
+    built["constraint"] = departure.component.rpartition("#")[2].rpartition(":")[2]
+    built["message"] = departure.message
+    return built
+
+
+def _build_value(value: Term) -> Any:
+    if isinstance(value, Iri):
+        return v.parse_twin_iri(value) if v.is_twin_iri(value) else str(value)
+    if isinstance(value, bytes):
+        return value.decode()[:_MAX_TEXT]
+    return value.text if isinstance(value, OtherLiteral) else value
