@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,6 +118,23 @@ def test_the_documents_in_an_export_are_those_of_the_api(asker: Asker) -> None:
         rdflib.URIRef("urn:twinframe:twin:c7"), rdflib.URIRef("urn:twinframe:vocabulary:document")
     )
     assert asker.ask("/digitaltwins/c7")[2] == str(stored).encode()
+
+
+@pytest.mark.parametrize("form", ["turtle", "nquads"])
+def test_the_command_writes_the_same_bytes(
+    served: Server, asker: Asker, form: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, "-m", "twinframe", "export", "--format", form, str(out)],
+        env={**os.environ, **served.environment},
+        cwd=served.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert out.read_bytes() == asker.ask(f"/export?format={form}")[2]
 
 
 @pytest.mark.parametrize(

@@ -133,8 +133,12 @@ def build_graph(
     service: StoreService,
     instruments: Instruments | None = None,
     endpoints: Endpoints = NO_ENDPOINTS,
+    graph: str = "",
 ) -> Graph:
-    """The use cases over a store, with the query engine that its plugin offers for it."""
+    """The use cases over a store, with the query engine that its plugin offers for it.
+
+    `graph` is the name of what is stored; empty is the service's own.
+    """
     engine = installation.build_query_engine(service.store)
     scratch = service.store.scratch
     return Graph(
@@ -143,7 +147,7 @@ def build_graph(
         engine=engine,
         scratch=scratch,
         instruments=instruments,
-        triples=build_triple_support(installation, service.store),
+        triples=build_triple_support(installation, service.store, graph),
         endpoints=endpoints,
     )
 
@@ -157,7 +161,7 @@ async def open_graph(installation: Installation, store: str = "") -> AsyncIterat
     service = StoreService(installation.build_store(store), installation.settings)
     await service.start()
     try:
-        yield build_graph(installation, service)
+        yield build_graph(installation, service, graph=store)
     finally:
         await service.stop()
 

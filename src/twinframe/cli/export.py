@@ -17,17 +17,26 @@ from rich.progress import Progress as Bar
 from twinframe.app import open_graph
 from twinframe.app.installation import load_installation
 from twinframe.cli.console import config_option
+from twinframe.cli.export_triples import SYNTAXES, export_triples
 from twinframe.cli.hosted import find_store, graph_option
 from twinframe.cli.progress import open_bar, progress_option
 from twinframe.graph.portable.exporting import Exported
 from twinframe.graph.portable.sections import Section
 
 STDIO: Final = "-"
+NDJSON: Final = "ndjson"
 
 
 @click.command()
 @click.argument("file", default=STDIO, metavar="[FILE]")
 @graph_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([NDJSON, *SYNTAXES]),
+    default=NDJSON,
+    help="ndjson, which `twinframe import` reads, or RDF as GET /export has it.",
+)
 @click.option("--gzip", "packed", is_flag=True, help="Compress; as FILE.gz does.")
 @click.option(
     "--plain",
@@ -44,6 +53,7 @@ def export(
     author: str,
     organization: str,
     config: Path | None,
+    form: str,
     *,
     packed: bool,
     plain: bool,
@@ -56,6 +66,13 @@ def export(
     """
     installation = load_installation(config)
     store = find_store(installation, graph)
+    if form != NDJSON:
+        if plain or author or organization:
+            raise click.UsageError("--plain, --author and --organization are for ndjson alone.")
+        with _open_target(file, packed=packed) as out:
+            size = asyncio.run(export_triples(installation, store, SYNTAXES[form], out))
+        click.echo(f"Exported {size:,} bytes.", err=True)
+        return
 
     async def run(out: IO[bytes], bar: Bar) -> Exported:
         task = bar.add_task("export", total=None)

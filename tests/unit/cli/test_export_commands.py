@@ -83,6 +83,21 @@ def test_what_is_imported_is_exported_and_the_other_way_round(shell: Shell, tmp_
     ]
 
 
+def test_a_graph_is_exported_as_rdf_too(shell: Shell, tmp_path: Path) -> None:
+    pytest.importorskip("twinframe_storage_rdf", reason="pip install twinframe-storage-rdf")
+    assert shell.run("import", "-", stdin=build_lines()).exit_code == 0
+    plain = shell.run("export", "--format", "ntriples")
+    assert plain.exit_code == 0
+    assert b"<urn:twinframe:twin:a> <urn:twinframe:edge:next> <urn:twinframe:twin:b> ." in (
+        plain.stdout_bytes
+    )
+    packed = tmp_path / "out.nt.gz"
+    assert shell.run("export", "--format", "ntriples", str(packed)).exit_code == 0
+    assert gzip.decompress(packed.read_bytes()) == plain.stdout_bytes
+    refused = shell.run("export", "--format", "turtle", "--plain")
+    assert (refused.exit_code, "for ndjson alone" in refused.output) == (2, True)
+
+
 def test_refused_lines_are_listed_logged_and_told_by_the_exit_code(
     shell: Shell, tmp_path: Path
 ) -> None:

@@ -1,0 +1,31 @@
+"""The graph as RDF for `twinframe export --format`: the bytes of GET /export. It opens no file."""
+
+from __future__ import annotations
+
+from typing import IO, Final
+
+from twinframe.app import open_graph
+from twinframe.app.installation import Installation
+from twinframe.storage.triples import GRAPH_SYNTAXES, Content, Syntax
+
+SYNTAXES: Final = {syntax.name: syntax for syntax in GRAPH_SYNTAXES}
+"""By the name that the option and the parameter `format` of GET /export have for it."""
+
+
+async def export_triples(
+    installation: Installation, store: str, syntax: Syntax, out: IO[bytes]
+) -> int:
+    """Write the stored graph of this name; how many bytes there are.
+
+    Raises what stops an export: `Unsupported` without a plugin that writes RDF, and the limits of
+    `Export__Timeout` and `Export__MaxBytes`.
+    """
+    size = 0
+    async with open_graph(installation, store) as opened:
+        stream = await opened.triples.export_graph(syntax, Content.ALL)
+        try:
+            while piece := await stream.read():
+                size += out.write(piece)
+        finally:
+            await stream.close()
+    return size
