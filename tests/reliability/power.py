@@ -10,13 +10,12 @@ import os
 import random
 import shutil
 import struct
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tests.reliability.judging import NotRun
+from tests.reliability.preloads import compile_preload
 
 _HEAD: Final = struct.Struct("<BBHIq")
 _WRITE, _SYNC, _TRUNCATE, _RENAME, _UNLINK, _RECREATE, ACKNOWLEDGED = range(1, 8)
@@ -27,18 +26,10 @@ class Recorder:
     """Compiles the recorder once, and says what a process needs to be recorded."""
 
     def __init__(self, log: Path, watched: Path) -> None:
-        compiler = shutil.which("gcc") or shutil.which("cc")
-        if compiler is None:
-            raise NotRun("it needs a C compiler: apt-get install gcc libc6-dev")
-        self._library = log.with_suffix(".so")
+        self._library = compile_preload("recorder", log.parent)
         self._watched = watched
         self.log = log
         watched.mkdir(parents=True, exist_ok=True)
-        source = Path(__file__).with_name("recorder.c")
-        subprocess.run(
-            [compiler, "-O2", "-shared", "-fPIC", "-o", str(self._library), str(source), "-ldl"],
-            check=True,
-        )
         self._handle = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def build_environment(self) -> dict[str, str]:

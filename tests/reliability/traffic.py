@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from typing import Any
 
 from tests.e2e.server import Server
@@ -73,9 +74,9 @@ def read_field(head: bytes, name: str) -> str:
     return ""
 
 
-def add_model(port: int, model: object = COUNTER_MODEL) -> None:
+def add_model(port: int, model: object = COUNTER_MODEL, token: str = "") -> None:
     """Upload a model of the tests; it may be there already."""
-    line = Line(port)
+    line = Line(port, token=token)
     status, _, body = line.call("POST", "/models", [model])
     line.close()
     assert status in (201, 409), body
@@ -87,3 +88,15 @@ def list_workers(server: Server) -> list[int]:
     pid = server.process.pid
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:  # noqa: PTH123
         return sorted(int(child) for child in file.read().split())
+
+
+def wait_for_workers(server: Server, seconds: float = 30.0) -> list[int]:
+    """The ids of all workers, once each of them has started to serve."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        started = server.log.read_text(encoding="utf-8").count("Application startup complete")
+        workers = list_workers(server)
+        if started >= server.workers == len(workers):
+            return workers
+        time.sleep(0.05)
+    raise AssertionError(f"of {server.workers} workers only {list_workers(server)} came")

@@ -69,11 +69,55 @@ def use_stock_protocol(module: Any) -> None:
     module.build_protocol = lambda settings: HttpToolsProtocol
 
 
+def wait_on_the_loop(module: Any) -> None:
+    """Each request holds up all others for 20 ms."""
+    handle = module.Guard.__call__
+
+    async def call(self: Any, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"].startswith("/digitaltwins"):
+            time.sleep(0.02)  # noqa: ASYNC251
+        await handle(self, scope, receive, send)
+
+    module.Guard.__call__ = call
+
+
+def keep_every_request(module: Any) -> None:
+    """Nothing of a request is ever given back."""
+    handle = module.Guard.__call__
+    kept: list[bytearray] = []
+
+    async def call(self: Any, scope: Any, receive: Any, send: Any) -> None:
+        kept.append(bytearray(4096))
+        await handle(self, scope, receive, send)
+
+    module.Guard.__call__ = call
+
+
+def scan_on_the_loop(module: Any) -> None:
+    """What may scan is run where point reads are."""
+
+    async def scan(self: Any, read: Any, timeout: float) -> Any:
+        session = self._inline or self._open_inline()
+        with session.snapshot(time.monotonic() + timeout):
+            return read(session)
+
+    async def scan_early(self: Any, read: Any, timeout: float) -> Any:
+        session = self._inline or self._open_inline()
+        with session.snapshot(time.monotonic() + timeout):
+            return read(session, lambda answer: None)
+
+    module.StoreRunner.scan = scan
+    module.StoreRunner.scan_early = scan_early
+
+
 FAULTS: dict[str, tuple[Patch, ...]] = {
     "acknowledge-before-commit": (
         ("twinframe_storage_sqlite.writing", acknowledge_before_commit),
     ),
     "ignore-etags": (("twinframe.model.etags", ignore_etags),),
     "stock-protocol": (("twinframe.web.worker", use_stock_protocol),),
+    "slow-everything": (("twinframe.web.guard", wait_on_the_loop),),
+    "keep-every-request": (("twinframe.web.guard", keep_every_request),),
+    "queries-on-the-loop": (("twinframe.storage.runner", scan_on_the_loop),),
     "never-sync": (("twinframe_storage_sqlite.connection", never_sync),),
 }
