@@ -68,6 +68,9 @@ BODIES: dict[str, bytes] = {
 }
 TAKES_ANYTHING = re.compile(r".*/telemetry")  # SPEC: the vendor asks of telemetry to be JSON only
 
+TELLS_OF_EACH = ("/digitaltwins", "/relationships")  # of arrays, item by item
+TAKES_NO_BODY = "/jobs/deletions"  # without one it is right, and deletes the graph
+
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -143,9 +146,15 @@ def test_wrong_bodies_are_refused_everywhere_and_change_nothing(service: Server)
     for path, methods in list_operations(service).items():
         for method in methods & {"PUT", "POST", "PATCH"}:
             for name, body in BODIES.items():
+                if path == TAKES_NO_BODY and not body.strip():
+                    continue
                 status, code, answer = send(service, method, path, body)
                 if TAKES_ANYTHING.fullmatch(path) and status == 204:
                     continue
+                if path in TELLS_OF_EACH and status == 200:
+                    results = json.loads(answer)["results"]
+                    if not any(result["isSuccess"] for result in results):
+                        continue
                 if fault := judge(status, code, answer):
                     wrong.append(f"{method} {path}, {name}: {fault}")
     assert wrong == []

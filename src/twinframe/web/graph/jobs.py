@@ -59,7 +59,12 @@ async def delete_import(edge: Edge, _request: Request, response: Response, job_i
 
 
 async def start_deletion(edge: Edge, request: Request, response: Response) -> None:
-    """POST: 202, the job, and where to look for it."""
+    """POST: 202, the job, and where to look for it.
+
+    SEC: what it starts cannot be undone; a body would be meant for something else.
+    """
+    if (await read_exchange(request).read_body()).strip():
+        raise InvalidArgument("This takes no body: it deletes the whole graph.")
     minutes = request.get_param("timeoutInMinutes")
     if minutes is None:
         number = USUAL_MINUTES
