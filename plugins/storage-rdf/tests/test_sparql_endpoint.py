@@ -427,7 +427,7 @@ def test_words_in_texts_names_and_comments_refuse_nothing(text: str) -> None:
     [
         ("ASK {\n  ?s ?p ]\n}", "Line 2, column 9"),
         ("SELCT * {}", "did you mean SELECT"),
-        ("ASK { OPTONAL {} }", "column 7.*did you mean OPTIONAL"),
+        ("ASK { OPTONAL {} }", r"column 7.*did you mean OPTIONAL\?$"),
         ("ASK {\n SERVICE <urn:x> {} }", "Line 2, column 2: SERVICE"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,16 +14,19 @@ import pytest
 
 from twinframe.errors import QueryTimeout, StorageBusy
 from twinframe.storage.base import GraphStore
+from twinframe.storage.triples import QueryForm
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.contracts.removal import BackupContract, RemovalContract
 from twinframe.testing.factories import build_twin_record
 from twinframe.testing.storage_contract import GraphStoreContract
 from twinframe_storage_rdf.building import build_store
+from twinframe_storage_rdf.engines.base import Question
 from twinframe_storage_rdf.engines.process import ProcessEngine
 from twinframe_storage_rdf.file_store import RdfFileStore
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.storeprocess.frames import Files
+from twinframe_storage_rdf.terms import Iri
 
 PARTS = tuple(part for part in GraphStoreContract.__bases__ if part is not RemovalContract)
 
@@ -61,6 +65,13 @@ def store(tmp_path: Path) -> Iterator[GraphStore]:
     store.open()
     yield store
     store.close()
+
+
+def ask_anything(text: str) -> Question:
+    """A query of a caller over the graph's triples."""
+    data = Iri("urn:twinframe:graph:default")
+    form = QueryForm(text.split()[0])
+    return Question(text, data, data, "application/sparql-results+json", form, 10**6)
 
 
 def find_process(place: Path) -> int:
@@ -129,6 +140,45 @@ def test_a_query_that_does_not_end_is_stopped_with_its_process_and_others_go_on(
     with reading(store) as session:
         assert session.has_twin("t0")
     engine.close()
+
+
+def test_queries_of_callers_leave_no_connections_behind(store: GraphStore, place: Path) -> None:
+    engine = ProcessEngine(place, 0.2)
+    engine.open()
+    connections = Path(f"/proc/{find_process(place)}/fd")
+    before = len(list(connections.iterdir()))
+    for _ in range(20):
+        engine.answer(ask_anything("ASK {}"), time.monotonic() + 10, lambda _: None)
+    assert len(list(connections.iterdir())) < before + 5
+    engine.close()
+
+
+def test_workers_may_come_while_a_query_of_a_caller_runs(store: GraphStore, place: Path) -> None:
+    """Each takes more address space than queries may, for the stack of its thread."""
+    put(store, *(build_twin_record(f"t{n}") for n in range(300)))
+    workers = [ProcessEngine(place, 0.2) for _ in range(40)]
+    workers[0].open()
+    late: list[str] = []
+
+    def run() -> None:
+        product = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+        try:
+            workers[0].answer(ask_anything(product), time.monotonic() + 2, lambda _: None)
+        except QueryTimeout as error:
+            late.append(error.message)
+
+    first = find_process(place)
+    running = threading.Thread(target=run)
+    running.start()
+    time.sleep(0.2)
+    for worker in workers[1:]:
+        worker.open()
+        assert worker.ask("ASK {}", time.monotonic() + 10)
+    assert find_process(place) == first
+    running.join()
+    assert "Sparql__Timeout" in late[0]
+    for worker in workers:
+        worker.close()
 
 
 def test_a_process_without_clients_ends(tmp_path: Path, place: Path) -> None:

@@ -87,7 +87,8 @@ def build_error(text: str, start: int, message: str) -> SparqlInvalid:
     """The error at a place of the text."""
     line = text.count("\n", 0, start) + 1
     column = start - text.rfind("\n", 0, start)
-    return SparqlInvalid(f"Line {line}, column {column}: {message}.")
+    end = "" if message.endswith("?") else "."
+    return SparqlInvalid(f"Line {line}, column {column}: {message}{end}")
 
 
 def _check(text: str, token: Token) -> None:

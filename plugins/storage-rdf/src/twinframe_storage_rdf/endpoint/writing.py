@@ -11,7 +11,12 @@ from twinframe.errors import LimitExceeded, QueryTimeout
 def check_deadline(deadline: float) -> None:
     """`QueryTimeout` once it has passed."""
     if time.monotonic() >= deadline:
-        raise QueryTimeout("The query passed its deadline (Sparql__Timeout) and was stopped.")
+        raise build_late_answer()
+
+
+def build_late_answer() -> QueryTimeout:
+    """What a caller's query is answered that passed its deadline."""
+    return QueryTimeout("The query passed its deadline (Sparql__Timeout) and was stopped.")
 
 
 class LimitedWriter:

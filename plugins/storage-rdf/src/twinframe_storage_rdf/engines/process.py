@@ -28,6 +28,7 @@ from twinframe.errors import (
     StorageError,
     StorageFull,
 )
+from twinframe_storage_rdf.endpoint.writing import build_late_answer
 from twinframe_storage_rdf.engines.base import Change, Engine, Question, build_timeout
 from twinframe_storage_rdf.engines.results import parse_rows
 from twinframe_storage_rdf.engines.updates import render_ask, render_data, render_marker_ask
@@ -109,7 +110,7 @@ class ProcessEngine(Engine):
         """Have the process run a caller's query, once: it may be what ends the process."""
         body = pack_question(question)
         now = time.monotonic()
-        connection = self._connect_anew(min(deadline, now + _WAIT))
+        connection = self._take_alive(min(deadline, now + _WAIT))
         milliseconds = max(1, round((deadline - now) * 1000))
         try:
             answer = self._request(Kind.ANSWER, body, deadline, milliseconds, connection)
@@ -199,6 +200,7 @@ class ProcessEngine(Engine):
             except (Disconnected, OSError) as error:
                 if time.monotonic() >= end:
                     raise StorageBusy("The store process ends whenever this is read.") from error
+                time.sleep(_PAUSE)
 
     def _request(
         self,
@@ -218,6 +220,8 @@ class ProcessEngine(Engine):
             connection.close()
             if kind is Kind.APPLY:
                 raise StorageError("It is not known whether the write was made.") from error
+            if kind is Kind.ANSWER:
+                raise build_late_answer() from error
             raise build_timeout() from error
         except BaseException:
             connection.close()
@@ -262,10 +266,10 @@ class ProcessEngine(Engine):
                 )
             time.sleep(_PAUSE)
 
-    def _connect_anew(self, end: float) -> socket.socket:
-        """A connection to a process that answers; one that is kept may be of one that ends."""
+    def _take_alive(self, end: float) -> socket.socket:
+        """A connection to a process that answers; one that is kept may be of one that ended."""
         while True:
-            connection = self._connect(end)
+            connection = self._take(end)
             try:
                 connection.settimeout(max(0.001, end - time.monotonic()))
                 send_request(connection, Kind.ASK, 0, b"ASK {}")

@@ -116,11 +116,17 @@ class StoreServer:
                 connection, _ = listener.accept()
                 with self._guard:
                     self._connections += 1
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+                    if self._answers:  # the limit is on what queries take, not on the stack
+                        _limit_size(resource.getrlimit(resource.RLIMIT_AS)[0] + _STACK)
+                try:
+                    threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+                except RuntimeError as error:  # of threads or memory; the client tries again
+                    print(f"a connection is not served: {error}", file=sys.stderr, flush=True)
+                    self._leave(connection)
 
     def _serve(self, connection: socket.socket) -> None:
         try:
-            with connection, suppress(Disconnected, OSError):
+            with suppress(Disconnected, OSError):
                 while True:
                     kind, milliseconds, body = receive_request(connection)
                     begin = time.thread_time_ns()
@@ -131,9 +137,13 @@ class StoreServer:
                     if kind is Kind.STOP:
                         self._ended.set()
         finally:
-            with self._guard:
-                self._connections -= 1
-                self._left_at = time.monotonic()
+            self._leave(connection)
+
+    def _leave(self, connection: socket.socket) -> None:
+        connection.close()
+        with self._guard:
+            self._connections -= 1
+            self._left_at = time.monotonic()
 
     def _answer(self, kind: Kind, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
         try:
