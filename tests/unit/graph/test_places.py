@@ -223,7 +223,9 @@ def _hang(handler: BaseHTTPRequestHandler) -> None:
 
 
 @pytest.mark.parametrize(
-    "behave", [answer(404), answer(500, b"x"), answer(204), _cut, _hang], ids=str
+    "behave",
+    [answer(404), answer(500, b"x"), answer(204), _cut, _hang],
+    ids=["absent", "broken", "empty", "cut off", "silent"],
 )
 def test_a_server_that_does_not_do_its_part_is_named(
     site: Site, behave: Callable[[BaseHTTPRequestHandler], None]
