@@ -227,6 +227,11 @@ def test_chunks_of_any_size_give_the_same_graph(tmp_path: Path) -> None:
         (b"\x1f\x8bnonsense", 1, "gzip"),
         (gzip.compress(b'{"Section":"Header"}\n{"fileVersion":"1.0.0"}\n')[:-8], 3, "gzip"),
     ],
+    ids=[
+        *("nothing", "blank lines", "no section", "no header", "the header cut off", "a list"),
+        *("another version", "no version", "no section behind it", "a misspelt section"),
+        *("two headers", "UTF-16", "no gzip", "gzip cut off"),
+    ],
 )
 def test_a_broken_file_is_refused_naming_the_line(
     empty: World, text: bytes, line: int, message: str
@@ -326,7 +331,7 @@ class Cut(Importing):
         super().keep(transaction, progress, findings)
 
 
-@pytest.mark.parametrize("after", (1, 2, 5, 6, 9, 11))
+@pytest.mark.parametrize("after", [1, 2, 5, 6, 9, 11])
 def test_an_import_that_was_cut_off_goes_on_behind_its_last_chunk(empty: World, after: int) -> None:
     file = File().models()
     file.section("Twins", *(file.twin(f"r{at}") for at in range(20)))
