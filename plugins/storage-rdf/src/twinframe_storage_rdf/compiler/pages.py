@@ -63,15 +63,15 @@ def render_start(
 
     `place` and `key` are variables; `width` is how many places, None all that there are.
     """
+    behind = None if after is None else v.build_place(after)
+    first = max(first, behind or 0)
     parts = []
     if width is not None:
         parts.append(f"VALUES {place} {{ {' '.join(map(str, range(first, first + width)))} }}")
     elif first:
         parts.append(f"FILTER({place} >= {first})")
     if after is not None:
-        parts.append(
-            f"FILTER({place} > {v.build_place(after)} || STR({key}) > {render_scalar(after)})"
-        )
+        parts.append(f"FILTER({place} > {behind} || STR({key}) > {render_scalar(after)})")
     return " ".join(parts)
 
 
