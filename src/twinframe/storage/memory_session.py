@@ -92,7 +92,7 @@ class MemorySession(GraphSession):
 
     def read_entries(self, kind: str, *, after: str | None, limit: int) -> Sequence[Listed[bytes]]:
         """Entries of a kind by key."""
-        own = self.state.entries.get(kind, {})
+        own: Mapping[str, bytes] = self.state.entries.get(kind, {})
         keys = sorted(key for key in own if after is None or key > after)
         return [Listed(key, own[key]) for key in keys[:limit]]
 
