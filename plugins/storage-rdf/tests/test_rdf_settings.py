@@ -23,6 +23,11 @@ PUBLIC = "https://w3id.org/rec#Room"
         {"engine": "sparql"},
         {"engine": "sparql", "query_url": "http://far.example/q", "authentication": "basic"},
         {"engine": "sparql", "query_url": "http://far.example/q", "authentication": "bearer"},
+        {"engine": "sparql", "query_url": "far.example/q"},
+        {"engine": "sparql", "query_url": "ftp://far.example/q"},
+        {"engine": "sparql", "query_url": "http://far.example:port/q"},
+        {"engine": "sparql", "query_url": "https://far.example/q", "update_url": "/update"},
+        {"engine": "sparql", "query_url": "http://me:secret@far.example/q"},
         {"ontology": {"dtmi:a;1": PUBLIC, "dtmi:b;1": PUBLIC}},
         {"engine": "other"},
     ],
@@ -30,6 +35,16 @@ PUBLIC = "https://w3id.org/rec#Room"
 def test_settings_that_cannot_work_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         RdfSettings(**settings)
+
+
+def test_a_refusal_of_an_address_names_the_setting_and_no_password() -> None:
+    with pytest.raises(ValidationError, match="UpdateUrl must name no user") as refusal:
+        RdfSettings(
+            engine="sparql",
+            query_url="https://far.example/q",
+            update_url="https://me:secret@far.example/u",
+        )
+    assert "secret" not in str(refusal.value.errors()[0]["msg"])
 
 
 def test_a_model_may_be_named_by_a_public_ontology(tmp_path: Path) -> None:

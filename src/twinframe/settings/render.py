@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from inspect import getdoc
 
 from pydantic import SecretStr
-from pydantic_core import PydanticUndefined
 
 from twinframe.settings.load import DEFAULT_ORIGIN, Configuration
 from twinframe.settings.section import Section
@@ -108,10 +107,10 @@ def _render_row(path: KeyPath, key: Key) -> str:
 
 
 def _render_default(key: Key) -> str:
-    default: object = key.info.default
-    if default is PydanticUndefined:
+    if key.info.is_required():
         return "required"
-    if isinstance(default, SecretStr) or default in ("", ()):
+    default: object = key.info.get_default(call_default_factory=True, validated_data={})
+    if isinstance(default, SecretStr) or default in ("", (), {}):
         return "empty"
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"

@@ -23,6 +23,7 @@ class GateSettings(Section):
 
     token: SecretStr = Field(default=SecretStr(""), description="Opens | closes.")
     place: str = Field(description="Where it stands.")
+    keys: dict[str, str] = Field(default_factory=dict, description="Who has one.")
 
 
 def test_every_setting_is_listed_once_with_its_value_and_source() -> None:
@@ -56,6 +57,7 @@ def test_the_page_names_type_default_and_meaning_of_each_key() -> None:
     assert "| `Server__Workers` | a whole number, above 0, at most 256 | `2` |" in page
     assert "| `Storage__Gate__Token` | text (secret) | empty | Opens \\| closes. |" in page
     assert "| `Storage__Gate__Place` | text | required | Where it stands. |" in page
+    assert "| `Storage__Gate__Keys` | an object | empty | Who has one. |" in page
     assert (
         "## Storage.Gate\n\nA section with a secret. More about it.\n\nComes with `acme-gate`."
         in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 
@@ -83,9 +84,11 @@ class RdfSettings(Section):
     )
 
     @model_validator(mode="after")
-    def _check_address(self) -> Self:
-        if self.engine == "sparql" and not self.query_url:
-            raise ValueError("QueryUrl is needed with Engine=sparql")
+    def _check_all(self) -> Self:
+        if self.engine == "sparql":
+            _check_address("QueryUrl", self.query_url)
+            if self.update_url:
+                _check_address("UpdateUrl", self.update_url)
         if self.authentication in ("basic", "bearer"):  # SEC: these send the secret itself
             for url in (self.query_url, self.update_url):
                 check_endpoint(url)
@@ -93,3 +96,17 @@ class RdfSettings(Section):
         if faults:
             raise ValueError(f"Ontology: {'; '.join(faults)}")
         return self
+
+
+def _check_address(name: str, url: str) -> None:
+    if not url:
+        raise ValueError(f"{name} is needed with Engine=sparql")
+    if "@" in url.partition("?")[0]:  # SEC: it would be sent in clear, and shown in messages
+        raise ValueError(f"{name} must name no user: set Authentication, User and Password")
+    try:
+        parts = urlsplit(url)
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if not host or parts.scheme not in ("http", "https"):
+        raise ValueError(f"{name} must be a URL such as https://host:8890/sparql, not {url!a}")
