@@ -23,7 +23,6 @@ class GateSettings(Section):
 
     token: SecretStr = Field(default=SecretStr(""), description="Opens | closes.")
     place: str = Field(description="Where it stands.")
-    keys: dict[str, str] = Field(default_factory=dict, description="Who has one.")
 
 
 def test_every_setting_is_listed_once_with_its_value_and_source() -> None:
@@ -57,11 +56,20 @@ def test_the_page_names_type_default_and_meaning_of_each_key() -> None:
     assert "| `Server__Workers` | a whole number, above 0, at most 256 | `2` |" in page
     assert "| `Storage__Gate__Token` | text (secret) | empty | Opens \\| closes. |" in page
     assert "| `Storage__Gate__Place` | text | required | Where it stands. |" in page
-    assert "| `Storage__Gate__Keys` | an object | empty | Who has one. |" in page
     assert (
         "## Storage.Gate\n\nA section with a secret. More about it.\n\nComes with `acme-gate`."
         in page
     )
+
+
+def test_an_object_that_is_empty_by_default_is_not_required() -> None:
+    class KeySettings(Section):
+        """Who has a key."""
+
+        keys: dict[str, str] = Field(default_factory=dict, description="By name.")
+
+    page = render_reference([PluginReference(("Keys",), KeySettings, "acme-keys")])
+    assert "| `Keys__Keys` | an object | empty | By name. |" in page
 
 
 def test_every_key_of_the_core_has_a_meaning() -> None:
