@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from twinframe.errors import ConfigurationError, StorageError
-from twinframe.testing.contracts.base import put
+from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.engines import oxigraph
@@ -36,6 +36,26 @@ def test_the_log_is_synced_with_all_that_was_written_before_a_write_returns(
         logs = {str(file): file.stat().st_size for file in (tmp_path / "g/store").glob("*.log")}
         assert logs
         assert synced == logs
+    store.close()
+
+
+def test_the_log_does_not_grow_with_all_that_was_ever_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oxigraph, "_MOST_LOG", 1024**2)
+    store = build_store(RdfSettings(directory=str(tmp_path), in_process=True), "g")
+    store.open()
+    for n in range(40):
+        put(store, build_twin_record(f"t{n}", text=f"{n:06}" * 30_000))
+    store.close()
+    size = sum(file.stat().st_size for file in (tmp_path / "g/store").glob("*.log"))
+    assert 0 < size < 40 * 180_000
+    store.open()
+    with reading(store) as session:
+        assert [twin.twin_id for twin in session.iterate_twins()] == sorted(
+            f"t{n}" for n in range(40)
+        )
+    assert list(store.verify()) == []
     store.close()
 
 

@@ -74,9 +74,9 @@ class Queries:
         wanted = _values("?twin", map(v.build_twin_iri, ids))
         return self._select("?id ?model", f"{wanted} ?twin {_P['ID']} ?id ; {_P['MODEL']} ?model .")
 
-    def twin_ids(self) -> str:
-        """The ids of all twins."""
-        return self._select("?id", f"?twin {_P['MODEL']} ?model ; {_P['ID']} ?id .")
+    def twin_ids(self, places: range | None = None) -> str:
+        """The ids of all twins, or of those at these places."""
+        return self._select("?id", f"{_at(places)} ?twin {_P['MODEL']} ?model ; {_P['ID']} ?id .")
 
     def twins_of_models(self) -> str:
         """How many twins each class has."""
@@ -93,9 +93,13 @@ class Queries:
         wanted = _values("?r", (v.build_relationship_iri(*key) for key in keys))
         return self._select(_RELATIONSHIP_COLUMNS, f"{wanted} {_RELATIONSHIP}")
 
-    def relationship_keys(self) -> str:
-        """Source and id of all relationships."""
-        return self._select("?sourceId ?id", f"?r {_P['SOURCE_ID']} ?sourceId ; {_P['ID']} ?id .")
+    def relationship_keys(self, places: range | None = None) -> str:
+        """Source and id of all relationships, or of those whose source is at these places."""
+        source = "" if places is None else f"?r {_P['SOURCE']} ?twin ."
+        return self._select(
+            "?sourceId ?id",
+            f"{_at(places)} {source} ?r {_P['SOURCE_ID']} ?sourceId ; {_P['ID']} ?id .",
+        )
 
     def relationships_by_type(self, types: Sequence[str]) -> str:
         """Relationship rows of these types, of all if there are none."""
@@ -282,6 +286,12 @@ def read_model_row(row: Row) -> ModelRecord:
         decommissioned=gone,
         position=position,
     )
+
+
+def _at(places: range | None) -> str:
+    if places is None:
+        return ""
+    return f"VALUES ?place {{ {' '.join(map(str, places))} }} ?twin {_P['PLACE']} ?place ."
 
 
 def _values(variable: str, terms: Iterable[Term]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Final, Protocol, TypeVar, cast
 
@@ -20,9 +20,12 @@ from twinframe_storage_rdf.terms import Iri, Row
 
 K = TypeVar("K")
 T = TypeVar("T")
+Key = TypeVar("Key", str, tuple[str, str])
 
 BATCH: Final = 500
 """Most keys in one query."""
+_SLICE_BYTES: Final = 2 * 1024**2
+_FEWEST_SLICES: Final = 32  # with fewer, the places of each would be a long list
 
 
 class Source(Protocol):
@@ -102,9 +105,12 @@ class Records:
 
     def iterate_twins(self) -> Iterator[TwinRecord]:
         """All twins by id; only the ids are held in memory."""
-        rows, differ = self._source.read(self.queries.twin_ids())
-        ids = {cast("str", row[0]) for row in rows} | differ.twins.keys()
-        for batch in batched(sorted(ids)):
+        ids: list[str] = []
+        differ = Differences()
+        for places in self._slice():
+            rows, differ = self._source.read(self.queries.twin_ids(places))
+            ids += (cast("str", row[0]) for row in rows)
+        for batch in batched(_sort(ids, differ.twins.keys())):
             yield from sorted(self.read_twins(batch), key=_read_twin_id)
 
     def scan_twins(self, models: frozenset[str] | None) -> Iterator[TwinRecord]:
@@ -130,10 +136,26 @@ class Records:
 
     def iterate_relationships(self) -> Iterator[RelationshipRecord]:
         """All relationships by source and id; only these are held in memory."""
-        rows, differ = self._source.read(self.queries.relationship_keys())
-        keys = {cast("RelationshipKey", row) for row in rows} | differ.relationships.keys()
-        for batch in batched(sorted(keys)):
+        keys: list[RelationshipKey] = []
+        differ = Differences()
+        for places in self._slice():
+            rows, differ = self._source.read(self.queries.relationship_keys(places))
+            keys += (cast("RelationshipKey", row) for row in rows)
+        for batch in batched(_sort(keys, differ.relationships.keys())):
             yield from sorted(self.read_relationships(batch), key=read_key)
+
+    def _slice(self) -> Iterator[range | None]:
+        """All places in as many parts as hold some megabytes of the graph each.
+
+        PERF: an answer takes a kilobyte a row while it is parsed, what is kept of it a tenth.
+        """
+        count = min(v.PLACES, self._source.read_state().content // _SLICE_BYTES)
+        if count < _FEWEST_SLICES:
+            yield None
+            return
+        width = -(-v.PLACES // count)
+        for first in range(0, v.PLACES, width):
+            yield range(first, min(first + width, v.PLACES))
 
     def scan_relationships(self, types: Sequence[str]) -> Iterator[RelationshipRecord]:
         """The relationships of these types, of all if there are none."""
@@ -284,6 +306,14 @@ class Records:
 def read_key(record: RelationshipRecord) -> RelationshipKey:
     """Source and id."""
     return record.source_id, record.relationship_id
+
+
+def _sort(found: list[Key], others: Collection[Key]) -> list[Key]:
+    """Both by code point, each once; `found` has none twice, and is used up."""
+    if others:
+        found[:] = set(found).union(others)
+    found.sort()
+    return found
 
 
 def batched(items: Iterable[K]) -> Iterator[list[K]]:

@@ -79,6 +79,8 @@ class StoreServer:
         with suppress(FileNotFoundError):
             self._files.socket.unlink()
         listener.close()
+        with suppress(StorageFull, OSError):  # of no need, but then the next one opens at once
+            self._engine.flush()
         self._engine.close()
 
     def _listen(self) -> socket.socket:
