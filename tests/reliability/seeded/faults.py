@@ -110,6 +110,74 @@ def scan_on_the_loop(module: Any) -> None:
     module.StoreRunner.scan_early = scan_early
 
 
+def skip_sync_of_triples(module: Any) -> None:
+    """The log of the triples stays in the memory of the system."""
+    module._sync_file = lambda path: None
+
+
+def believe_late_hands(module: Any) -> None:
+    """A lease that was lost holds all the same."""
+
+    def check_claim(session: Any, mine: Any) -> Any:
+        return module.WORK.read(session, mine.id) or mine
+
+    module.check_claim = check_claim
+
+
+def believe_late_workers(module: Any) -> None:
+    """The same for background work."""
+    module.Lease.check = lambda self, session: None
+
+
+def allow_everybody(module: Any) -> None:
+    """Each permission is held."""
+    module._decide = lambda granted, needed: module.Decision(True, "seeded")
+
+
+def drop_relationships(module: Any) -> None:
+    """Of each group one is not stored."""
+    put = module.SqliteTransaction.put_relationships
+
+    def put_relationships(self: Any, records: Any) -> None:
+        put(self, list(records)[1:])
+
+    module.SqliteTransaction.put_relationships = put_relationships
+
+
+def call_full_damaged(module: Any) -> None:
+    """No space left is told as damage."""
+    build = module.build_error
+
+    def build_error(error: BaseException, file: str) -> Any:
+        if isinstance(error, module.apsw.FullError):
+            return module.build_damaged(file, "seeded")
+        return build(error, file)
+
+    module.build_error = build_error
+
+
+def believe_every_file(module: Any) -> None:
+    """Whose file it is, and its checksums, are not looked at."""
+    module._verify_owner = lambda connection, schema: None
+    module._verify_checksums = lambda connection, files: None
+    module._mark = lambda files, marker, instance: None
+
+
+def take_any_library(module: Any) -> None:
+    """An old SQLite will do."""
+    module.verify_library = lambda version: None
+
+
+def migrate_in_pieces(module: Any) -> None:
+    """Each statement of a migration stands alone."""
+
+    def apply(connection: Any, migration: Any) -> None:
+        connection.execute(migration.script).fetchall()
+        connection.execute(f"PRAGMA user_version = {migration.version}").fetchall()
+
+    module._apply = apply
+
+
 FAULTS: dict[str, tuple[Patch, ...]] = {
     "acknowledge-before-commit": (
         ("twinframe_storage_sqlite.writing", acknowledge_before_commit),
@@ -119,5 +187,16 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "slow-everything": (("twinframe.web.guard", wait_on_the_loop),),
     "keep-every-request": (("twinframe.web.guard", keep_every_request),),
     "queries-on-the-loop": (("twinframe.storage.runner", scan_on_the_loop),),
+    "no-sync-of-triples": (("twinframe_storage_rdf.engines.oxigraph", skip_sync_of_triples),),
+    "no-fence": (
+        ("twinframe.control.work", believe_late_hands),
+        ("twinframe.graph.background.leases", believe_late_workers),
+    ),
+    "everybody-may": (("twinframe.authentication.gate", allow_everybody),),
+    "import-forgets": (("twinframe_storage_sqlite.transaction", drop_relationships),),
+    "full-looks-damaged": (("twinframe_storage_sqlite.errors", call_full_damaged),),
+    "believe-every-file": (("twinframe_storage_sqlite.opening", believe_every_file),),
+    "any-library": (("twinframe_storage_sqlite.connection", take_any_library),),
+    "migrate-without-transaction": (("twinframe_storage_sqlite.migrations", migrate_in_pieces),),
     "never-sync": (("twinframe_storage_sqlite.connection", never_sync),),
 }

@@ -1,0 +1,41 @@
+"""R11: who may do what, over all routes, and tokens that must not be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.reliability.judging import Figure, Goal, Trial
+from tests.reliability.suites import run_tests
+
+MATRIX = ("tests/unit/web/test_access.py", "tests/unit/web/test_control_table.py")
+TOKENS = (
+    "tests/unit/authentication/test_token_matrix.py",
+    "tests/e2e/test_access_tokens_over_http.py",
+)
+KEYS = ("tests/unit/authentication/test_key_cache.py", "tests/e2e/test_issuer_misbehaves.py")
+
+
+def judge(trial: Trial) -> Sequence[Figure]:
+    """Matrix, tokens and keys of the issuer, each by its tests."""
+    matrix = run_tests(trial, MATRIX)
+    found = matrix.list_figures(25, "of the matrix")
+    if not trial.fault:
+        found += run_tests(trial, TOKENS if trial.size == "full" else TOKENS[:1]).list_figures(
+            trial.pick(150, 60), "of tokens"
+        )
+        found += run_tests(trial, KEYS if trial.size == "full" else KEYS[:1]).list_figures(
+            trial.pick(30, 15), "of keys"
+        )
+    return found
+
+
+GOAL = Goal(
+    id="R11",
+    title="authorisation matrix and tokens",
+    asked="every route with no, wrong and right credentials, 100 % exact; hostile tokens 100 % "
+    "401; the issuer's keys are asked for ≤ once in 30 s under thousands of unknown ones",
+    judge=judge,
+    fault="everybody-may",
+    seeds="each permission is held by everybody",
+    breaks=("of the matrix failed",),
+)

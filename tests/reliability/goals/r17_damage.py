@@ -1,0 +1,78 @@
+"""R17: files that are damaged, cut, foreign or empty, bits that flip, and the speed of verifying."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+
+from tests.reliability.judging import Figure, Goal, Trial, exactly, told
+from tests.reliability.suites import run_tests
+from twinframe.storage.base import GraphTransaction, TwinRecord
+from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.store import SqliteGraphStore
+
+TESTS = (
+    "plugins/storage-sqlite/tests/test_sqlite_opening.py",
+    "plugins/storage-sqlite/tests/test_sqlite_checksums.py",
+)
+
+
+def judge(trial: Trial) -> Sequence[Figure]:
+    """The tests of opening and of checksums, and `verify` over a large file."""
+    figures = run_tests(trial, TESTS).list_figures(25)
+    if not trial.fault:
+        size, seconds, findings = _verify_large(trial.folder, trial.pick(150, 10))
+        figures += [
+            trial.at_least_when_full("MB a second of verify", size / 1e6 / seconds, 200),
+            exactly("findings in a sound file", findings),
+            told("MB", size / 1e6),
+        ]
+    return figures
+
+
+def _verify_large(folder: Path, megabytes: int) -> tuple[int, float, int]:
+    """The size of a graph's file, how long it took to verify it, what was found."""
+    store = SqliteGraphStore(SqliteSettings(directory=str(folder / "large")), "graph")
+    store.open()
+    pad = "x" * 2000
+
+    def work(start: int) -> object:
+        def put(transaction: GraphTransaction) -> object:
+            records = [
+                TwinRecord(
+                    f"t{number}", "dtmi:test:Thing;1", "e",
+                    orjson.dumps({"$dtId": f"t{number}", "$etag": "e", "pad": pad}),
+                )
+                for number in range(start, start + 500)
+            ]  # fmt: skip
+            transaction.put_twins(records)
+            return None
+
+        return put
+
+    start = 0
+    while store.measure() < megabytes * 1_000_000:
+        for outcome in store.write([work(start)]):
+            assert outcome.error is None, outcome.error
+        start += 500
+    size = store.files.database.stat().st_size
+    begun = time.monotonic()
+    findings = store.verify()
+    seconds = time.monotonic() - begun
+    store.close()
+    return size, seconds, len(findings)
+
+
+GOAL = Goal(
+    id="R17",
+    title="damaged files",
+    asked="a damaged, cut, empty or foreign file is refused with a reason; with checksums 200 of "
+    "200 flipped bits are found; verify reads ≥ 200 MB/s",
+    judge=judge,
+    fault="believe-every-file",
+    seeds="neither owner nor checksums are looked at",
+    breaks=("tests failed",),
+)

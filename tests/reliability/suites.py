@@ -1,0 +1,80 @@
+"""Runs tests that exist as the judge of a goal, with the settings given. It skips nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.reliability.judging import ROOT, Figure, NotRun, Trial, at_least, exactly
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How many tests there were, and what became of them. `slowest` is in seconds."""
+
+    passed: int
+    failed: int
+    skipped: int
+    slowest: float
+    slow: int
+
+    def list_figures(self, least: int, name: str = "tests") -> list[Figure]:
+        """None may fail or be skipped, and there must be enough of them."""
+        return [
+            exactly(f"{name} failed", self.failed),
+            exactly(f"{name} skipped", self.skipped),
+            at_least(f"{name} passed", self.passed, least),
+        ]
+
+
+def run_tests(
+    trial: Trial,
+    places: Sequence[str],
+    settings: Mapping[str, str] | None = None,
+    *options: str,
+) -> Outcome:
+    """Run the tests of these files (or `file::test`); `settings` are environment variables."""
+    for place in places:
+        if not (ROOT / place.partition("::")[0]).exists():
+            raise NotRun(f"{place} does not exist")
+    report = trial.folder / f"junit-{abs(hash(tuple(places))):x}.xml"
+    log = report.with_suffix(".log")
+    with log.open("wb") as output:
+        subprocess.run(
+            [
+                sys.executable, "-m", "pytest", "-q", f"--junitxml={report}",
+                f"--basetemp={trial.folder / 'pytest'}", "-p", "no:cacheprovider",
+                *(("-x",) if trial.fault else ()), *options, *places,
+            ],
+            cwd=ROOT,
+            env={**os.environ, **(settings or {})},
+            stdout=output,
+            stderr=output,
+        )  # fmt: skip
+    if not report.exists():
+        raise RuntimeError(f"pytest wrote no report:\n{log.read_text()[-3000:]}")
+    outcome = _read(report)
+    if outcome.failed and not trial.fault:
+        print(log.read_text(encoding="utf-8")[-3000:], flush=True)
+    return outcome
+
+
+def _read(report: Path) -> Outcome:
+    passed = failed = skipped = slow = 0
+    slowest = 0.0
+    for case in ET.parse(report).iter("testcase"):  # noqa: S314  (pytest's own)
+        seconds = float(case.get("time", "0"))
+        slowest = max(slowest, seconds)
+        slow += seconds > 1.0
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed += 1
+        elif case.find("skipped") is not None:
+            skipped += 1
+        else:
+            passed += 1
+    return Outcome(passed, failed, skipped, slowest, slow)
