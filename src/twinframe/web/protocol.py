@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 # A refused client may still be sending; closing at once could reset the connection before it has
 # read why (RFC 9112 section 9.6).
 LINGER_SECONDS = 2.0
+LINGER_BYTES = 1024 * 1024
+"""More than this of what a refused client goes on sending is not read."""
 
 
 class Refused(Exception):
@@ -114,6 +116,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._found: Fault | None = None  # by a parser callback, in the present request
         self._fault: Fault | None = None  # the connection ends with this answer
         self._upgraded = False
+        self._ignored = 0  # bytes that came after a refusal was written
         self._served: RequestResponseCycle | None = None  # what the application has at present
 
     # --- connection -----------------------------------------------------------------------------
@@ -136,6 +139,10 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._fault is not None or self._upgraded:
+            if self._phase is Phase.LINGERING:
+                self._ignored += len(data)
+                if self._ignored > LINGER_BYTES:
+                    self.transport.abort()
             return
         begun = self._begun
         self._received = len(data)

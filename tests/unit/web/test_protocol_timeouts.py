@@ -133,3 +133,17 @@ def test_clients_that_leave_while_they_have_several_requests_under_way_leave_no_
     _, written = server.process.communicate(timeout=20)
     server.process.stderr.close()
     assert b"Traceback" not in written
+
+
+def test_a_refused_client_that_sends_on_without_an_end_is_cut_off(
+    launch: Callable[..., Any],
+) -> None:
+    server = launch()
+    sent = 0
+    with server.connect() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nX: ")
+        with pytest.raises(OSError, match=r"reset|pipe"):
+            while sent < 200_000_000:
+                sent += connection.send(b"a" * 65536)
+    assert sent < 20_000_000  # what the system itself takes ahead of the server included
