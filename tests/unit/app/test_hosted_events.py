@@ -17,8 +17,11 @@ from tests.unit.app.hosting_app import (
     serving,
 )
 from twinframe.app.hosting import LocalGraphHost
+from twinframe.app.installation import Installation
 from twinframe.events.log_sink import LogSink
 from twinframe.events.sinks import Message
+from twinframe.graph.delivery.deliverer import RouteKind
+from twinframe.web.guard import Guard
 
 MODEL = [
     {
@@ -30,6 +33,24 @@ MODEL = [
 ]
 LAMP = {"$metadata": {"$model": "dtmi:test:Lamp;1"}, "on": True}
 ROUTE = {"endpointName": "shared", "filter": "STARTS_WITH(type, 'Microsoft')"}
+
+
+def build_shared(tmp_path: Path) -> Installation:
+    """Two endpoints, one of which is for hosted graphs too."""
+    environment = {
+        "Events__Endpoints__shared__Type": "log",
+        "Events__Endpoints__shared__Hosted": "true",
+        "Events__Endpoints__own__Type": "log",
+        "Jobs__LookSeconds": "0.05",
+    }
+    return build_hosting(tmp_path, environment=environment)
+
+
+async def ask(app: Guard, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    """One request of JSON."""
+    sent = b"" if body is None else orjson.dumps(body)
+    status, content = await request(app, method, path, sent)
+    return status, orjson.loads(content) if content else None
 
 
 @pytest.fixture
@@ -47,22 +68,8 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[Message]:
 def test_each_hosted_graph_has_routes_and_events_of_its_own(
     tmp_path: Path, taken: list[Message]
 ) -> None:
-    installation = build_hosting(
-        tmp_path,
-        environment={
-            "Events__Endpoints__shared__Type": "log",
-            "Events__Endpoints__shared__Hosted": "true",
-            "Events__Endpoints__own__Type": "log",
-            "Jobs__LookSeconds": "0.05",
-        },
-    )
+    installation = build_shared(tmp_path)
     host = LocalGraphHost(installation)
-
-    async def ask(app: Any, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        status, content = await request(
-            app, method, path, b"" if body is None else orjson.dumps(body)
-        )
-        return status, orjson.loads(content) if content else None
 
     async def play() -> None:
         await bring_up(host, build_graph("a"))
@@ -87,3 +94,32 @@ def test_each_hosted_graph_has_routes_and_events_of_its_own(
     asyncio.run(play())
     assert [message.subject for message in taken] == ["of-a"]
     assert taken[0].source.endswith("/graphs/a")
+
+
+def test_what_a_service_that_died_left_goes_on_after_the_next_start(
+    tmp_path: Path, taken: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installation = build_shared(tmp_path)
+
+    async def play() -> None:
+        await bring_up(LocalGraphHost(installation), build_graph("a"))
+        with monkeypatch.context() as patched:
+            patched.setattr(RouteKind, "run", wait_for_ever)
+            async with serving(installation) as app:
+                assert (await ask(app, "POST", "/graphs/a/models", MODEL))[0] == 201
+                assert (await ask(app, "PUT", "/graphs/a/eventroutes/r", ROUTE))[0] == 204
+                assert (await ask(app, "PUT", "/graphs/a/digitaltwins/left", LAMP))[0] == 200
+                await asyncio.sleep(0.3)
+        assert taken == []
+        async with serving(installation):  # nobody asks for the graph
+            async with asyncio.timeout(30):
+                while not taken:  # noqa: ASYNC110  (what is waited for is no event of asyncio)
+                    await asyncio.sleep(0.02)
+
+    asyncio.run(play())
+    assert [message.subject for message in taken] == ["left"]
+
+
+async def wait_for_ever(_kind: RouteKind, _key: str, _lease: object) -> None:
+    """A delivery that gets nowhere."""
+    await asyncio.sleep(3600)
