@@ -54,7 +54,9 @@ class SqliteSettings(Section):
         description="Seconds SQLite itself waits for a lock; a backstop behind the turn.",
     )
     max_document_bytes: Bytes = Field(
-        default=256 * 1024 * 1024,
+        # NOTE: SQLite holds several copies while it builds a value, and looks at no deadline
+        # meanwhile: a text that doubles took 1.1 GB and 6 s at 256 MiB, an eighth of it here.
+        default=32 * 1024 * 1024,
         description="Largest single value a read may build; more is an error.",
     )
     indexes: tuple[PropertyName, ...] = Field(
