@@ -111,6 +111,8 @@ def test_dead_letters_are_listed_sent_again_and_forgotten(world: World, connect:
     for position in (3, 4):
         letter = DeadLetter(position, "a", event.text.decode(), "the answer was 400", 1, "now")
         run(world.store, lambda t, letter=letter: put_dead_letter(t, "r", letter, 9))  # type: ignore[misc]
+    status = call(world, connect, "GET", "/eventroutes/r/status").json
+    assert (status["deadLetters"], status["deadLettersKept"]) == (2, 2)
     found = call(world, connect, "GET", "/eventroutes/r/deadletters").json["value"]
     assert [one["position"] for one in found] == [3, 4]
     assert found[0]["error"] == "the answer was 400"
@@ -118,6 +120,7 @@ def test_dead_letters_are_listed_sent_again_and_forgotten(world: World, connect:
     assert call(world, connect, "POST", "/eventroutes/r/deadletters/replay").json == {"count": 2}
     assert call(world, connect, "GET", "/eventroutes/r/deadletters").json["value"] == []
     assert call(world, connect, "DELETE", "/eventroutes/r/deadletters").json == {"count": 0}
+    assert call(world, connect, "GET", "/eventroutes/r/status").json["deadLettersKept"] == 0
     answer = call(world, connect, "GET", "/eventroutes/x/deadletters")
     assert (answer.status, answer.code) == (404, "EventRouteNotFound")
 

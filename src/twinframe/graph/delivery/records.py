@@ -35,7 +35,8 @@ class Progress:
     """How far a route is: every event up to `position` is delivered, given up or filtered out.
 
     `delivered`, `dead` and `lost` count events; lost are those that were forgotten before their
-    turn came. `error` is what went wrong last at the endpoint, empty when nothing does.
+    turn came. `letters` is how many dead letters are kept. `error` is what went wrong last at the
+    endpoint, empty when nothing does.
     """
 
     epoch: int
@@ -44,6 +45,7 @@ class Progress:
     dead: int = 0
     lost: int = 0
     error: str = ""
+    letters: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +146,24 @@ def put_dead_letter(
     transaction: GraphTransaction, route_id: str, letter: DeadLetter, most: int
 ) -> None:
     """Keep a dead letter, and of more than `most` not the oldest."""
-    kind = _DEAD + route_id
-    document = asdict(letter)
-    transaction.put_entry(kind, render_position(letter.position), orjson.dumps(document))
-    transaction.delete_entry(_AGAIN + route_id, render_position(letter.position))
+    kind, key = _DEAD + route_id, render_position(letter.position)
     progress = read_progress(transaction, route_id)
     if progress is None:
         return
-    put_progress(transaction, route_id, replace(progress, dead=progress.dead + 1))
-    if progress.dead >= most and transaction.read_entries(kind, after=None, limit=most + 1)[most:]:
-        oldest = transaction.read_entries(kind, after=None, limit=1)[0]
-        transaction.delete_entry(kind, oldest.key)
+    kept = progress.letters + (transaction.read_entry(kind, key) is None)
+    transaction.put_entry(kind, key, orjson.dumps(asdict(letter)))
+    transaction.delete_entry(_AGAIN + route_id, key)
+    if kept > most:
+        kept -= _delete_oldest(transaction, kind, kept - most)
+    put_progress(transaction, route_id, replace(progress, dead=progress.dead + 1, letters=kept))
+
+
+def _delete_oldest(transaction: GraphTransaction, kind: str, count: int) -> int:
+    """Delete the first entries of a kind; how many."""
+    found = transaction.read_entries(kind, after=None, limit=count)
+    for listed in found:
+        transaction.delete_entry(kind, listed.key)
+    return len(found)
 
 
 def delete_letter_again(transaction: GraphTransaction, route_id: str, position: int) -> None:
@@ -168,15 +177,22 @@ def move_dead_letters(transaction: GraphTransaction, route_id: str, limit: int) 
     for listed in found:
         transaction.delete_entry(_DEAD + route_id, listed.key)
         transaction.put_entry(_AGAIN + route_id, listed.key, listed.item)
+    _count_letters(transaction, route_id, -len(found))
     return len(found)
 
 
 def delete_dead_letters(transaction: GraphTransaction, route_id: str, limit: int) -> int:
     """Forget the oldest dead letters; how many."""
-    found = transaction.read_entries(_DEAD + route_id, after=None, limit=limit)
-    for listed in found:
-        transaction.delete_entry(_DEAD + route_id, listed.key)
-    return len(found)
+    count = _delete_oldest(transaction, _DEAD + route_id, limit)
+    _count_letters(transaction, route_id, -count)
+    return count
+
+
+def _count_letters(transaction: GraphTransaction, route_id: str, more: int) -> None:
+    progress = read_progress(transaction, route_id)
+    if progress is not None:
+        changed = replace(progress, letters=max(progress.letters + more, 0))
+        put_progress(transaction, route_id, changed)
 
 
 def render_position(position: int) -> str:

@@ -20,6 +20,7 @@ class RouteStatus(Shape):
     behind: int = Field(description="Events it has not come to, at most.")
     delivered: int
     dead_letters: int = Field(alias="deadLetters", description="How many it ever gave up.")
+    dead_letters_kept: int = Field(alias="deadLettersKept", description="How many there are now.")
     lost: int = Field(description="Events forgotten before their turn came.")
     error: str = Field(description="What went wrong last; empty when nothing does.")
 

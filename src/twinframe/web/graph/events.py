@@ -79,6 +79,7 @@ async def read_status(edge: Edge, _request: Request, response: Response, route_i
             "behind": status.behind,
             "delivered": progress.delivered,
             "deadLetters": progress.dead,
+            "deadLettersKept": progress.letters,
             "lost": progress.lost,
             "error": progress.error,
         }
