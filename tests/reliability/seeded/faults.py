@@ -5,6 +5,7 @@ Each is a bug that a careful hand could make. A patch that no longer finds its p
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from typing import Any
@@ -178,6 +179,22 @@ def migrate_in_pieces(module: Any) -> None:
     module._apply = apply
 
 
+def follow_the_wall_clock(module: Any) -> None:
+    """Times are what the wall clock shows."""
+    module.build_steady_clock = lambda clock: clock
+
+
+def copy_without_log(module: Any) -> None:
+    """A backup is a copy of the file, whatever its log holds."""
+    module.write_copy = lambda source, target, patience: shutil.copy(source.filename, target)
+
+
+def outlive_the_arbiter(module: Any) -> None:
+    """Workers neither ask for a signal nor look for their parent."""
+    module._PR_SET_PDEATHSIG = 999
+    module.DrainingServer.on_tick = module.Server.on_tick
+
+
 FAULTS: dict[str, tuple[Patch, ...]] = {
     "acknowledge-before-commit": (
         ("twinframe_storage_sqlite.writing", acknowledge_before_commit),
@@ -198,5 +215,8 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "believe-every-file": (("twinframe_storage_sqlite.opening", believe_every_file),),
     "any-library": (("twinframe_storage_sqlite.connection", take_any_library),),
     "migrate-without-transaction": (("twinframe_storage_sqlite.migrations", migrate_in_pieces),),
+    "wall-clock-rules": (("twinframe.model.clock", follow_the_wall_clock),),
+    "copy-the-file": (("twinframe_storage_sqlite.copies", copy_without_log),),
+    "outlive-the-arbiter": (("twinframe.web.worker", outlive_the_arbiter),),
     "never-sync": (("twinframe_storage_sqlite.connection", never_sync),),
 }

@@ -1,0 +1,128 @@
+"""R18: a wall clock that jumps by an hour and by ten years, both ways, under load."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from tests.e2e.server import Server
+from tests.e2e.wire import counter
+from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly
+from tests.reliability.preloads import compile_preload
+from tests.reliability.traffic import LOST, Line, add_model, wait_for_workers
+
+HOUR = 3600
+YEARS = 10 * 365 * 24 * HOUR
+JUMPS = (0, HOUR, -HOUR, YEARS, -YEARS, 0)
+
+
+@dataclass(slots=True)
+class Client:
+    """Writes rising values to a twin, reads them back, and looks at the times told."""
+
+    name: str
+    writes: int = 0
+    failures: int = 0
+    lost: int = 0
+    backwards: int = 0
+    etags: set[str] = field(default_factory=set)
+    repeated: int = 0
+    last: str = ""
+
+    def run(self, port: int, stop: threading.Event) -> None:
+        """Until told to stop."""
+        line = Line(port)
+        path = f"/digitaltwins/{self.name}"
+        value = 0
+        while not stop.is_set():
+            value += 1
+            try:
+                status, _, _ = line.call("PUT", path, counter(value))
+                self.failures += status >= 500
+                _, _, body = line.call("GET", path)
+            except LOST:
+                self.failures += 1
+                line = Line(port)
+                continue
+            self._look(orjson.loads(body), value)
+        line.close()
+
+    def _look(self, document: dict[str, object], value: int) -> None:
+        self.writes += 1
+        self.lost += document.get("value") != value
+        etag = str(document["$etag"])
+        self.repeated += etag in self.etags
+        self.etags.add(etag)
+        metadata = document["$metadata"]
+        assert isinstance(metadata, dict)
+        moment = str(metadata["$lastUpdateTime"])
+        self.backwards += moment < self.last
+        self.last = moment
+
+
+def judge(trial: Trial) -> Sequence[Figure]:
+    """Each jump for some seconds, with clients that write and a query that has a deadline."""
+    offset = trial.folder / "offset"
+    offset.write_text("0")
+    environment = {
+        "LD_PRELOAD": str(compile_preload("clock", trial.folder)),
+        "CLOCK_OFFSET_FILE": str(offset),
+        "Query__Timeout": "1",
+        "Logging__Access": "false",
+    }
+    clients = [Client(f"c{number}") for number in range(4)]
+    stop = threading.Event()
+    late = 0
+    with Server(trial.folder, workers=2, environment=environment) as server:
+        workers = wait_for_workers(server)
+        add_model(server.port)
+        threads = [threading.Thread(target=c.run, args=(server.port, stop)) for c in clients]
+        for thread in threads:
+            thread.start()
+        try:
+            for jump in JUMPS:
+                offset.write_text(str(jump))
+                time.sleep(trial.pick(4.0, 1.0))
+                late += _ask_runaway(server.port)
+            alive = wait_for_workers(server) == workers
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+    return [
+        exactly("answers of 500 and more", sum(client.failures for client in clients)),
+        exactly("acknowledged writes lost", sum(client.lost for client in clients)),
+        exactly("versions that came twice", sum(client.repeated for client in clients)),
+        exactly("times that went back", sum(client.backwards for client in clients)),
+        exactly("deadlines that moved", late),
+        exactly("workers that died", 0 if alive else 1),
+        at_least("writes", sum(client.writes for client in clients), trial.pick(2_000, 100)),
+    ]
+
+
+def _ask_runaway(port: int) -> int:
+    """Whether a query without an end was ended too early or too late."""
+    text = "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y WITH x, y " \
+        "WHERE sin(x) + y < -9 RETURN count(*) AS n"  # fmt: skip
+    line = Line(port, timeout=60)
+    start = time.monotonic()
+    status, _, _ = line.call("POST", "/query", {"query": text})
+    seconds = time.monotonic() - start
+    line.close()
+    return 0 if status == 400 and 0.9 < seconds < 4.0 else 1
+
+
+GOAL = Goal(
+    id="R18",
+    title="a clock that jumps",
+    asked="± 1 h, ± 10 y under load: no 5xx, nothing lost, no version twice, lastUpdateTime never "
+    "goes back, deadlines are where they were",
+    judge=judge,
+    fault="wall-clock-rules",
+    seeds="times follow the wall clock back",
+    breaks=("times that went back",),
+)
