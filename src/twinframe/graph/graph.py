@@ -32,7 +32,7 @@ from twinframe.graph.transactions import Transactions
 from twinframe.graph.triples import Triples
 from twinframe.graph.twins import Twins
 from twinframe.instruments.base import Instruments
-from twinframe.model.clock import Clock, read_clock
+from twinframe.model.clock import Clock, build_steady_clock, read_clock
 from twinframe.settings import Settings
 from twinframe.storage.base import QueryEngine
 from twinframe.storage.triples import TripleSupport
@@ -66,6 +66,7 @@ class Graph:
         `endpoints` are where its event routes may send. `places` are what its jobs may read and
         write; None: what the settings allow to the service's own graph.
         """
+        clock = build_steady_clock(clock)
         happenings = None
         if settings.events.enabled:
             happenings = Happenings(build_source(settings, host), clock)

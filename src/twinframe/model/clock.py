@@ -15,6 +15,22 @@ def read_clock() -> int:
     return time.time_ns()
 
 
+def build_steady_clock(clock: Clock) -> Clock:
+    """The same clock, which stands still where that one jumps back: what it stamps keeps its order.
+
+    NOTE: it remembers as long as its process lives; the clock of a machine that starts anew with
+    an earlier time is a matter of the machine (`twinframe check` looks at it).
+    """
+    latest = 0
+
+    def read_steadily() -> int:
+        nonlocal latest
+        latest = max(latest, clock())
+        return latest
+
+    return read_steadily
+
+
 def render_update_time(moment: int) -> str:
     """`2024-01-31T12:00:00.1234567Z`: always seven digits, as `lastUpdateTime` has them."""
     return f"{_render_seconds(moment)}.{_ticks(moment):07}Z"

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from twinframe.model.clock import read_clock, render_update_time, render_upload_time
+from twinframe.model.clock import build_steady_clock, read_clock, render_update_time, render_upload_time
 
 MOMENT = 1_706_702_400_000_000_000
 
@@ -28,3 +28,9 @@ def test_a_moment_has_two_forms(offset: int, update: str, upload: str) -> None:
 
 def test_the_clock_gives_a_moment_of_now() -> None:
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:]{8}\.\d{7}Z", render_update_time(read_clock()))
+
+
+def test_a_steady_clock_stands_still_where_the_wall_clock_jumps_back() -> None:
+    moments = [5, 7, 3, 6, 8]
+    clock = build_steady_clock(lambda: moments.pop(0))
+    assert [clock() for _ in range(5)] == [5, 7, 7, 7, 8]
