@@ -12,7 +12,7 @@ PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
 WORKERS ?= 4
 ENGINE ?= evaluator
 
-.PHONY: help setup demo test test-crash test-import test-sparql test-events test-deploy test-mcp test-fuzz check format lint types contracts docs bench tck dtdl-cases clean
+.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-mcp test-fuzz check format lint types contracts docs bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
@@ -26,6 +26,7 @@ help:
 	@echo 'make test-import  an import of 300,000 twins killed three times; a million twins imported, exported twice'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
 	@echo 'make test-fuzz  some 20,000 odd requests to the operations of twins, relationships and models'
+	@echo 'make soak    half an hour of mixed load: memory and times as they went (ARGS="--minutes 5")'
 	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
 	@echo 'make bench   comparisons against floors, as ratios (ARGS=--quick: fewer rounds)'
 	@echo 'make tck     the openCypher TCK, all of it (ENGINE=evaluator, sqlite or rdf; ARGS=--help: more)'
@@ -77,6 +78,9 @@ test-deploy: setup
 
 test-fuzz: setup
 	@TWINFRAME_EXAMPLES=6000 $(BIN)/python -m pytest -q tests/unit/web/test_hostile_writes.py $(ARGS)
+
+soak: setup
+	@$(BIN)/python -m tests.reliability.soak $(ARGS)
 
 check: setup
 	@$(MAKE) --no-print-directory lint types contracts
