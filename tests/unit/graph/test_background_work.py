@@ -218,6 +218,57 @@ def test_work_that_fails_is_logged_and_tried_again(
     assert "broken" in caplog.text
 
 
+def test_a_store_that_is_away_is_told_of_without_a_trace(
+    store: GraphStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("twinframe.graph.background.runner._FIRST_REST", 0.01)
+    failures = [StorageBusy("the server does not answer")]
+
+    async def fail(_key: str, _lease: Lease) -> None:
+        if failures:
+            raise failures.pop()
+
+    async def scenario() -> None:
+        worker = Worker(store, fail)
+        await worker.todo("a")
+        worker.background.start()
+        await worker.wait_for("a")
+        await worker.close()
+
+    asyncio.run(scenario())
+    told = [record for record in caplog.records if "count/a" in record.message]
+    assert [(one.levelname, one.exc_info) for one in told] == [("WARNING", None)]
+    assert "the server does not answer" in told[0].message
+
+
+@pytest.mark.parametrize("failure", [StorageBusy("away"), TypeError("of a newer release")])
+def test_looks_that_fail_are_told_of_once_and_do_not_end_the_looking(
+    store: GraphStore, caplog: pytest.LogCaptureFixture, failure: Exception
+) -> None:
+    looks = 0
+
+    async def scenario() -> None:
+        worker = Worker(store, do_nothing)
+        found = worker.kind.list_pending
+
+        def fail(session: GraphSession) -> Iterable[str]:
+            nonlocal looks
+            looks += 1
+            if looks < 5:
+                raise failure
+            return found(session)
+
+        worker.kind.list_pending = fail  # type: ignore[method-assign]
+        await worker.todo("a")
+        worker.background.start()
+        await asyncio.wait_for(worker.wait_for("a"), 10)
+        await worker.close()
+
+    asyncio.run(scenario())
+    told = [record for record in caplog.records if "not looked for" in record.message]
+    assert len(told) == 1
+
+
 def test_waking_it_makes_it_look_at_once(store: GraphStore) -> None:
     async def scenario() -> None:
         worker = Worker(store, do_nothing)

@@ -17,6 +17,7 @@ _log = logging.getLogger(__name__)
 
 _FIRST_REST: Final = 1.0
 _LONGEST_REST: Final = 60.0
+_UNFORESEEN: Final = "unforeseen"
 
 
 class WorkKind(Protocol):
@@ -63,6 +64,7 @@ class BackgroundRunner:
         self._rests: dict[str, tuple[float, float]] = {}
         self._woken = asyncio.Event()
         self._looking: asyncio.Task[None] | None = None
+        self._told = ""
 
     @property
     def is_idle(self) -> bool:
@@ -102,8 +104,16 @@ class BackgroundRunner:
             self._woken.clear()
             try:
                 await self._look()
+                self._told = ""
             except StorageError as error:
-                _log.warning("Background work was not looked for: %s", error.message)
+                # NOTE: a store that is away for an hour is told of once, not once a look.
+                if error.message != self._told:
+                    _log.warning("Background work was not looked for: %s", error.message)
+                self._told = error.message
+            except Exception:  # noqa: BLE001  (what one look finds must not end all that follow)
+                if self._told != _UNFORESEEN:
+                    _log.exception("Background work was not looked for.")
+                self._told = _UNFORESEEN
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._look_seconds):
                     await self._woken.wait()
@@ -139,6 +149,9 @@ class BackgroundRunner:
         except asyncio.CancelledError:
             work.cancel()
             await asyncio.wait([work])
+        except StorageError as error:  # of the store, not of the work: it needs no trace
+            _log.warning("The background work %s was interrupted: %s", lease.name, error.message)
+            self._rest(lease.name)
         except Exception:  # noqa: BLE001  (the job runner survives whatever a work does)
             _log.exception("The background work %s failed; it is tried again.", lease.name)
             self._rest(lease.name)

@@ -50,7 +50,6 @@ FLUSH_SECONDS: Final = 0.5
 
 _SHORTEST_LOOK: Final = 0.05
 _LONGEST_LOOK: Final = 0.5
-_REST_SECONDS: Final = 1.0
 _MOST_ROUTES: Final = 1000
 _LETTERS: Final = 100
 
@@ -95,12 +94,8 @@ class RouteKind:
 
     async def run(self, key: str, lease: Lease) -> None:
         """Deliver the route until it is gone or has nothing to send."""
-        try:
-            while await self._deliver(key, lease):
-                continue
-        except StorageError as error:  # of the store, not of ours: it needs no trace
-            _log.warning("The delivery of the route %s was interrupted: %s", key, error.message)
-            await asyncio.sleep(_REST_SECONDS)
+        while await self._deliver(key, lease):
+            continue
 
     async def _deliver(self, key: str, lease: Lease) -> bool:
         delivery = RouteDelivery(
