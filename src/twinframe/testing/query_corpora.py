@@ -48,8 +48,9 @@ SCALARS = [
 
 def build_each(*templates: str, **choices: Iterable[str]) -> Iterator[str]:
     """Every template with every combination of the choices it names."""
+    lists = {name: list(each) for name, each in choices.items()}
     for template in templates:
-        used = {name: list(each) for name, each in choices.items() if f"<{name}>" in template}
+        used = {name: each for name, each in lists.items() if f"<{name}>" in template}
         for values in itertools.product(*used.values()):
             text = template
             for name, value in zip(used, values, strict=True):

@@ -133,7 +133,8 @@ class PlanCompiler:
         return self._compile_optional(select, operator)
 
     def _add_match(self, select: Select, operator: Match) -> None:
-        PatternCompiler(select, operator.pattern, self._add_condition).compile()
+        is_test = select.is_inner and not operator.optional
+        PatternCompiler(select, operator.pattern, self._add_condition, is_test=is_test).compile()
         for conjunct in find_conjuncts(operator.predicate):
             self._add_condition(select, conjunct)
 

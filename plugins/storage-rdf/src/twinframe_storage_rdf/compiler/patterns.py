@@ -43,15 +43,27 @@ _ID, _SOURCE, _TARGET = (render_iri(each) for each in (v.ID, v.SOURCE, v.TARGET)
 
 
 class PatternCompiler:
-    """Extends a SELECT by one graph pattern. `group` takes the triples."""
+    """Extends a SELECT by one graph pattern.
 
-    def __init__(self, select: Select, pattern: GraphPattern, add_condition: AddCondition) -> None:
+    `is_test`: it is only asked whether the pattern is there, not in how many ways.
+    """
+
+    def __init__(
+        self,
+        select: Select,
+        pattern: GraphPattern,
+        add_condition: AddCondition,
+        *,
+        is_test: bool,
+    ) -> None:
         self._select = select
+        self._is_test = is_test
         self._group: Group = select.root
         self._statement = select.statement
         self._pattern = pattern
         self._add_condition = add_condition
         self._nodes = {node.variable: node for node in pattern.nodes}
+        self._bound = frozenset(select.scope)
         self._crossed: list[tuple[str, frozenset[str]]] = []
 
     def compile(self) -> None:
@@ -63,9 +75,8 @@ class PatternCompiler:
         if len(walks) > 1:
             raise CannotRun("Several variable-length relationships in one pattern.")
         reached = {name for each in self._pattern.relationships for name in _list_ends(each)}
-        bound = frozenset(self._select.scope)
         for node in self._pattern.nodes:
-            self._settle(node, is_reached=node.variable in reached, is_bound=node.variable in bound)
+            self._settle(node, is_reached=node.variable in reached)
         for relationship in self._pattern.relationships:
             if relationship.length is None:
                 self._cross(relationship)
@@ -78,7 +89,8 @@ class PatternCompiler:
 
     # --- nodes ----------------------------------------------------------------------------------
 
-    def _settle(self, node: NodePattern, *, is_reached: bool, is_bound: bool) -> None:
+    def _settle(self, node: NodePattern, *, is_reached: bool) -> None:
+        is_bound = node.variable in self._bound
         term = self._select.scope.get(node.variable)
         if term is None:
             term = Term(k.NODE, self._statement.build_variable("n"), self._group)
@@ -211,7 +223,7 @@ class PatternCompiler:
         between the same ends, as long as no least length and no other relationship asks for more.
         """
         length = pattern.length
-        if not self._select.is_inner or length is None or length.minimum > 1 or self._crossed:
+        if not self._is_test or length is None or length.minimum > 1 or self._crossed:
             raise CannotRun("A walk of any length whose ways count.")
         if pattern.direction is Direction.BOTH and length.minimum:
             # NOTE: there and back again is a walk, but by a relationship used twice.
@@ -226,13 +238,18 @@ class PatternCompiler:
                 steps.append(edge)
             if pattern.direction is not Direction.OUTGOING:
                 steps.append(f"^{edge}")
-        return f"{left} ({'|'.join(steps)}){'+' if length.minimum else '*'} {right} ."
+        if length.minimum:
+            return f"{left} ({'|'.join(steps)})+ {right} ."
+        # NOTE: every term there is begins and ends a path of no step.
+        known = right if pattern.right in self._bound else left
+        return f"{_render_twin(known)} {left} ({'|'.join(steps)})* {right} ."
 
     def _render_chain(self, pattern: RelationshipPattern, left: str, right: str, hops: int) -> str:
         if not hops:
+            # NOTE: ids alone are not enough, since models and relationships have such too.
             same = self._statement.build_variable("z")
-            both = f"{left} {render_iri(v.ID)} {same} ."
-            return both if left == right else f"{both} {right} {render_iri(v.ID)} {same} ."
+            ends = dict.fromkeys((left, right))
+            return " ".join(f"{_render_twin(end)} {end} {_ID} {same} ." for end in ends)
         nodes = [left, *(self._statement.build_variable("n") for _ in range(hops - 1)), right]
         rows = [self._statement.build_variable("r") for _ in range(hops)]
         parts = [
@@ -248,6 +265,10 @@ class PatternCompiler:
         # NOTE: a filter each, since servers that are wrong about `&&` are right about these.
         parts += [f"FILTER({each})" for each in apart]
         return " ".join(parts)
+
+
+def _render_twin(node: str) -> str:
+    return f"{node} {render_iri(v.RDF_TYPE)} {render_iri(v.TWIN)} ."
 
 
 def _list_ends(pattern: RelationshipPattern) -> tuple[str, str]:
