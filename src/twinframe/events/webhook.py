@@ -32,6 +32,7 @@ from twinframe.events.sinks import (
 from twinframe.settings import Count, Seconds, Section
 
 _MOST_ANSWER_BYTES: Final = 64 * 1024
+_MOST_DIGITS: Final = 18
 _SECRET_PREFIX: Final = "whsec_"  # noqa: S105  (the standard's mark, no secret)
 _REFUSALS: Final = frozenset({400, 413, 415, 422})
 """What says that the same request cannot succeed later. Others may be mended meanwhile."""
@@ -183,8 +184,7 @@ class WebhookSink(EventSink):
                 f"WebHook-Allowed-Origin {allowed[:100]!a}, which must be * or {self._origin}. "
                 "Handshake=false of the endpoint leaves the question out."
             )
-        rate = answer.get("webhook-allowed-rate", "*").strip()
-        self._interval = 60 / int(rate) if rate.isascii() and rate.isdecimal() and int(rate) else 0
+        self._interval = read_interval(answer.get("webhook-allowed-rate", "*"))
 
     async def _wait_for_rate(self) -> None:
         """Keep to the requests a minute that the receiver allowed."""
@@ -257,8 +257,16 @@ def read_retry_after(headers: httpx2.Headers) -> float | None:
         return float(text)
     try:
         return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
+
+
+def read_interval(rate: str) -> float:
+    """The seconds between two requests that an allowed rate a minute leaves; 0 is no limit."""
+    text = rate.strip()
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        return 0.0
+    return 60 / int(text) if int(text) else 0.0
 
 
 def _is_here(host: str) -> bool:

@@ -233,10 +233,20 @@ def test_http_is_for_this_machine_or_where_it_is_allowed(settings: dict[str, Any
     assert WebhookSettings.model_validate(settings).url
 
 
+@pytest.mark.parametrize("rate", ["*", "0", "-1", "²", "9" * 400, "9" * 5000])
+def test_a_rate_that_is_no_number_of_requests_is_no_limit(rate: str) -> None:
+    receiver = Receiver()
+    receiver.shake = lambda _request: httpx2.Response(
+        200, headers={"WebHook-Allowed-Origin": "*", "WebHook-Allowed-Rate": rate.encode()}
+    )
+    receiver.deliver(MESSAGE, MESSAGE)
+    assert len(receiver.requests) == 3
+
+
 def test_retry_after_is_read_as_seconds_or_as_a_date() -> None:
     assert read_retry_after(httpx2.Headers({"retry-after": "12"})) == 12
     later = read_retry_after(httpx2.Headers({"retry-after": formatdate(4_000_000_000)}))
     assert later is not None
     assert later > 10_000
-    for text in ("", "soon", "-5"):
+    for text in ("", "soon", "-5", "Mon, 99 Jan 99999999999999999999 00:00:00 GMT"):
         assert read_retry_after(httpx2.Headers({"retry-after": text})) is None
