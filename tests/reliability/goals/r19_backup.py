@@ -29,7 +29,10 @@ def judge(trial: Trial) -> Sequence[Figure]:
     writers = [Writer(f"w{number}") for number in range(WRITERS)]
     missing = unsound = taken = 0
     slowest = 0.0
-    with Server(trial.folder, workers=2, environment={"Logging__Access": "false"}) as server:
+    settings = {"Logging__Access": "false"}
+    if trial.fault:  # else the log is emptied into the file while the command starts
+        settings["Storage__Sqlite__CheckpointPages"] = "1000000"
+    with Server(trial.folder, workers=2, environment=settings) as server:
         wait_for_workers(server)
         add_model(server.port)
         _fill(server.port, trial.pick(40_000, 500))
@@ -47,7 +50,8 @@ def judge(trial: Trial) -> Sequence[Figure]:
                 taken += ok
                 found = _restore(trial.folder / f"restored-{number}", target) if ok else None
                 unsound += found is None
-                missing += sum((found or before).get(k, 0) < value for k, value in before.items())
+                held = before if found is None else found
+                missing += sum(held.get(k, 0) < value for k, value in before.items())
             stalls.stop.set()
             watching.join()
         size = (trial.folder / "data" / "default.db").stat().st_size / 1e6
