@@ -47,13 +47,25 @@ class Disk:
             self.real(handle)
             self.synced[path] = os.fstat(handle).st_size
 
+    def _copy(self, image: Path) -> None:
+        """Copy the directory; anew when the library removed a file of it meanwhile."""
+        for _ in range(50):
+            try:
+                shutil.copytree(self.place, image)
+                return
+            except shutil.Error as error:
+                if not all("No such file" in str(each[2]) for each in error.args[0]):
+                    raise
+                shutil.rmtree(image)
+        raise AssertionError("the directory never stood still")
+
     def lose_power(self) -> None:
         """Open what would be on the disk, and note what was acknowledged and what is there."""
         if self.left <= 0:
             return
         self.left -= 1
         image = self.place.with_name("image")
-        shutil.copytree(self.place, image)
+        self._copy(image)
         for log in image.glob("default/store/*.log"):
             original = str(self.place / log.relative_to(image))
             kept = self.synced.get(original, 0)
