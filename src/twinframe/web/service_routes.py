@@ -79,7 +79,7 @@ def build_explorer_routes(prefix: str = "", name: str = "Service") -> tuple[Rout
             explorer.read_asset,
             Answer(200, "The file.", str, media_type="application/octet-stream"),
             "Service",
-            errors={404: "NotFound"},
+            errors={400: "InvalidArgument", 404: "NotFound"},
         ),
     )
 
