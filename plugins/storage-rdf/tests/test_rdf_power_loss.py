@@ -52,11 +52,12 @@ class Disk:
         for _ in range(50):
             try:
                 shutil.copytree(self.place, image)
-                return
             except shutil.Error as error:
                 if not all("No such file" in str(each[2]) for each in error.args[0]):
                     raise
                 shutil.rmtree(image)
+            else:
+                return
         raise AssertionError("the directory never stood still")
 
     def lose_power(self) -> None:
