@@ -12,7 +12,7 @@ PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
 WORKERS ?= 4
 ENGINE ?= evaluator
 
-.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-mcp test-fuzz check format lint types contracts docs bench tck dtdl-cases clean
+.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-mcp test-fuzz reliability reliability-smoke check format lint types contracts docs bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
@@ -27,7 +27,8 @@ help:
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
 	@echo 'make test-fuzz  some 20,000 odd requests to the operations of twins, relationships and models'
 	@echo 'make soak    half an hour of mixed load: memory and times as they went (ARGS="--minutes 5")'
-	@echo 'make check   format, lint, types, import contracts, docs, and make test: what CI runs'
+	@echo 'make reliability  the goals R1 to R24, each with a fault that must break it (ONLY=R1,R6; reliability-r07)'
+	@echo 'make check   format, lint, types, import contracts, docs, make test, a smoke of reliability: what CI runs'
 	@echo 'make bench   comparisons against floors, as ratios (ARGS=--quick: fewer rounds)'
 	@echo 'make tck     the openCypher TCK, all of it (ENGINE=evaluator, sqlite or rdf; ARGS=--help: more)'
 	@echo 'make dtdl-cases  the reference cases of the modelling language, all of them'
@@ -82,10 +83,20 @@ test-fuzz: setup
 soak: setup
 	@$(BIN)/python -m tests.reliability.soak $(ARGS)
 
+reliability: setup
+	@$(BIN)/python -m tests.reliability $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+reliability-smoke: setup
+	@$(BIN)/python -m tests.reliability --smoke $(ARGS)
+
+reliability-r%: setup
+	@$(BIN)/python -m tests.reliability --only R$(patsubst 0%,%,$*) $(ARGS)
+
 check: setup
 	@$(MAKE) --no-print-directory lint types contracts
 	@$(BIN)/python -m tests.house.generated --check
 	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory reliability-smoke
 
 lint: setup
 	@$(BIN)/ruff format --check .

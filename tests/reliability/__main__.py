@@ -1,7 +1,7 @@
 """`make reliability`: judges goals one after another and writes one table of them.
 
-`python -m tests.reliability [--only R1,R6] [--smoke] [--twins | --no-twins] [--list]`. Exit code 0 when
-all that was asked for held and each twin failed; a goal that was not run is no success.
+`python -m tests.reliability [--only R1,R6] [--smoke] [--twins | --no-twins] [--list]`. Exit
+code 0 when all that was asked for held and each twin failed; a goal that was not run is no success.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ def main() -> int:
     rows: list[Row] = []
     for goal in chosen:
         print(f"{goal.id} {goal.title} ...", flush=True)
-        rows.append(run_goal(goal, size, asked.seed, with_goal=not asked.twins, with_twin=not asked.no_twins))
+        rows.append(
+            run_goal(
+                goal, size, asked.seed, with_goal=not asked.twins, with_twin=not asked.no_twins
+            )
+        )
         print(render_row(rows[-1]), flush=True)
     target = Path(asked.report)
     print(write_report(rows, target, smoke=asked.smoke), end="")
@@ -55,7 +59,9 @@ def choose_goals(only: str, *, smoke: bool) -> list[Goal]:
     names = {name.strip().upper() for name in only.split(",")}
     known = {goal.id for goal in GOALS}
     if names - known:
-        raise SystemExit(f"no goal {', '.join(sorted(names - known))}; there are: {', '.join(sorted(known))}")
+        raise SystemExit(
+            f"no goal {', '.join(sorted(names - known))}; there are: {', '.join(sorted(known))}"
+        )
     return [goal for goal in GOALS if goal.id in names]
 
 

@@ -1,5 +1,6 @@
 """Malformed requests over many sockets at once: made by changing good ones. It judges no answer."""
 
+# ruff: noqa: E501 -- tables of odd pieces
 from __future__ import annotations
 
 import contextlib
@@ -142,7 +143,9 @@ class Fuzzer:
                     end = at + int(dice.random() * 30)
                     case = case[:end] + case[at:]
                 case 5:
-                    case = case.replace(b"\r\n", dice.choice((b"\n", b"\r", b"\r\n ", b"\r\n\r\n")), 1)
+                    case = case.replace(
+                        b"\r\n", dice.choice((b"\n", b"\r", b"\r\n ", b"\r\n\r\n")), 1
+                    )
                 case _:
                     case = case[:at] if dice.random() < 0.3 else case + dice.choice(SOUND)
         return case

@@ -4,6 +4,7 @@ Framing, tokens, ids, patches, query texts and places of imports have tables of 
 tests; these are the rows that need a whole service and stand nowhere else.
 """
 
+# ruff: noqa: E501 -- tables of odd pieces
 from __future__ import annotations
 
 import json

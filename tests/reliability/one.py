@@ -18,7 +18,7 @@ from tests.reliability.running import LONGEST, NOT_RUN
 
 
 class TookTooLong(Exception):
-    """The run was given up, or somebody asked to stop it; what was started is stopped on the way."""
+    """The run was given up, or asked to stop; what was started is stopped on the way."""
 
 
 def main() -> int:

@@ -45,8 +45,10 @@ def write_report(rows: Sequence[Row], folder: Path, *, smoke: bool) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     stem = "smoke" if smoke else "report"
     (folder / f"{stem}.md").write_text(render_markdown(rows), encoding="utf-8")
-    (folder / f"{stem}.json").write_text(json.dumps(_build_document(rows), indent=1), encoding="utf-8")
-    counts = {verdict: 0 for verdict in ("held", "FAILED", "NOT RUN", "CANNOT FAIL")}
+    (folder / f"{stem}.json").write_text(
+        json.dumps(_build_document(rows), indent=1), encoding="utf-8"
+    )
+    counts = dict.fromkeys(("held", "FAILED", "NOT RUN", "CANNOT FAIL"), 0)
     for row in rows:
         counts[row.verdict] += 1
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
@@ -57,8 +59,10 @@ def write_report(rows: Sequence[Row], folder: Path, *, smoke: bool) -> str:
 def render_markdown(rows: Sequence[Row]) -> str:
     """The table, one row a goal."""
     lines = [
-        f"Machine: {os.cpu_count()} cores, {platform.system()} {platform.release()}, "
-        f"Python {platform.python_version()}.",
+        (
+            f"Machine: {os.cpu_count()} cores, {platform.system()} {platform.release()}, "
+            f"Python {platform.python_version()}."
+        ),
         "",
         "| goal | asked | measured | verdict | the twin | seconds | load |",
         "| --- | --- | --- | --- | --- | --- | --- |",

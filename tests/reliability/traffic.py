@@ -32,7 +32,9 @@ class Line:
         self, method: str, path: str, body: Any = None, fields: str = ""
     ) -> tuple[int, bytes, bytes]:
         """Send a request; status, head and body of its answer. `fields` are whole header lines."""
-        data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        data = (
+            b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        )
         kind = ""
         if data:
             patch = "-patch+json" if method == "PATCH" else ""

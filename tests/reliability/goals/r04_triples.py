@@ -17,7 +17,12 @@ def judge(trial: Trial) -> Sequence[Figure]:
     """Each round is a kill and two images; the tests fail at the first write that is lost."""
     rounds = trial.pick(300, 6)
     outcome = run_tests(
-        trial, TESTS, {"TWINFRAME_ROUNDS": str(rounds)}, "-k", "not without_the_sync", "--timeout=900"
+        trial,
+        TESTS,
+        {"TWINFRAME_ROUNDS": str(rounds)},
+        "-k",
+        "not without_the_sync",
+        "--timeout=900",
     )
     return [*outcome.list_figures(2), told("kills", rounds), told("images", 2 * rounds)]
 

@@ -1,4 +1,4 @@
-"""R9: every row of the hostile tables, each with its one right outcome and in less than a second."""
+"""R9: every row of the hostile tables, each with its one right outcome in less than a second."""
 
 from __future__ import annotations
 

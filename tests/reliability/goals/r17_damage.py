@@ -1,4 +1,4 @@
-"""R17: files that are damaged, cut, foreign or empty, bits that flip, and the speed of verifying."""
+"""R17: files that are damaged, cut, foreign or empty, bits that flip, the speed of verifying."""
 
 from __future__ import annotations
 

@@ -106,8 +106,10 @@ def judge(trial: Trial) -> Sequence[Figure]:
 
 def _ask_runaway(port: int) -> int:
     """Whether a query without an end was ended too early or too late."""
-    text = "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y WITH x, y " \
-        "WHERE sin(x) + y < -9 RETURN count(*) AS n"  # fmt: skip
+    text = (
+        "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y WITH x, y "
+        "WHERE sin(x) + y < -9 RETURN count(*) AS n"
+    )
     line = Line(port, timeout=60)
     start = time.monotonic()
     status, _, _ = line.call("POST", "/query", {"query": text})

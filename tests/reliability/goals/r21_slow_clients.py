@@ -146,5 +146,4 @@ GOAL = Goal(
     fault="no-time-outs",
     seeds="HeaderTimeout and BodyTimeout of 600 s",
     breaks=("connections open after 17 s",),
-    smoke=True,
 )

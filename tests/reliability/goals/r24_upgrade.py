@@ -48,7 +48,9 @@ Description = tuple[int, tuple[tuple[str, str], ...]]
 def _read(path: Path) -> Description:
     """The version of a file, and its tables and indexes."""
     connection = apsw.Connection(str(path))
-    rows = connection.execute("SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name, sql")
+    rows = connection.execute(
+        "SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name, sql"
+    )
     found = read_version(connection), tuple((str(name), str(sql)) for name, sql in rows)
     connection.close()
     return found

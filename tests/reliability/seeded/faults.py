@@ -97,14 +97,14 @@ def keep_every_request(module: Any) -> None:
 def scan_on_the_loop(module: Any) -> None:
     """What may scan is run where point reads are."""
 
-    async def scan(self: Any, read: Any, timeout: float) -> Any:
+    async def scan(self: Any, read: Any, limit: float) -> Any:
         session = self._inline or self._open_inline()
-        with session.snapshot(time.monotonic() + timeout):
+        with session.snapshot(time.monotonic() + limit):
             return read(session)
 
-    async def scan_early(self: Any, read: Any, timeout: float) -> Any:
+    async def scan_early(self: Any, read: Any, limit: float) -> Any:
         session = self._inline or self._open_inline()
-        with session.snapshot(time.monotonic() + timeout):
+        with session.snapshot(time.monotonic() + limit):
             return read(session, lambda answer: None)
 
     module.StoreRunner.scan = scan
@@ -195,10 +195,19 @@ def outlive_the_arbiter(module: Any) -> None:
     module.DrainingServer.on_tick = module.Server.on_tick
 
 
+def crash_on_odd_ids(module: Any) -> None:
+    """A name beyond ASCII was not thought of."""
+    parse = module.parse_twin_id
+
+    def parse_twin_id(text: str) -> str:
+        text.encode("ascii")
+        return str(parse(text))
+
+    module.parse_twin_id = parse_twin_id
+
+
 FAULTS: dict[str, tuple[Patch, ...]] = {
-    "acknowledge-before-commit": (
-        ("twinframe_storage_sqlite.writing", acknowledge_before_commit),
-    ),
+    "acknowledge-before-commit": (("twinframe_storage_sqlite.writing", acknowledge_before_commit),),
     "ignore-etags": (("twinframe.model.etags", ignore_etags),),
     "stock-protocol": (("twinframe.web.worker", use_stock_protocol),),
     "slow-everything": (("twinframe.web.guard", wait_on_the_loop),),
@@ -218,5 +227,6 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "wall-clock-rules": (("twinframe.model.clock", follow_the_wall_clock),),
     "copy-the-file": (("twinframe_storage_sqlite.copies", copy_without_log),),
     "outlive-the-arbiter": (("twinframe.web.worker", outlive_the_arbiter),),
+    "crash-on-odd-ids": (("twinframe.model.ids", crash_on_odd_ids),),
     "never-sync": (("twinframe_storage_sqlite.connection", never_sync),),
 }

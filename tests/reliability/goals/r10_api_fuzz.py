@@ -1,0 +1,146 @@
+"""R10: requests made up from the OpenAPI documents of both planes, from models, and by coverage."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.e2e.control_plane import SCOPE, ControlProcess
+from tests.e2e.server import Server
+from tests.e2e.token_server import TokenProcess
+from tests.reliability.judging import ROOT, Figure, Goal, Trial, at_least, exactly
+from tests.reliability.suites import run_tests
+from tests.reliability.tools import install_tool
+from tests.reliability.traffic import add_model, wait_for_workers
+
+CHECKS = (
+    "not_a_server_error,status_code_conformance,content_type_conformance,"
+    "response_schema_conformance"
+)
+LAWS = (
+    "tests/unit/web/test_hostile_writes.py",
+    "tests/unit/authentication/test_token_fuzz.py",
+    "tests/unit/graph/test_transaction_laws.py",
+    "tests/unit/graph/test_paging_laws.py",
+)
+TARGETS = ("query", "patch", "model", "id")
+
+
+def judge(trial: Trial) -> Sequence[Figure]:
+    """schemathesis over two services, hypothesis by its tests, atheris for four parsers."""
+    graph = _fuzz_graph(trial)
+    figures = [
+        exactly("failures of the graph's document", graph["failed"]),
+        at_least("cases of it", graph["cases"], trial.pick(4_000, 300)),
+        exactly("tracebacks", graph["tracebacks"]),
+    ]
+    if trial.fault:
+        return figures
+    control = _fuzz_control(trial)
+    figures += [
+        exactly("failures of the control plane's", control["failed"]),
+        at_least("cases of that", control["cases"], trial.pick(1_000, 100)),
+        exactly("tracebacks there", control["tracebacks"]),
+    ]
+    if trial.size == "full":
+        settings = {"TWINFRAME_EXAMPLES": "3000"}
+        figures += run_tests(trial, LAWS, settings, "--timeout=900").list_figures(10, "laws")
+        figures += _fuzz_parsers(trial)
+    return figures
+
+
+def _run(url: str, folder: Path, examples: int, seed: int, *options: str) -> dict[str, int]:
+    tool = install_tool("schemathesis") / "st"
+    report = folder / "schemathesis.json"
+    done = subprocess.run(
+        [
+            str(tool), "run", url, "--max-examples", str(examples), "--seed", str(seed),
+            "--phases", "examples,coverage,fuzzing", "--checks", CHECKS, "--continue-on-failure",
+            "--no-color", "--report-json-path", str(report), *options,
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    (folder / "schemathesis.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
+    cases = [line.split() for line in done.stdout.splitlines() if " generated" in line]
+    if not cases:
+        raise RuntimeError(f"schemathesis did not run:\n{done.stdout[-1500:]}{done.stderr[-500:]}")
+    failed = [line for line in done.stdout.splitlines() if line.strip().startswith("- ST")]
+    if done.returncode and not failed:
+        failed = ["it ended with an error"]
+    print("".join(f"    {line.strip()}\n" for line in failed), end="", flush=True)
+    return {"cases": int(cases[-1][0].replace(",", "")), "failed": len(failed)}
+
+
+def _fuzz_graph(trial: Trial) -> dict[str, int]:
+    with Server(trial.folder, workers=2, environment={"Logging__Access": "false"}) as server:
+        wait_for_workers(server)
+        add_model(server.port)
+        found = _run(
+            f"{server.url}/openapi.json", trial.folder, trial.pick(60, 2), trial.seed,
+            "--exclude-path", "/events",
+        )  # fmt: skip
+    return found | {"tracebacks": _count_tracebacks(server.log)}
+
+
+def _fuzz_control(trial: Trial) -> dict[str, int]:
+    folder = trial.folder / "control"
+    folder.mkdir()
+    with TokenProcess(folder) as tokens:
+        owner = tokens.add_client("owner", scope=SCOPE)
+        control = ControlProcess(folder, tokens, {"Logging__Access": "false"})
+        name = f"{owner.client_id}@clients"
+        done = control.run("control", "init", "--owner", name, "--organization", "acme")
+        assert done.exit_code == 0, done.output
+        with control:
+            token = control.sign_in(owner).token
+            found = _run(
+                f"{control.url}/openapi.json", folder, trial.pick(20, 2), trial.seed,
+                "--header", f"Authorization: Bearer {token}",
+            )  # fmt: skip
+    return found | {"tracebacks": _count_tracebacks(control.log)}
+
+
+def _count_tracebacks(log: Path) -> int:
+    return log.read_text(encoding="utf-8").count("Traceback")
+
+
+def _fuzz_parsers(trial: Trial) -> list[Figure]:
+    """Four parsers, a minute each, guided by coverage; any error but the service's own is one."""
+    python = install_tool("atheris", "-e", str(ROOT)) / "python"
+    runs = crashes = 0
+    for target in TARGETS:
+        done = subprocess.run(
+            [
+                str(python), "-m", "tests.reliability.parsers", target,
+                "-max_total_time=45", f"-seed={trial.seed}", "-max_len=4096",
+            ],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )  # fmt: skip
+        (trial.folder / f"atheris-{target}.txt").write_text(done.stdout + done.stderr)
+        crashes += done.returncode != 0
+        runs += _read_runs(done.stderr)
+        if done.returncode:
+            print(f"    atheris on {target}: {done.stderr[-1500:]}", flush=True)
+    return [exactly("parsers that broke", crashes), at_least("runs of parsers", runs, 20_000)]
+
+
+def _read_runs(text: str) -> int:
+    lines = [line for line in text.splitlines() if line.startswith("Done ")]
+    return int(lines[-1].split()[1]) if lines else 0
+
+
+GOAL = Goal(
+    id="R10",
+    title="fuzzed API",
+    asked="schemathesis ≥ 5,000 cases over both documents, hypothesis laws, 4 parsers guided by "
+    "coverage: no 5xx, no uncaught error, no break of a schema",
+    judge=judge,
+    fault="crash-on-odd-ids",
+    seeds="ids beyond ASCII raise an unforeseen error",
+    breaks=("failures of the graph's document", "tracebacks"),
+)
