@@ -125,6 +125,13 @@ class Lanes:
             self._failures += 1
             self.error = error.message
             raise
+        except DeliveryRefused:
+            self._note_answer()
+            raise
+        self._note_answer()
+
+    def _note_answer(self) -> None:
+        """The endpoint is there: it took an event, or said that it never will."""
         self._failures = 0
         self.error = ""
 

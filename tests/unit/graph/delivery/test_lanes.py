@@ -204,3 +204,17 @@ def test_the_bytes_on_their_way_are_known() -> None:
     run.play("aab")
     assert max(seen) == 6
     assert run.lanes.unsettled_bytes == 0
+
+
+def test_an_endpoint_that_refuses_is_there_again() -> None:
+    run = Run(in_flight=1)
+
+    async def fail_once_then_refuse(event: Event) -> None:
+        if run.tries[event.position] == 1:
+            raise DeliveryFailed("down")
+        raise DeliveryRefused("never")
+
+    run.script = fail_once_then_refuse
+    run.play("a")
+    assert run.given_up == [(1, "never", 2)]
+    assert run.lanes.error == ""
