@@ -197,13 +197,14 @@ def outlive_the_arbiter(module: Any) -> None:
 
 def crash_on_odd_ids(module: Any) -> None:
     """A name beyond ASCII was not thought of."""
-    parse = module.parse_twin_id
+    parse = module._parse_id
 
-    def parse_twin_id(text: str) -> str:
-        text.encode("ascii")
-        return str(parse(text))
+    def parse_id(kind: str, text: str) -> str:
+        if not text.isascii():
+            raise ZeroDivisionError("seeded")
+        return str(parse(kind, text))
 
-    module.parse_twin_id = parse_twin_id
+    module._parse_id = parse_id
 
 
 FAULTS: dict[str, tuple[Patch, ...]] = {
