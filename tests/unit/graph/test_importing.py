@@ -134,6 +134,18 @@ def test_gzip_is_read_also_of_several_members(empty: World, members: int) -> Non
     assert progress.twins == 2
 
 
+def test_blank_lines_without_end_break_the_file(
+    empty: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("twinframe.graph.portable.importing._MOST_BLANK", 50)
+    text = whole().render()
+    few = text.replace(b"\n", b"\n \r\n" * 10)
+    assert run(empty, few)[0].relationships == 1
+    with pytest.raises(ImportFileInvalid, match="More than 50 blank lines") as caught:
+        run(empty, gzip.compress(text + b"\n" * 100))
+    assert caught.value.line == text.count(b"\n") + 51
+
+
 def test_a_byte_order_mark_and_carriage_returns_are_overlooked(empty: World) -> None:
     text = b"\xef\xbb\xbf" + whole().render().replace(b"\n", b"\r\n")
     progress, findings = run(empty, text)

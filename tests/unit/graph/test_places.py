@@ -134,6 +134,19 @@ def read(place: Any, url: str) -> bytes:
         return b"".join(pieces)
 
 
+def test_a_file_that_was_closed_meanwhile_is_read_no_more(tmp_path: Path) -> None:
+    path = tmp_path / "in"
+    path.write_bytes(b"line\n")
+    with FilePlace([str(tmp_path)]).open_source(f"file://{path}") as source:
+        pass
+    other = os.open("/dev/zero", os.O_RDONLY)  # the number is given again
+    try:
+        with pytest.raises(PlaceFailed, match="was closed"):
+            source.stream.read(7)
+    finally:
+        os.close(other)
+
+
 def test_a_source_of_the_web_is_read_raw_and_known_again(site: Site, web: WebPlace) -> None:
     packed = gzip.compress(b"line\n" * 100, mtime=0)
     site.answers["/in"] = answer(200, packed, Content_Encoding="gzip", ETag='"1"')

@@ -9,7 +9,7 @@ the file as a whole ends the import.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias, TypeVar
 
@@ -39,6 +39,7 @@ from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 _CHUNK_BYTES: Final = 1 << 20
+_MOST_BLANK: Final = 1_000_000
 _PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 T = TypeVar("T")
 
@@ -82,7 +83,7 @@ class FileReader:
         settings = context.settings
         self._jobs = settings.jobs
         self._limits = JsonLimits(settings.json_.max_depth, settings.json_.max_keys)
-        self._lines = enumerate(read_lines(source, self._jobs.max_line_bytes), start=1)
+        self._lines = _number(read_lines(source, self._jobs.max_line_bytes))
         self._start = start
         self.header = Header()
         self._section: Section | None = None
@@ -132,14 +133,13 @@ class FileReader:
                 self._section = begun
                 if begun is Section.HEADER:
                     self.header = self._read_header()
-            elif line and not line.isspace():
-                if self._section is None or self._section is Section.HEADER:
-                    raise ImportFileInvalid(_MISPLACED[self._section is None], line=number)
-                if number > self._start.line:
-                    self._open.append(Numbered(number, line))
-                    self._size += len(line)
-                    if self._is_full(number):
-                        yield self._take(number)
+            elif self._section is None or self._section is Section.HEADER:
+                raise ImportFileInvalid(_MISPLACED[self._section is None], line=number)
+            elif number > self._start.line:
+                self._open.append(Numbered(number, line))
+                self._size += len(line)
+                if self._is_full(number):
+                    yield self._take(number)
 
     def _take(self, end: int) -> RawChunk:
         assert self._section is not None  # noqa: S101  # lines are of a section
@@ -178,8 +178,6 @@ class FileReader:
 
     def _read_header(self) -> Header:
         for number, line in self._lines:
-            if not line or line.isspace():
-                continue
             try:
                 return parse_header(parse_json(line, self._limits))
             except InvalidArgument as error:
@@ -187,6 +185,24 @@ class FileReader:
             except ImportFileInvalid as error:
                 raise ImportFileInvalid(error.message, line=number) from error
         raise ImportFileInvalid("The file ends before its header.")
+
+
+def _number(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers. Errors: `ImportFileInvalid`.
+
+    SEC: gzip makes a thousand blank lines of a byte; nobody could end the reading of them.
+    """
+    blank = 0
+    for number, line in enumerate(lines, start=1):
+        if line and not line.isspace():
+            blank = 0
+            yield number, line
+            continue
+        blank += 1
+        if blank > _MOST_BLANK:
+            raise ImportFileInvalid(
+                f"More than {_MOST_BLANK} blank lines come one after the other.", line=number
+            )
 
 
 _MISPLACED: Final = {

@@ -7,6 +7,7 @@ import stat
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, unquote
@@ -40,19 +41,11 @@ class FilePlace(Place):
         """A regular file; links on the way must stay under the folders."""
         self.check(url)
         path = self._resolve(self._parse(url))
-        try:
-            descriptor = os.open(path, _READ)
-        except OSError as error:
-            raise PlaceFailed(f"{path} cannot be read: {error.strerror}.") from error
-        try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                raise UrlNotAllowed(f"{path} is no regular file.")
-            self._check_opened(descriptor, path)
+        with _open_regular(path) as stream:
+            found = os.fstat(stream.fileno())
+            self._check_opened(stream.fileno(), path)
             identity = f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
-            yield OpenSource(_File(descriptor, path), identity)
-        finally:
-            os.close(descriptor)
+            yield OpenSource(_File(stream, path), identity)
 
     def write(self, url: str, pieces: Iterable[bytes]) -> None:
         """A draft beside it takes its place; only the log of an earlier job is replaced."""
@@ -126,18 +119,35 @@ class FilePlace(Place):
         )
 
 
-class _File:
-    """A file that is being read."""
+def _open_regular(path: Path) -> FileIO:
+    try:
+        descriptor = os.open(path, _READ)
+    except OSError as error:
+        raise PlaceFailed(f"{path} cannot be read: {error.strerror}.") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UrlNotAllowed(f"{path} is no regular file.")
+    return os.fdopen(descriptor, "rb", buffering=0)
 
-    def __init__(self, descriptor: int, path: Path) -> None:
-        self._descriptor, self._path = descriptor, path
+
+class _File:
+    """A file that is being read.
+
+    NOTE: no bare descriptor, as a thread may still read when a cancelled job has closed it: by
+    then its number may be that of another file.
+    """
+
+    def __init__(self, stream: FileIO, path: Path) -> None:
+        self._stream, self._path = stream, path
 
     def read(self, size: int, /) -> bytes:
         """At most so many bytes; `PlaceFailed` when they cannot be had."""
         try:
-            return os.read(self._descriptor, size)
+            return self._stream.read(size) or b""
         except OSError as error:
             raise PlaceFailed(f"{self._path} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise PlaceFailed(f"{self._path} is read no more: it was closed.") from error
 
 
 def _write_at(folder: int, name: str, pieces: Iterable[bytes]) -> None:
