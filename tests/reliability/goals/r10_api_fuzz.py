@@ -115,7 +115,8 @@ def _fuzz_parsers(trial: Trial) -> list[Figure]:
         done = subprocess.run(
             [
                 str(python), "-m", "tests.reliability.parsers", target,
-                "-max_total_time=45", f"-seed={trial.seed}", "-max_len=4096",
+                "-max_total_time=45",
+                f"-artifact_prefix={trial.folder}/", f"-seed={trial.seed}", "-max_len=4096",
             ],
             cwd=ROOT,
             capture_output=True,
