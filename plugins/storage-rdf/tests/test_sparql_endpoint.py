@@ -299,6 +299,21 @@ def test_a_query_that_gives_nothing_for_long_is_stopped(tmp_path: Path, engine: 
     end(store)
 
 
+def test_a_query_that_looks_at_no_triple_is_stopped_in_rdflib_too(tmp_path: Path) -> None:
+    store = open_store(tmp_path, "rdflib")
+    numbers = " ".join(map(str, range(3000)))
+    a, b = (f"{{ SELECT ?{x} {{ VALUES ?{x} {{ {numbers} }} }} }}" for x in "ab")
+    for text in (
+        f"SELECT * {{ {a} {b} MINUS {{ {a} {b} }} }}",
+        f"SELECT (COUNT(*) AS ?n) {{ {a} OPTIONAL {{ {b} OPTIONAL {{ {a} {b} }} }} }}",
+    ):
+        with pytest.raises(QueryTimeout, match="Sparql__Timeout"):
+            Asked(store).ask(text, seconds=0.5)
+    put(store, build_twin_record("after", model="Room"))
+    assert Asked(store).rows(TF + "SELECT ?t { ?t tf:id 'after' }")
+    end(store)
+
+
 def test_a_query_that_fills_the_memory_ends_the_process_and_no_data(tmp_path: Path) -> None:
     store = open_store(tmp_path, "process")
     doubled = "BIND(STR('0123456789abcdef') AS ?v0) " + " ".join(
