@@ -35,7 +35,7 @@ def judge(trial: Trial) -> Sequence[Figure]:
         exactly("storage images that lost", storage["lost"]),
         exactly("half applied", storage["halved"]),
         exactly("corrupt", storage["corrupt"]),
-        at_least("storage images", sum(storage.values()), trial.pick(10_000, 200)),
+        at_least("storage images", sum(storage.values()), trial.pick(10_000, 150)),
         exactly("service images that lost", service["lost"]),
         exactly("half applied there", service["halved"]),
         exactly("corrupt there", service["corrupt"]),
