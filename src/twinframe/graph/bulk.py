@@ -130,12 +130,14 @@ class Bulk:
             return [_apply(context, transaction, command) for command in group]
 
         try:
-            return await self._context.runner.write(work)
+            made = await self._context.runner.write(work)
         except QuotaExceeded as error:
             if error.retry_after is not None:  # a rate: asking again would only make it worse
                 raise
             # The group as a whole is too much; some of it may not be.
             return [await self._put_alone(command) for command in group]
+        self._context.signal.set()
+        return made
 
     async def _put_alone(self, command: Put | TwinframeError) -> Made:
         if isinstance(command, TwinframeError):

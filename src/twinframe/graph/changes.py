@@ -122,18 +122,20 @@ def remove_relationship(
 def write_twins(
     context: GraphContext, transaction: GraphTransaction, records: Sequence[TwinRecord]
 ) -> None:
-    """Store the twins of a job, as they are. They are told of if the operator wants that
-    (`Jobs__Events`): a job may be of millions.
+    """Store the twins of a job, as they are. They are told of unless the operator does not want
+    that (`Jobs__Events`): a job may be of millions.
     """
     happenings = _find_happenings(context)
     if happenings is None:
         transaction.put_twins(records)
         return
+    standing = {each.twin_id: transaction.read_twin(each.twin_id) for each in records}
+    transaction.put_twins(records)
     for record in records:
-        before = transaction.read_twin(record.twin_id)
-        transaction.put_twin(record)
-        document = cast("JsonObject", orjson.loads(record.body))
-        happenings.tell_twin_put(transaction, record.twin_id, document, record.body, before)
+        twin_id, body = record.twin_id, record.body
+        document = cast("JsonObject", orjson.loads(body))
+        happenings.tell_twin_put(transaction, twin_id, document, body, standing[twin_id])
+        standing[twin_id] = StoredDocument(record.etag, body)  # a twin may come twice
 
 
 def write_relationships(
@@ -144,11 +146,12 @@ def write_relationships(
     if happenings is None:
         transaction.put_relationships(records)
         return
-    for record in records:
-        key = record.source_id, record.relationship_id
-        before = transaction.read_relationship(*key)
-        transaction.put_relationship(record)
-        happenings.tell_relationship_put(transaction, key, record.body, before)
+    keys = [(each.source_id, each.relationship_id) for each in records]
+    standing = {key: transaction.read_relationship(*key) for key in keys}
+    transaction.put_relationships(records)
+    for key, record in zip(keys, records, strict=True):
+        happenings.tell_relationship_put(transaction, key, record.body, standing[key])
+        standing[key] = StoredDocument(record.etag, record.body)
 
 
 def write_models(

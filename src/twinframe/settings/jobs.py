@@ -61,9 +61,9 @@ class JobsSettings(Section):
         description="Seconds between two such writes of a job, for the requests of others.",
     )
     events: bool = Field(
-        default=False,
-        description="Keep an event of each twin and relationship that a job, or `twinframe "
-        "import`, writes or deletes.",
+        default=True,
+        description="Keep an event of each twin, relationship and model that a job, or `twinframe "
+        "import`, writes or deletes; `false` is faster by a third.",
     )
     read_timeout: Seconds = Field(
         default=60.0, description="Seconds without progress of a source after which a job fails."

@@ -26,8 +26,11 @@ from twinframe.errors import (
     TooManyJobs,
     UrlNotAllowed,
 )
+from twinframe.events.event import Event
 from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundRunner
+from twinframe.graph.jobs import deletion_run
+from twinframe.graph.jobs.deletion_run import DeletionRun
 from twinframe.graph.jobs.work import JobWork
 from twinframe.graph.portable.importing import FileReader
 from twinframe.model.pages import PageRequest
@@ -35,6 +38,7 @@ from twinframe.settings import JobsSettings, Settings
 from twinframe.storage.base import GraphSession, GraphStore
 from twinframe.storage.memory import MemoryStore
 from twinframe.storage.runner import StoreRunner
+from twinframe.testing.factories import ROOM, build_twin_document
 from twinframe.testing.faulty_store import Fault, FaultKind, FaultyStore
 
 T = TypeVar("T")
@@ -632,6 +636,66 @@ def test_a_delete_job_empties_the_graph_and_nothing_else(jobs: Jobs) -> None:
     assert done["status"] == "succeeded"
     counts = ("relationshipsDeleted", "twinsDeleted", "modelsDeleted")
     assert [done[name] for name in counts] == [59, 60, 6]
+
+
+def test_a_twin_that_comes_last_is_deleted_before_its_model(
+    light: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find, late = DeletionRun._find, [build_twin_document(ROOM)]
+
+    async def find_then_write(run: DeletionRun, read: Any) -> Any:
+        found = await find(run, read)
+        if not found and read is deletion_run._find_twins and late:
+            await worker.graph.twins.put_twin("late", late.pop(), None)
+        return found
+
+    async def scenario(running: Worker) -> dict[str, Any]:
+        nonlocal worker
+        worker = running
+        await worker.run("j", light.body(whole().render()))
+        monkeypatch.setattr(DeletionRun, "_find", find_then_write)
+        await worker.graph.delete_jobs.start_job("d", 15)
+        done = await worker.wait_for_deletion("d")
+        assert await worker.count() == (0, 0, 0)
+        return done
+
+    worker: Worker
+    done = light.do(scenario)
+    assert (late, done["twinsDeleted"], done["modelsDeleted"]) == ([], 3, 6)
+
+
+@pytest.mark.parametrize("events", [None, False])
+def test_what_jobs_do_is_told_of_as_any_write_unless_it_is_not_wanted(
+    store: GraphStore, tmp_path: Path, events: bool | None
+) -> None:
+    file = whole()
+    file.lines.insert(-2, file.twin("r1", temperature=2.5))  # once more: it is replaced
+    jobs = Jobs(store, tmp_path / "files", **({} if events is None else {"events": events}))
+
+    async def scenario(worker: Worker) -> list[tuple[str, str]]:
+        await worker.run("j", jobs.body(file.render()))
+        await worker.graph.delete_jobs.start_job("d", 15)
+        await worker.wait_for_deletion("d")
+        rows = await worker.runner.read(lambda session: session.read_events(after=0, limit=99))
+        told = [Event(at, row.subject, row.body) for at, row in rows]
+        return [(each.type.split(".", 1)[1], each.document["subject"]) for each in told]
+
+    told = jobs.do(scenario)
+    if events is False:
+        assert told == []
+        return
+    assert [each for each in told if not each[0].startswith("Model.")] == [
+        ("DigitalTwins.Twin.Create", "r1"),
+        ("DigitalTwins.Twin.Create", "s"),
+        ("DigitalTwins.Twin.Update", "r1"),
+        ("DigitalTwins.Relationship.Create", "r1/relationships/e"),
+        ("DigitalTwins.Relationship.Delete", "r1/relationships/e"),
+        ("DigitalTwins.Twin.Delete", "r1"),
+        ("DigitalTwins.Twin.Delete", "s"),
+    ]
+    assert [each[0] for each in told if each[0].startswith("Model.")] == (
+        ["Model.Create"] * 6 + ["Model.Delete"] * 6
+    )
 
 
 def test_a_delete_job_that_takes_too_long_fails(jobs: Jobs) -> None:

@@ -70,8 +70,8 @@ class DeletionRun:
             if twins:
                 await self._erase(job, twins, self._erase_twins)
                 continue
-            await self._context.runner.write(OwnWork(self._erase_models))
-            return
+            if await self._context.runner.write(OwnWork(self._erase_models)):
+                return
 
     async def _find(self, read: Callable[[GraphSession], list[T]]) -> list[T]:
         return await self._context.runner.scan(read, self._context.settings.query.timeout)
@@ -102,10 +102,14 @@ class DeletionRun:
         gone = erase_twins(self._context, transaction, twin_ids)
         put_job(transaction, replace(job, twins=job.twins + gone))
 
-    def _erase_models(self, transaction: GraphTransaction) -> None:
+    def _erase_models(self, transaction: GraphTransaction) -> bool:
+        """Unless a twin has come since there was none: it would be left without its model."""
         job = self._check(transaction)
+        if next(iter(transaction.iterate_twins()), None) is not None:
+            return False
         gone = erase_models(self._context, transaction)
         put_job(transaction, replace(job, models=job.models + gone))
+        return True
 
     def _check(self, transaction: GraphTransaction) -> DeleteJob:
         self._lease.check(transaction)
