@@ -577,7 +577,7 @@ class StorageBusy(StorageError):
 
 
 class StorageUnanswered(StorageError):
-    """A store elsewhere gave no answer to a write: it may be made, now or yet; read, then decide."""
+    """A store elsewhere gave no answer to a write, which may be made, now or yet: read first."""
 
     code = "StorageUnanswered"
 

@@ -6,7 +6,12 @@ import re
 
 import pytest
 
-from twinframe.model.clock import build_steady_clock, read_clock, render_update_time, render_upload_time
+from twinframe.model.clock import (
+    build_steady_clock,
+    read_clock,
+    render_update_time,
+    render_upload_time,
+)
 
 MOMENT = 1_706_702_400_000_000_000
 
