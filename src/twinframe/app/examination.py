@@ -32,7 +32,7 @@ from twinframe.diagnosis.machine import (
     check_temporary,
     check_workers,
 )
-from twinframe.diagnosis.places import check_directory
+from twinframe.diagnosis.places import check_directory, check_offered
 from twinframe.diagnosis.secrecy import check_certificate, check_private_file, check_secret
 from twinframe.errors import ConfigurationError, SettingsError, StorageError, TwinframeError
 from twinframe.hooks.drivers import find_plugins
@@ -153,6 +153,9 @@ def _check_secrets(settings: Settings, config: Path | None) -> Iterator[Finding]
 def _check_directories(settings: Settings) -> Iterator[Finding]:
     if settings.hosting.enabled:
         yield from check_directory("Hosting__Directory", Path(settings.hosting.directory))
+    for number, directory in enumerate(settings.jobs.directories):
+        if "{graph}" not in directory:  # those of hosted graphs come with them
+            yield from check_offered(f"Jobs__Directories__{number}", Path(directory))
 
 
 def _check_issuer(settings: Settings) -> Iterator[Finding]:

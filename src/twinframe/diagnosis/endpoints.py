@@ -56,7 +56,7 @@ def compare_clock(key: str, date: str, now: float) -> Iterator[Finding]:
     """Whether this machine's clock agrees with the `Date` of an answer, of whole seconds."""
     try:
         theirs = parsedate_to_datetime(date).timestamp()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return
     skew = now - theirs - 0.5
     if abs(skew) > _SKEW_SECONDS:

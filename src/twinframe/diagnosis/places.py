@@ -59,6 +59,22 @@ def check_directory(key: str, path: Path, *, shares_memory: bool = False) -> Ite
     yield from _check_room(key, base)
 
 
+def check_offered(key: str, path: Path) -> Iterator[Finding]:
+    """What there is to say of a directory, named by `key`, that is offered to jobs of callers."""
+    if not path.is_dir():
+        text = f"{key}={path} is no directory: jobs that name files there fail."
+    elif not os.access(path, os.R_OK | os.X_OK):
+        text = (
+            f"{key}={path} cannot be read by user {os.geteuid()}: jobs that name files there fail."
+        )
+    else:
+        yield build_fine("directory", f"{key}={path} can be read.")
+        return
+    yield build_warning(
+        "directory", text, f"Make it, let user {os.geteuid()} read and write it, or take it out."
+    )
+
+
 def find_existing(path: Path) -> Path:
     """The directory itself, or the nearest above it that exists."""
     found = path.absolute()

@@ -12,6 +12,9 @@ from twinframe.settings.section import Bytes, Count, Seconds, Section
 ENDPOINT_NAME: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,48}[A-Za-z0-9])?"
 """How the vendor has endpoints named: 1 to 50 letters, digits and hyphens."""
 
+MOST_ROUTES: Final = 1000
+"""More routes of a graph than this no setting allows: all are looked at together."""
+
 EndpointName = Annotated[str, Field(pattern=f"^{ENDPOINT_NAME}$")]
 EndpointKeys = dict[str, SecretStr]
 """`Type` and what the endpoint's plugin takes; secret as a whole, as it may hold passwords."""
@@ -35,7 +38,9 @@ class EventsSettings(Section):
         description="Where routes may send, by name: `Events__Endpoints__alarms__Type=webhook` and "
         "the keys of that type.",
     )
-    max_routes: Count = Field(default=100, description="Most event routes of a graph (vendor 6).")
+    max_routes: Annotated[int, Field(ge=1, le=MOST_ROUTES)] = Field(
+        default=100, description="Most event routes of a graph (vendor 6)."
+    )
     max_filter_bytes: Bytes = Field(default=8192, description="Longest filter of a route.")
     keep_hours: Annotated[float, Field(gt=0, le=24 * 366)] = Field(
         default=72.0, description="Hours after which events that were delivered are forgotten."

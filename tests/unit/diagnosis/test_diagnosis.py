@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import trustme
 
+from twinframe.app.examination import _check_directories
 from twinframe.diagnosis import machine, places
 from twinframe.diagnosis.endpoints import check_endpoint, compare_clock
 from twinframe.diagnosis.findings import Finding, Severity
@@ -27,8 +28,9 @@ from twinframe.diagnosis.machine import (
     check_temporary,
     check_workers,
 )
-from twinframe.diagnosis.places import check_directory, read_file_system
+from twinframe.diagnosis.places import check_directory, check_offered, read_file_system
 from twinframe.diagnosis.secrecy import check_certificate, check_private_file, check_secret
+from twinframe.settings import JobsSettings, Settings
 
 MIB = 1024 * 1024
 
@@ -67,6 +69,19 @@ def test_a_directory_that_is_not_writable_is_an_error(
     assert found.severity is Severity.ERROR
     assert "is not writable for user" in found.message
     assert str(tmp_path) in found.fix
+
+
+def test_a_directory_offered_to_jobs_must_be_there(tmp_path: Path) -> None:
+    assert [one.severity for one in check_offered("K", tmp_path)] == [Severity.FINE]
+    (missing,) = check_offered("K", tmp_path / "absent")
+    assert missing.severity is Severity.WARNING
+    assert "jobs that name files there fail" in missing.message
+
+
+def test_directories_of_jobs_are_looked_at_but_for_those_of_hosted_graphs(tmp_path: Path) -> None:
+    jobs = JobsSettings(directories=(str(tmp_path / "absent"), f"{tmp_path}/{{graph}}"))
+    (found,) = _check_directories(Settings(jobs=jobs))
+    assert found.message.startswith(f"Jobs__Directories__0={tmp_path}/absent is no directory")
 
 
 def test_a_directory_open_to_everybody_is_a_warning(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from twinframe.errors import (
     EventRouteEndpointInvalid,
@@ -23,7 +24,7 @@ from twinframe.graph.delivery.records import Route
 from twinframe.graph.event_routes import EventRoutes
 from twinframe.model.pages import PageRequest
 from twinframe.settings import Settings
-from twinframe.settings.events import EventsSettings
+from twinframe.settings.events import MOST_ROUTES, EventsSettings
 from twinframe.testing.inline_runner import InlineRunner
 
 ENDPOINTS = Endpoints(
@@ -110,6 +111,12 @@ def test_there_are_only_so_many_routes(world: Any) -> None:
         world.do(routes.put_route("c", GOOD))
     world.do(routes.delete_route("b"))
     world.do(routes.put_route("c", GOOD))
+
+
+def test_no_more_routes_may_be_allowed_than_are_delivered() -> None:
+    assert EventsSettings(max_routes=MOST_ROUTES).max_routes == MOST_ROUTES
+    with pytest.raises(ValidationError, match="max_routes"):
+        EventsSettings(max_routes=MOST_ROUTES + 1)
 
 
 def test_routes_of_hosted_graphs_reach_only_endpoints_offered_to_them(world: Any) -> None:

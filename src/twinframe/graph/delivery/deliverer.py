@@ -35,6 +35,7 @@ from twinframe.graph.delivery.records import (
 )
 from twinframe.instruments.base import Level
 from twinframe.model.clock import render_update_time
+from twinframe.settings.events import MOST_ROUTES
 from twinframe.storage.base import GraphSession, GraphTransaction, Work
 
 T = TypeVar("T")
@@ -50,7 +51,6 @@ FLUSH_SECONDS: Final = 0.5
 
 _SHORTEST_LOOK: Final = 0.05
 _LONGEST_LOOK: Final = 0.5
-_MOST_ROUTES: Final = 1000
 _LETTERS: Final = 100
 
 
@@ -86,7 +86,7 @@ class RouteKind:
 
     def list_pending(self, session: GraphSession) -> Iterable[str]:
         """Routes that have something to send; all of them where a delivery stays."""
-        routes = read_routes(session, after=None, limit=_MOST_ROUTES)
+        routes = read_routes(session, after=None, limit=MOST_ROUTES)
         if self._idle_seconds is None:
             return [route.id for route in routes]
         _, last = session.read_event_bounds()

@@ -15,14 +15,13 @@ import orjson
 from twinframe.graph.background.leases import Lease
 from twinframe.graph.context import GraphContext
 from twinframe.graph.delivery.records import read_progress, read_routes
-from twinframe.settings.events import EventsSettings
+from twinframe.settings.events import MOST_ROUTES, EventsSettings
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 _KIND: Final = "outbox"
 _LEDGER: Final = "ledger"
 _STRETCH: Final = 1000
 _CHUNK: Final = 1000
-_MOST_ROUTES: Final = 1000
 _OVERHEAD: Final = 32  # bytes of an event beside its texts
 _PARTS: Final = 64  # of what is kept, by time and by size, are the stretches at most
 _HOUR: Final = 3_600_000_000_000
@@ -95,7 +94,7 @@ class OutboxKind:
             return 0
         places = [
             progress.position
-            for route in read_routes(session, after=None, limit=_MOST_ROUTES)
+            for route in read_routes(session, after=None, limit=MOST_ROUTES)
             if (progress := read_progress(session, route.id)) is not None
         ]
         if not places or min(places) >= end:
