@@ -49,6 +49,7 @@ class Lanes:
         self._open: dict[int, None] = {}
         self._timers: set[asyncio.TimerHandle] = set()
         self._failures = 0
+        self._probes = 0
         self._probe = asyncio.Lock()
         self.settled = asyncio.Event()
         self.unsettled_bytes = 0
@@ -107,7 +108,9 @@ class Lanes:
         if self._is_down:
             async with self._probe:
                 if self._is_down:
-                    await asyncio.sleep(build_pause(self._failures - self._in_flight + 1))
+                    # NOTE: not by failures, of which there may be many in the first moment.
+                    self._probes += 1
+                    await asyncio.sleep(build_pause(self._probes))
                     await self._attempt(pending)
                     return
         await self._attempt(pending)
@@ -132,7 +135,7 @@ class Lanes:
 
     def _note_answer(self) -> None:
         """The endpoint is there: it took an event, or said that it never will."""
-        self._failures = 0
+        self._failures = self._probes = 0
         self.error = ""
 
     async def _is_over(self, pending: _Pending, error: DeliveryFailed) -> bool:

@@ -218,3 +218,28 @@ def test_an_endpoint_that_refuses_is_there_again() -> None:
     run.play("a")
     assert run.given_up == [(1, "never", 2)]
     assert run.lanes.error == ""
+
+
+def test_a_short_outage_with_many_lanes_is_followed_by_short_pauses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run, asked = Run(in_flight=8), []
+
+    def note(attempts: int, retry_after: float | None = None) -> float:
+        asked.append(attempts)
+        return build_pause(attempts, retry_after)
+
+    monkeypatch.setattr(lanes_module, "build_pause", note)
+    attempts = 0
+
+    async def fail_for_a_moment(_event: Event) -> None:
+        nonlocal attempts
+        attempts += 1
+        await asyncio.sleep(0.001)  # so that many are on their way when the first fails
+        if attempts <= 20:
+            raise DeliveryFailed("down")
+
+    run.script = fail_for_a_moment
+    run.play("".join(chr(0x100 + number) for number in range(60)))
+    assert len(run.taken) == 60
+    assert max(asked) <= 6
