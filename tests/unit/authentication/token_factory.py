@@ -179,7 +179,7 @@ class TokenFactory:
             "iss": self.issuer,
             "aud": self.audience,
             "sub": "client-1@clients",
-            "exp": self.now + 300,
+            "exp": self.now + 3600,
             "iat": self.now - 1,
             "jti": "token-1",
             "client_id": "client-1",

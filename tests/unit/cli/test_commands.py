@@ -182,10 +182,6 @@ def test_verify_fails_for_a_damaged_file(tmp_path: Path) -> None:
     assert result.stderr.startswith("twinframe: ")
 
 
-def test_commands_of_later_steps_are_not_offered() -> None:
-    assert {"import", "export"}.isdisjoint(main.commands)
-
-
 def test_every_command_has_its_place_on_the_committed_page() -> None:
     page = Path(__file__).parents[3] / "docs/reference/commands.md"
     text = page.read_text(encoding="utf-8")

@@ -122,12 +122,12 @@ class Server:
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=5)
 
-    def send(self, data: bytes) -> bytes:
-        """Everything the server answers to these bytes until it closes or is silent."""
+    def send(self, data: bytes, silence: float = 0.5) -> bytes:
+        """Everything the server answers to these bytes until it closes or is silent so long."""
         with self.connect() as connection:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.sendall(data)
-            return read_all(connection)
+            return read_all(connection, silence)
 
 
 def read_all(connection: socket.socket, seconds: float = 0.5) -> bytes:
