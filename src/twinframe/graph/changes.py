@@ -6,6 +6,7 @@ Nothing is judged here but size. What happened is told from here, in the same tr
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, cast
 
 import orjson
@@ -164,6 +165,18 @@ def write_models(
         for record in records:
             data = render_model(record, with_definition=False)
             happenings.tell_model(transaction, EventType.MODEL_CREATE, record.model_id, data)
+
+
+def decommission_model(
+    context: GraphContext, transaction: GraphTransaction, record: ModelRecord
+) -> None:
+    """Decommission a stored model; see `write_twins`."""
+    transaction.set_decommissioned(record.model_id, True)
+    happenings = _find_happenings(context)
+    if happenings is not None:
+        data = render_model(replace(record, decommissioned=True), with_definition=False)
+        kind = EventType.MODEL_DECOMMISSION
+        happenings.tell_model(transaction, kind, record.model_id, data)
 
 
 def erase_relationships(

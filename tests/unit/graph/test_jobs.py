@@ -698,6 +698,22 @@ def test_what_jobs_do_is_told_of_as_any_write_unless_it_is_not_wanted(
     )
 
 
+def test_a_model_that_an_exact_file_decommissions_is_told_of(light: Jobs) -> None:
+    facts = {"uploadTime": "2024-01-01T00:00:00.0000000Z", "decommissioned": True}
+    own = {"exact": True, "models": {ROOM: facts}}
+    file = File({"fileVersion": "1.0.0", "twinframe": own}).models()
+
+    async def scenario(worker: Worker) -> list[tuple[str, Any]]:
+        await worker.run("j", light.body(file.render()))
+        rows = await worker.runner.read(lambda session: session.read_events(after=0, limit=99))
+        told = [Event(at, row.subject, row.body) for at, row in rows]
+        return [(each.key, each.data["decommissioned"]) for each in told]
+
+    told = light.do(scenario)
+    assert len(told) == 7
+    assert told[-1] == (ROOM, True)
+
+
 def test_a_delete_job_that_takes_too_long_fails(jobs: Jobs) -> None:
     async def scenario(worker: Worker) -> dict[str, Any]:
         await worker.run("j", jobs.body(_many()))

@@ -285,7 +285,7 @@ class Importer:
 
     async def _finish(self, header: Header, done: Progress) -> Progress:
         def work(transaction: GraphTransaction) -> None:
-            finish_models(transaction, header)
+            finish_models(self._context, transaction, header)
             self._keep(transaction, done, ())
 
         await _insist(lambda: self._context.runner.write(work))

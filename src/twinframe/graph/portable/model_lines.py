@@ -12,7 +12,7 @@ from typing import Final, cast
 import orjson
 
 from twinframe.errors import ImportFileInvalid, ModelAlreadyExists
-from twinframe.graph.changes import write_models
+from twinframe.graph.changes import decommission_model, write_models
 from twinframe.graph.context import GraphContext
 from twinframe.graph.models import parse_upload
 from twinframe.graph.portable.progress import Finding, Progress
@@ -141,12 +141,12 @@ class ModelSection:
         ]
 
 
-def finish_models(transaction: GraphTransaction, header: Header) -> None:
+def finish_models(context: GraphContext, transaction: GraphTransaction, header: Header) -> None:
     """Behind the last line: decommission what was, and take away what only twins still name."""
     for model_id, facts in header.models.items():
         record = transaction.read_model(model_id) if facts.decommissioned else None
         if record is not None and not record.decommissioned:
-            transaction.set_decommissioned(model_id, True)
+            decommission_model(context, transaction, record)
     stand_ins = [one.model_id for one in header.deleted if _stands_in(transaction, one.model_id)]
     if stand_ins:
         transaction.delete_models(stand_ins)
