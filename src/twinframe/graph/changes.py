@@ -19,7 +19,7 @@ from twinframe.errors import (
 )
 from twinframe.events.envelope import EventType
 from twinframe.graph.context import GraphContext
-from twinframe.graph.happenings import Happenings
+from twinframe.graph.happenings import GatheredOutbox, Happenings
 from twinframe.graph.models import render_model
 from twinframe.graph.relationship_documents import RelationshipBody, render_relationship
 from twinframe.graph.twin_documents import ETAG, ID, METADATA, MODEL, JsonObject
@@ -132,11 +132,13 @@ def write_twins(
         return
     standing = {each.twin_id: transaction.read_twin(each.twin_id) for each in records}
     transaction.put_twins(records)
+    outbox = GatheredOutbox(transaction)
     for record in records:
         twin_id, body = record.twin_id, record.body
         document = cast("JsonObject", orjson.loads(body))
-        happenings.tell_twin_put(transaction, twin_id, document, body, standing[twin_id])
+        happenings.tell_twin_put(outbox, twin_id, document, body, standing[twin_id])
         standing[twin_id] = StoredDocument(record.etag, body)  # a twin may come twice
+    outbox.flush()
 
 
 def write_relationships(
@@ -150,9 +152,11 @@ def write_relationships(
     keys = [(each.source_id, each.relationship_id) for each in records]
     standing = {key: transaction.read_relationship(*key) for key in keys}
     transaction.put_relationships(records)
+    outbox = GatheredOutbox(transaction)
     for key, record in zip(keys, records, strict=True):
-        happenings.tell_relationship_put(transaction, key, record.body, standing[key])
+        happenings.tell_relationship_put(outbox, key, record.body, standing[key])
         standing[key] = StoredDocument(record.etag, record.body)
+    outbox.flush()
 
 
 def write_models(

@@ -7,7 +7,7 @@ for relationships; for models it is the model's id.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 
 import orjson
@@ -19,10 +19,46 @@ from twinframe.model.clock import Clock, render_update_time
 from twinframe.model.patches import PatchOperation
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
-from twinframe.storage.base import GraphTransaction, OutboxEvent, StoredDocument
+from twinframe.storage.base import OutboxEvent, StoredDocument
 
 Patch = Sequence[PatchOperation]
 RelationshipKey = tuple[str, str]
+
+
+class Outbox(Protocol):
+    """What is told to: a transaction of a graph, or what stands for one."""
+
+    def append_events(self, events: Sequence[OutboxEvent]) -> None:
+        """Put events behind the others."""
+
+    def read_twin_model(self, twin_id: str) -> str | None:
+        """The model of a twin, or None."""
+
+
+class GatheredOutbox:
+    """Stands for a transaction while many things are told of, and hands them over at once.
+
+    PERF: one statement for the events of a chunk, one question for the model of a twin in it.
+    """
+
+    def __init__(self, transaction: Outbox) -> None:
+        self._transaction = transaction
+        self._events: list[OutboxEvent] = []
+        self._models: dict[str, str | None] = {}
+
+    def append_events(self, events: Sequence[OutboxEvent]) -> None:
+        """Keep them for `flush`."""
+        self._events += events
+
+    def read_twin_model(self, twin_id: str) -> str | None:
+        """The model of a twin, or None; asked for once."""
+        if twin_id not in self._models:
+            self._models[twin_id] = self._transaction.read_twin_model(twin_id)
+        return self._models[twin_id]
+
+    def flush(self) -> None:
+        """Hand the events over, in their order."""
+        self._transaction.append_events(self._events)
 
 
 class Happenings:
@@ -37,7 +73,7 @@ class Happenings:
 
     def tell_twin_put(
         self,
-        transaction: GraphTransaction,
+        transaction: Outbox,
         twin_id: str,
         document: JsonObject,
         body: bytes,
@@ -58,7 +94,7 @@ class Happenings:
 
     def tell_twin_patched(
         self,
-        transaction: GraphTransaction,
+        transaction: Outbox,
         twin_id: str,
         document: JsonObject,
         before: StoredDocument,
@@ -68,15 +104,13 @@ class Happenings:
         old = cast("JsonObject", orjson.loads(before.body))
         self._tell_twin_change(transaction, twin_id, document, old, patch)
 
-    def tell_twin_deleted(
-        self, transaction: GraphTransaction, twin_id: str, before: StoredDocument
-    ) -> None:
+    def tell_twin_deleted(self, transaction: Outbox, twin_id: str, before: StoredDocument) -> None:
         """A twin is gone; the event has its last document."""
         self._append(transaction, EventType.TWIN_DELETE, twin_id, twin_id, before.body)
 
     def _tell_twin_change(
         self,
-        transaction: GraphTransaction,
+        transaction: Outbox,
         twin_id: str,
         document: JsonObject,
         old: JsonObject,
@@ -93,7 +127,7 @@ class Happenings:
 
     def tell_relationship_put(
         self,
-        transaction: GraphTransaction,
+        transaction: Outbox,
         key: RelationshipKey,
         body: bytes,
         before: StoredDocument | None,
@@ -111,7 +145,7 @@ class Happenings:
 
     def tell_relationship_patched(
         self,
-        transaction: GraphTransaction,
+        transaction: Outbox,
         key: RelationshipKey,
         before: StoredDocument,
         patch: Patch,
@@ -120,13 +154,13 @@ class Happenings:
         self._tell_relationship_change(transaction, key, orjson.loads(before.body), patch)
 
     def tell_relationship_deleted(
-        self, transaction: GraphTransaction, key: RelationshipKey, before: StoredDocument
+        self, transaction: Outbox, key: RelationshipKey, before: StoredDocument
     ) -> None:
         """A relationship is gone; the event has its last document."""
         self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
 
     def _tell_relationship_change(
-        self, transaction: GraphTransaction, key: RelationshipKey, old: JsonObject, patch: Patch
+        self, transaction: Outbox, key: RelationshipKey, old: JsonObject, patch: Patch
     ) -> None:
         """SPEC: the model of the data is presumed to be that of the source twin."""
         model_id = transaction.read_twin_model(key[0]) or ""
@@ -141,22 +175,20 @@ class Happenings:
         )
 
     def _tell_relationship(
-        self, transaction: GraphTransaction, kind: EventType, key: RelationshipKey, body: bytes
+        self, transaction: Outbox, kind: EventType, key: RelationshipKey, body: bytes
     ) -> None:
         notes = {"model": transaction.read_twin_model(key[0])}
         self._append(transaction, kind, key[0], _build_subject(key), body, notes)
 
     # --- models and telemetry -------------------------------------------------------------------
 
-    def tell_model(
-        self, transaction: GraphTransaction, kind: EventType, model_id: str, data: bytes
-    ) -> None:
+    def tell_model(self, transaction: Outbox, kind: EventType, model_id: str, data: bytes) -> None:
         """A model came, was decommissioned or went; `data` is its ModelData."""
         self._append(transaction, kind, model_id, model_id, data)
 
     def tell_telemetry(
         self,
-        transaction: GraphTransaction,
+        transaction: Outbox,
         twin_id: str,
         component: str | None,
         model_id: str,
@@ -172,7 +204,7 @@ class Happenings:
 
     def _append(
         self,
-        transaction: GraphTransaction,
+        transaction: Outbox,
         kind: EventType,
         key: str,
         subject: str,

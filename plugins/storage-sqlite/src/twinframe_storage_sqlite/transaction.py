@@ -174,10 +174,12 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
 
     def append_events(self, events: Sequence[OutboxEvent]) -> None:
         """Put events behind the others."""
+        bindings = [
+            (each.subject, each.body, self._measure_row(len(each.body) + len(each.subject)))
+            for each in events
+        ]
         try:
-            for event in events:
-                size = self._measure_row(len(event.body) + len(event.subject))
-                self._cursor.execute(_APPEND_EVENT, (event.subject, event.body, size))
+            self._cursor.executemany(_APPEND_EVENT, bindings)
         except EngineError as error:
             self._fail(error)
 
