@@ -24,6 +24,9 @@ from tests.reliability.vitals import count_files, count_threads, read_resident
 
 TWINS: Final = 5000
 CLIENTS: Final = 4
+CALLS: Final = 500
+"""Calls of a connection: who stays with one worker would leave the other cold for long."""
+
 WARM_UP: Final = 5.0
 """Minutes; caches, spools and threads are there by then."""
 
@@ -70,29 +73,40 @@ class Client(threading.Thread):
 
     def __init__(self, port: int, pause: float, end: float, seed: int) -> None:
         super().__init__(daemon=True)
-        self._line, self._pause, self._end = Line(port), pause, end
+        self._port, self._pause, self._end = port, pause, end
         self._dice = random.Random(seed)
         self.times: dict[str, list[float]] = defaultdict(list)
         self.wrong: list[str] = []
 
     def run(self) -> None:
         due = time.monotonic()
-        while (now := time.monotonic()) < self._end:
+        while time.monotonic() < self._end:
+            line = Line(self._port)
+            due = self._use(line, due)
+            line.close()
+
+    def _use(self, line: Line, due: float) -> float:
+        """Call until the connection had its share; when the next call is due."""
+        for _ in range(CALLS):
+            now = time.monotonic()
+            if now >= self._end:
+                break
             if now < due:
                 time.sleep(due - now)
             due = max(due + self._pause, now - 1.0)
             name, (method, path, body) = _build_request(self._dice)
             started = time.perf_counter()
             try:
-                status, _, answer = self._line.call(method, path, body)
+                status, _, answer = line.call(method, path, body)
                 if name == "put new":
-                    self._line.call("DELETE", path)
+                    line.call("DELETE", path)
             except LOST as error:
                 self.wrong.append(f"{name}: {error!r}")
-                return
+                break
             self.times[name].append(time.perf_counter() - started)
             if status >= 500 or (status >= 400) != (name == "refused"):
                 self.wrong.append(f"{name}: {status} {answer[:200]!r}")
+        return due
 
 
 def run_soak(folder: Path, minutes: float, rate: float) -> bool:
