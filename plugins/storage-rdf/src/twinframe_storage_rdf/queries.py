@@ -35,6 +35,12 @@ _MODEL_COLUMNS: Final = (
     "?id ?document ?displayName ?description ?references ?uploadTime ?decommissioned ?position"
 )
 
+# NOTE: what pages are compared and ordered by. Virtuoso numbers strings as they come, and compares
+# a stored one with another by these numbers, in some orders too; computed ones by their text.
+_ID: Final = "STR(?id)"
+_SOURCE_ID: Final = "STR(?sourceId)"
+_KEY: Final = "STR(?key)"
+
 
 @dataclass(frozen=True, slots=True)
 class Queries:
@@ -119,11 +125,11 @@ class Queries:
         """A page of relationship rows by id."""
         source = render_iri(v.build_twin_iri(source_id))
         named = "" if name is None else f"?r {_P['NAME']} {render_term(name)} ."
-        behind = "" if after is None else f"FILTER(?id > {render_term(after)})"
+        behind = "" if after is None else f"FILTER({_ID} > {render_term(after)})"
         return self._select(
             _RELATIONSHIP_COLUMNS,
             f"?r {_P['SOURCE']} {source} . {named} {_RELATIONSHIP} {behind}",
-            f"ORDER BY ?id LIMIT {limit}",
+            f"ORDER BY {_ID} LIMIT {limit}",
         )
 
     def incoming(self, target_id: str, after: Sequence[str], limit: int) -> str:
@@ -132,15 +138,15 @@ class Queries:
         behind = ""
         if after:
             source, key = map(render_term, after)
-            # NOTE: without STR, and with the two as one condition, Virtuoso gets it wrong.
+            # NOTE: with the two as one condition Virtuoso gets it wrong.
             behind = (
-                f"FILTER(STR(?sourceId) >= {source}) "
-                f"FILTER(STR(?sourceId) != {source} || STR(?id) > {key})"
+                f"FILTER({_SOURCE_ID} >= {source}) "
+                f"FILTER({_SOURCE_ID} != {source} || {_ID} > {key})"
             )
         return self._select(
             _RELATIONSHIP_COLUMNS,
             f"?r {_P['TARGET']} {target} . {_RELATIONSHIP} {behind}",
-            f"ORDER BY ?sourceId ?id LIMIT {limit}",
+            f"ORDER BY {_SOURCE_ID} {_ID} LIMIT {limit}",
         )
 
     def keys_at(self, twin_id: str, limit: int) -> str:
@@ -236,11 +242,11 @@ class Queries:
 
     def entries_after(self, kind: str, after: str | None, limit: int) -> str:
         """A page of keys and bodies of a kind."""
-        behind = "" if after is None else f"FILTER(STR(?key) > {render_term(after)})"
+        behind = "" if after is None else f"FILTER({_KEY} > {render_term(after)})"
         return self._select_state(
             "?key ?body",
             f"?e {render_iri(v.build_key_iri(kind))} ?key ; {_P['BODY']} ?body . {behind}",
-            f"ORDER BY ?key LIMIT {limit}",
+            f"ORDER BY {_KEY} LIMIT {limit}",
         )
 
     def events_at(self, positions: Iterable[int]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
 from twinframe.storage.base import GraphStore, GraphTransaction
@@ -46,6 +48,23 @@ class EntryContract(StoreContract):
                 seen += [listed.key for listed in page]
                 after = page[-1].key
             assert seen == keys
+
+    @pytest.mark.parametrize("limit", [1, 4, 100])
+    def test_entries_come_in_the_order_of_keys_whatever_was_written_first(
+        self, store: GraphStore, limit: int
+    ) -> None:
+        # NOTE: texts that a server has never seen: it may number them as they come.
+        starts = (uuid4().hex[:6], uuid4().hex * 3)
+        keys = [f"{start}{n}" for start in starts for n in (3, 1, 2, 0)]
+        for key in keys:
+            run(store, lambda t, key=key: t.put_entry("k", key, b"1"))  # type: ignore[misc]
+        seen: list[str] = []
+        with reading(store) as session:
+            after: str | None = None
+            while page := session.read_entries("k", after=after, limit=limit):
+                seen += [listed.key for listed in page]
+                after = page[-1].key
+        assert seen == sorted(keys)
 
     def test_a_deleted_entry_is_gone_and_deleting_says_whether_it_was(
         self, store: GraphStore
