@@ -19,7 +19,7 @@ from tests.storages import SERVED, choose, require
 CLIENTS = 16
 ROUNDS = 150
 SHARED = 3
-STORAGES = pytest.mark.parametrize("storage", choose("sqlite", "oxigraph"))
+STORAGES = pytest.mark.parametrize("storage", choose("sqlite"))
 
 
 class Client:

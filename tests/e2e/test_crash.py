@@ -65,7 +65,7 @@ def _relationships(wire: Wire, twin: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("storage", choose(*KILLS))
+@pytest.mark.parametrize("storage", choose("sqlite"))
 def test_every_acknowledged_write_survives_each_kill(storage: str, tmp_path: Path) -> None:
     require(storage)
     writers = [Writer(f"writer-{number}") for number in range(WRITERS)]

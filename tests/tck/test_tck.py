@@ -1,4 +1,7 @@
-"""The openCypher TCK in the test suite: all of it on both engines, a sample without rewrites."""
+"""The openCypher TCK in the test suite: all of it on two engines, samples of the rest.
+
+All of it over triples: `make tck ENGINE=rdf`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from tests.tck.report import Standing, run_scenarios
 from tests.tck.scenarios import Scenario, find_features, read_scenarios
 
 _EVERY = 8
+_SHARES = {"rdf": 3}
+"""Of so many scenarios one is run on an engine that takes long for them."""
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +29,7 @@ def scenarios() -> list[Scenario]:
 def test_the_kit_passes_but_for_the_listed_scenarios(
     scenarios: list[Scenario], engine: str
 ) -> None:
-    assert _find_unexpected(scenarios, engine) == []
+    assert _find_unexpected(scenarios[:: _SHARES.get(engine, 1)], engine) == []
 
 
 def test_a_sample_of_the_kit_passes_without_rewrites(scenarios: list[Scenario]) -> None:

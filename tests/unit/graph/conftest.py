@@ -119,7 +119,7 @@ def triples_on_disk() -> bool:
     return False
 
 
-@pytest.fixture(params=choose("memory", "sqlite", "oxigraph"))
+@pytest.fixture(params=choose("memory", "sqlite"))
 def store(
     request: pytest.FixtureRequest, tmp_path: Path, triples_on_disk: bool
 ) -> Iterator[GraphStore]:

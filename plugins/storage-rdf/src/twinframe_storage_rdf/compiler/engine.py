@@ -26,6 +26,7 @@ from twinframe_storage_rdf.compiler.composites import Composite
 from twinframe_storage_rdf.compiler.group import Statement
 from twinframe_storage_rdf.compiler.needs import find_needed, find_scanned
 from twinframe_storage_rdf.compiler.operators import PlanCompiler
+from twinframe_storage_rdf.compiler.order import render_text_key
 from twinframe_storage_rdf.compiler.output import (
     ReadLabels,
     build_body,
@@ -270,7 +271,7 @@ def _build_page(select: Select, query: Query, key: str) -> tuple[Select, str]:
     bind = select.statement.bindings.bind
     subject = select.root.scanned[str(find_scanned(query.root))]
     place = select.root.read(subject, v.PLACE, certain=True, nullable=False)
-    order = [f"ASC({place})", f"ASC({key})"]
+    order = [f"ASC({place})", f"ASC({render_text_key(key)})"]
     select.root.heads.append(bind(_AFTER, str))
     select.order_by, select.order_mark = order, NARROW
     page = select.build_wrapped([*query.columns], extra=(place, key), page=bind(_PAGE, str))

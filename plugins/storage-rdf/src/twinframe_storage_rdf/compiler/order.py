@@ -5,6 +5,7 @@ from __future__ import annotations
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
+from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import EXACT
 from twinframe_storage_rdf.compiler.entities import read_system
 from twinframe_storage_rdf.compiler.select import Select
@@ -17,10 +18,10 @@ def render_order(term: Term, select: Select, *, descending: bool) -> list[str]:
     if not known:
         return []
     if known == k.NODE:
-        return _render([read_system(term, v.ID)], term, descending)
+        return _render([render_text_key(read_system(term, v.ID))], term, descending)
     if known == k.RELATIONSHIP:
         # NOTE: by the id of the source twin, then by the relationship's own.
-        keys = [read_system(term, predicate) for predicate in (v.SOURCE_ID, v.ID)]
+        keys = [render_text_key(read_system(term, predicate)) for predicate in (v.SOURCE_ID, v.ID)]
         return _render(keys, term, descending)
     if known & k.ENTITIES or known in (k.LIST, k.MAP):
         raise CannotRun("An order of nodes with other values, or of lists or maps.")
@@ -29,9 +30,19 @@ def render_order(term: Term, select: Select, *, descending: bool) -> list[str]:
     if known & k.NUMBER == k.NUMBER:
         # NOTE: SPARQL orders integers among doubles as doubles.
         select.add_guard(f"isNumeric({term.text}) && ABS({term.text}) >= {EXACT}")
-    if known in (k.STRING, k.BOOLEAN) or not known & ~k.NUMBER:
+    if known == k.STRING:
+        return _render([render_text_key(term.text)], term, descending)
+    if known == k.BOOLEAN or not known & ~k.NUMBER:
         return _render([term.text], term, descending)
     return [_render_key(_render_rank(term), descending), _render_key(term.text, descending)]
+
+
+def render_text_key(text: str) -> str:
+    """An expression that is a string for sure, as what to order by.
+
+    NOTE: some servers order stored strings by numbers of theirs (`products.Virtuoso`).
+    """
+    return f"STR{NARROW}({text})"
 
 
 def _render(keys: list[str], term: Term, descending: bool) -> list[str]:
