@@ -1,7 +1,7 @@
 """The storages that tests of a whole service or of all use cases run over. It starts nothing.
 
-`TWINFRAME_STORAGES=sqlite,rdflib` runs them over others than the usual ones. Those that take long run over triples
-in `make test-rdf`.
+`TWINFRAME_STORAGES=sqlite,rdflib` runs them over others than the usual ones. Those that take long
+run over triples in `make test-rdf`.
 """
 
 from __future__ import annotations
