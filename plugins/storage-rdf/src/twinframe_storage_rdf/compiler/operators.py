@@ -45,7 +45,7 @@ from twinframe_storage_rdf.compiler.composites import Composite, compile_composi
 from twinframe_storage_rdf.compiler.conditions import add_condition
 from twinframe_storage_rdf.compiler.expressions import ExpressionCompiler
 from twinframe_storage_rdf.compiler.group import Group, Statement
-from twinframe_storage_rdf.compiler.order import render_order
+from twinframe_storage_rdf.compiler.order import render_order, render_order_mark
 from twinframe_storage_rdf.compiler.patterns import PatternCompiler
 from twinframe_storage_rdf.compiler.select import Select
 from twinframe_storage_rdf.compiler.term import (
@@ -355,7 +355,7 @@ class PlanCompiler:
             for key, term in zip(operator.keys, terms, strict=True)
             for each in render_order(term, select, descending=key.descending)
         ]
-        select.order_mark = render_mark(*terms)
+        select.order_mark = render_order_mark(terms)
         return select
 
     def _compile_page(self, operator: Skip | Limit, outer: Select | None) -> Select:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler import kinds as k
@@ -9,7 +11,13 @@ from twinframe_storage_rdf.compiler.abilities import NARROW
 from twinframe_storage_rdf.compiler.bindings import EXACT
 from twinframe_storage_rdf.compiler.entities import read_system
 from twinframe_storage_rdf.compiler.select import Select
-from twinframe_storage_rdf.compiler.term import Term, render_bound, render_is, render_is_nested
+from twinframe_storage_rdf.compiler.term import (
+    Term,
+    render_bound,
+    render_is,
+    render_is_nested,
+    render_mark,
+)
 
 
 def render_order(term: Term, select: Select, *, descending: bool) -> list[str]:
@@ -18,10 +26,10 @@ def render_order(term: Term, select: Select, *, descending: bool) -> list[str]:
     if not known:
         return []
     if known == k.NODE:
-        return _render([render_text_key(read_system(term, v.ID))], term, descending)
+        return _render([_render_text(read_system(term, v.ID), term)], term, descending)
     if known == k.RELATIONSHIP:
         # NOTE: by the id of the source twin, then by the relationship's own.
-        keys = [render_text_key(read_system(term, predicate)) for predicate in (v.SOURCE_ID, v.ID)]
+        keys = [_render_text(read_system(term, each), term) for each in (v.SOURCE_ID, v.ID)]
         return _render(keys, term, descending)
     if known & k.ENTITIES or known in (k.LIST, k.MAP):
         raise CannotRun("An order of nodes with other values, or of lists or maps.")
@@ -31,7 +39,7 @@ def render_order(term: Term, select: Select, *, descending: bool) -> list[str]:
         # NOTE: SPARQL orders integers among doubles as doubles.
         select.add_guard(f"isNumeric({term.text}) && ABS({term.text}) >= {EXACT}")
     if known == k.STRING:
-        return _render([render_text_key(term.text)], term, descending)
+        return _render([_render_text(term.text, term)], term, descending)
     if known == k.BOOLEAN or not known & ~k.NUMBER:
         return _render([term.text], term, descending)
     return [_render_key(_render_rank(term), descending), _render_key(term.text, descending)]
@@ -40,9 +48,22 @@ def render_order(term: Term, select: Select, *, descending: bool) -> list[str]:
 def render_text_key(text: str) -> str:
     """An expression that is a string for sure, as what to order by.
 
-    NOTE: some servers order stored strings by numbers of theirs (`products.Virtuoso`).
+    NOTE: a server may order stored strings by numbers of its own, as Virtuoso does.
     """
     return f"STR{NARROW}({text})"
+
+
+def render_order_mark(terms: Sequence[Term]) -> str:
+    """What stands behind ORDER.
+
+    NOTE: an order of nulls is left to engines that order any value: STR of null, which others need,
+    is an error, and that stops some (rdflib).
+    """
+    return "" if any(term.kinds & k.NULL for term in terms) else render_mark(*terms)
+
+
+def _render_text(text: str, term: Term) -> str:
+    return text if term.kinds & k.NULL else render_text_key(text)
 
 
 def _render(keys: list[str], term: Term, descending: bool) -> list[str]:

@@ -192,6 +192,7 @@ def _build_orders() -> Iterator[Probe]:
                 f"SELECT ?id FROM WHERE {{ ?s $ID ?id . ?s $VALUE ?x FILTER({kind}) }} "
                 f"ORDER BY {word}(?x) ASC(?id)",
             )
+    yield Probe(("ORDER",), "SELECT ?x FROM WHERE { ?s $KEY ?x } ORDER BY ASC(?x)")
     rank = "COALESCE(IF(isNumeric(?x), 1, 2), 3)"
     yield Probe(("ORDER",), f"SELECT ?id {_ANY_VALUE} ORDER BY ASC({rank}) ASC(?id)")
 
@@ -305,9 +306,9 @@ PROBES: Final[tuple[Probe, ...]] = (
         for word in ("ASC", "DESC")
     ),
     Probe(
-        ("ORDER~", "STR~"),
+        ("ORDER",),
         "SELECT ?id ?x FROM WHERE { ?s $ID ?id OPTIONAL { ?s $TEXT ?x } } "
-        "ORDER BY ASC(!BOUND(?x)) DESC(STR(?x)) ASC(STR(?id)) LIMIT 12",
+        "ORDER BY ASC(!BOUND(?x)) DESC(?x) ASC(?id) LIMIT 12",
     ),
     *_kept(_NARROW_TESTS, 'STRSTARTS(?x, "i")', 'STRENDS(?x, "😀")', of=_STRINGS),
     *_kept(_NARROW_TESTS, '!CONTAINS(?x, "a")', 'STRSTARTS(?x, "")', of=_STRINGS),
