@@ -14,7 +14,14 @@ from twinframe.planner.split import split
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing import query_corpora
 from twinframe.testing.query_corpora import PARAMETERS
-from twinframe.testing.query_law import ODD_EDGES, ODD_TWINS, LawGraph, QueryLaw, write_graph
+from twinframe.testing.query_law import (
+    ODD_EDGES,
+    ODD_TWINS,
+    LawGraph,
+    QueryLaw,
+    TwinSketch,
+    write_graph,
+)
 from twinframe_storage_rdf.building import build_store
 from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
 from twinframe_storage_rdf.plugin import twinframe_query_engine
@@ -87,6 +94,23 @@ def test_patterns_ids_and_counts_are_compiled_for_every_server(
     law, graph = server_law
     answers = {text: law.check(text, graph).declined for text in STRUCTURAL}
     assert not any(answers.values()), answers
+
+
+@pytest.mark.parametrize("name", ["virtuoso", "oxigraph_server"])
+def test_long_ids_are_ordered_by_their_text(name: str, request: pytest.FixtureRequest) -> None:
+    ids = [f"{'the-same-beginning-' * 5}{at * 7 % 20}" for at in range(20)]
+    twins: list[TwinSketch] = [(x, "dtmi:ex:Room;1", {}) for x in ids]
+    settings = request.getfixturevalue(name).build_settings()
+    store, reference = build_store(settings, "order"), MemoryStore()
+    for each in (store, reference):
+        each.open()
+        write_graph(each, twins, [])
+    engine = twinframe_query_engine(store=store)
+    assert isinstance(engine, SparqlQueryEngine)
+    graph = LawGraph(store.session(), reference.session())
+    for text in ("MATCH (t) RETURN t.$dtId AS i ORDER BY i", "MATCH (t) RETURN t ORDER BY t DESC"):
+        assert QueryLaw(engine).check(text, graph, ordered=True).declined is None
+    store.close()
 
 
 def test_a_condition_that_a_server_gets_wrong_stays_above_its_pattern(
