@@ -93,6 +93,8 @@ class Virtuoso(Product):
       nobody reads, from where one update takes them all.
     - Doubles come back with six digits, some large integers as decimals.
     - It says with status 500 that a text is wrong, and that it ended a deadlock by a rollback.
+    - It compares stored strings by numbers that they got as they came, and orders them so from 20
+      bytes on where there is no LIMIT; computed ones, such as of STR, by their text (`queries`).
     - Answers that it cuts have status 200 and a header.
     - It answers an ASK with a row (`results.parse_truth`).
     """
