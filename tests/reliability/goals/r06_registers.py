@@ -79,7 +79,7 @@ def judge(trial: Trial) -> Sequence[Figure]:
     return [
         exactly("violations", history.violations),
         at_least("operations", history.operations, trial.pick(100_000, 500)),
-        at_least("kills", kills, trial.pick(30, 2)),
+        at_least("kills", kills, trial.pick(30, 1)),
     ]
 
 
