@@ -42,30 +42,38 @@ class Cluster:
         self._process = subprocess.Popen(
             [program, "-C", *options, "-t", TOPIC, "-o", "beginning", "-f", form],
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
         )
         self._servers: queue.Queue[str] = queue.Queue()
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
+        # Each has a pipe of its own: what is said in debug must not come in the middle of a record.
+        reads = (self._read_records, self._read_words)
+        self._threads = [threading.Thread(target=read, daemon=True) for read in reads]
+        for thread in self._threads:
+            thread.start()
         self.servers = self._servers.get(timeout=10).split(",")
 
     def stop(self) -> None:
         """Kill it."""
         self._process.kill()
         self._process.wait(10)
-        self._thread.join(10)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        for thread in self._threads:
+            thread.join(10)
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
 
-    def _read(self) -> None:
+    def _read_records(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            if line.startswith("record\t"):
-                _, topic, partition, key, headers, value = line.rstrip("\n").split("\t")
-                self.records.put(Record(topic, int(partition), key, headers, value))
-            elif found := re.search(r"bootstrap\.servers=(\S+)", line):
+            _, topic, partition, key, headers, value = line.rstrip("\n").split("\t")
+            self.records.put(Record(topic, int(partition), key, headers, value))
+
+    def _read_words(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            if found := re.search(r"bootstrap\.servers=(\S+)", line):
                 self._servers.put(found[1])
 
 
