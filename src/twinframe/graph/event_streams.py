@@ -27,12 +27,13 @@ _LONGEST_LOOK: Final = 0.5
 class Followed:
     """What came: `events` that pass, and the position up to which all were looked at.
 
-    `missed` events were forgotten before they could be read. Nothing at all is a sign of life.
+    `missed` events were forgotten before they could be read; None is nobody knows how many, as the
+    positions went back. Nothing at all is a sign of life.
     """
 
     events: Sequence[Event]
     position: int
-    missed: int = 0
+    missed: int | None = 0
 
 
 class EventStreams:
@@ -58,6 +59,9 @@ class EventStreams:
     ) -> AsyncIterator[AsyncIterator[Followed]]:
         """Events behind position `after`, without one those from now on, that pass the filter.
 
+        Who saw more than there ever was saw what a restore took back: the first that comes is a gap,
+        then what happens from now on. NOTE: a refusal would have browsers give up for good.
+
         The iterator gives what came as it comes and, when nothing does for a while, an empty sign
         of life. Errors, before it begins: `EventRouteFilterInvalid`, `InvalidArgument`,
         `TooManyStreams`, `EventsDisabled`.
@@ -68,10 +72,8 @@ class EventStreams:
         passes = None if filter_text is None else build_filter(filter_text)
         bounds = await self._context.runner.read(lambda session: session.read_event_bounds())
         start = bounds[1] if after is None else after
-        if not 0 <= start <= bounds[1]:
-            raise InvalidArgument(
-                f"Last-Event-ID {start} is no position of this graph: the last is {bounds[1]}."
-            )
+        if start < 0:
+            raise InvalidArgument("Last-Event-ID is a whole number from 0 up.")
         if self._open >= settings.max_streams:
             raise TooManyStreams(
                 f"{settings.max_streams} clients follow events at this worker already "
@@ -79,11 +81,15 @@ class EventStreams:
             )
         self._open += 1
         try:
-            yield self._follow(passes, start)
+            yield self._follow(passes, min(start, bounds[1]), went_back=start > bounds[1])
         finally:
             self._open -= 1
 
-    async def _follow(self, passes: Filter | None, position: int) -> AsyncIterator[Followed]:
+    async def _follow(
+        self, passes: Filter | None, position: int, *, went_back: bool
+    ) -> AsyncIterator[Followed]:
+        if went_back:
+            yield Followed((), position, None)
         loop = asyncio.get_running_loop()
         heartbeat = self._context.settings.events.heartbeat
         told, look = loop.time(), _SHORTEST_LOOK

@@ -220,6 +220,25 @@ def test_a_stream_goes_on_behind_the_last_event_that_was_seen(world: World) -> N
         assert b"id: %d\ndata: " % last in body
 
 
+def test_an_id_of_before_a_restore_is_answered_by_a_gap_and_the_present(world: World) -> None:
+    world.put("a")
+    last = world.store.session().read_event_bounds()[1]
+
+    async def play() -> None:
+        follower = Follower(world, "/events", **{"last-event-id": str(last + 99)})
+
+        async def act() -> None:
+            await world.graph.twins.put_twin("b", build_twin_document(SENSOR))
+
+        await follower.follow(b'"subject":"b"', act)
+        assert follower.status == 200
+        gap = b'event: gap\ndata: {"missed":null}\n\n: at %d\nid: %d\n\n' % (last, last)
+        assert gap in follower.body
+        assert b'"subject":"a"' not in follower.body
+
+    asyncio.run(play())
+
+
 def test_a_silent_stream_shows_that_it_is_alive(world: World) -> None:
     async def play() -> None:
         follower = Follower(world, "/events")
@@ -243,7 +262,7 @@ def test_a_head_request_opens_no_stream(world: World, connect: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["/events?filter=(", "/events?lastEventId=x", "/events?lastEventId=99"]
+    "target", ["/events?filter=(", "/events?lastEventId=x", "/events?lastEventId=-1"]
 )
 def test_what_cannot_be_followed_is_400(world: World, connect: Any, target: str) -> None:
     assert call(world, connect, "GET", target).status == 400

@@ -217,8 +217,9 @@ def render_letter(letter: DeadLetter) -> bytes:
 def render_followed(followed: Followed) -> bytes:
     """SPEC: HTML, server-sent events: an `id` without data moves the place and wakes nobody."""
     parts = []
-    if followed.missed:
-        parts.append(b'event: gap\ndata: {"missed":%d}\n\n' % followed.missed)
+    if followed.missed != 0:
+        missed = b"null" if followed.missed is None else b"%d" % followed.missed
+        parts.append(b'event: gap\ndata: {"missed":%b}\n\n' % missed)
     # NOTE: the events are of one line each: JSON in an envelope has no line ends of its own.
     parts += [b"id: %d\ndata: %b\n\n" % (event.position, event.wire) for event in followed.events]
     if not followed.events or followed.events[-1].position != followed.position:
