@@ -247,6 +247,14 @@ class _Parser(Cursor):
 
     # --- errors ---------------------------------------------------------------------------------
 
+    def refuse_depth(self) -> NoReturn:
+        """NOTE: no setting moves this limit; those of queries have no say in filters."""
+        raise self.error(
+            "NestedTooDeeply",
+            f"nested too deeply: parentheses and NOT of a filter go at most {_OPTIONS.max_depth} "
+            "levels deep",
+        )
+
     def _take(self, key: str) -> None:
         if self.token.key != key:
             self._refuse(f"'{key}'")
@@ -268,8 +276,8 @@ class _Parser(Cursor):
             known = {*ATTRIBUTES.values(), "$body"}
             hint = render_suggestion(token.name, known)
             message = (
-                f"Unexpected input '{token.name}', which is no attribute of an event{hint}; what "
-                f"is in its data stands behind $body, as $body.{token.name.lstrip('$')}"
+                f"Unexpected input '{token.name}', which is no attribute of an event; what is in "
+                f"its data stands behind $body, as $body.{token.name.lstrip('$')}{hint}"
             )
         raise self.error("UnexpectedSyntax", message)
 
