@@ -105,21 +105,32 @@ Judge: TypeAlias = Callable[[Trial], Sequence[Figure]]
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
-    """A promise that is measured.
+class Twin:
+    """A fault that the judge of a goal must see.
 
-    `fault` is what the must-fail twin has in it, a name of `seeded/faults.py` or one that the judge
-    itself makes; `seeds` says it in words. With it no figure of `breaks` may hold.
-    `smoke` goals are part of `make check`.
+    `fault` is a name of `seeded/faults.py` or one that the judge itself makes; `seeds` says it in
+    words. With it no figure of `breaks` may hold.
+    """
+
+    fault: str
+    seeds: str
+    breaks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A promise that is measured, and the faults with which its judge must come out red.
+
+    `asked` has every number of the promise; `scaled` says which of them a run of under five minutes
+    cannot reach, and what is done instead. `smoke` goals are part of `make check`.
     """
 
     id: str
     title: str
     asked: str
     judge: Judge
-    fault: str
-    seeds: str
-    breaks: tuple[str, ...]
+    twins: tuple[Twin, ...]
+    scaled: str = ""
     smoke: bool = False
 
 

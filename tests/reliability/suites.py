@@ -15,13 +15,19 @@ from tests.reliability.judging import ROOT, Figure, NotRun, Trial, at_least, exa
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How many tests there were, and what became of them. `slowest` is in seconds."""
+    """How many tests there were, and what became of them; `slow` took over a second.
+
+    `measured` is the sum of what the tests recorded under each name with `record_property`, and
+    `largest` the greatest of it.
+    """
 
     passed: int
     failed: int
     skipped: int
-    slowest: float
     slow: int
+    measured: Mapping[str, float]
+    largest: Mapping[str, float]
+    log: str
 
     def list_figures(self, least: int, name: str = "tests") -> list[Figure]:
         """None may fail or be skipped, and there must be enough of them."""
@@ -45,7 +51,7 @@ def run_tests(
     report = trial.folder / f"junit-{abs(hash(tuple(places))):x}.xml"
     log = report.with_suffix(".log")
     with log.open("wb") as output:
-        subprocess.run(
+        done = subprocess.run(
             [
                 sys.executable, "-m", "pytest", "-q", f"--junitxml={report}",
                 f"--basetemp={trial.folder / 'pytest'}", "-p", "no:cacheprovider",
@@ -58,23 +64,28 @@ def run_tests(
         )  # fmt: skip
     if not report.exists():
         raise RuntimeError(f"pytest wrote no report:\n{log.read_text()[-3000:]}")
-    outcome = _read(report)
+    outcome = _read(report, log.read_text(encoding="utf-8"))
+    if done.returncode not in ((1,) if outcome.failed else (0,)):
+        raise RuntimeError(f"pytest ended with {done.returncode}:\n{outcome.log[-3000:]}")
     if outcome.failed and not trial.fault:
-        print(log.read_text(encoding="utf-8")[-3000:], flush=True)
+        print(outcome.log[-3000:], flush=True)
     return outcome
 
 
-def _read(report: Path) -> Outcome:
+def _read(report: Path, log: str) -> Outcome:
     passed = failed = skipped = slow = 0
-    slowest = 0.0
+    measured: dict[str, float] = {}
+    largest: dict[str, float] = {}
     for case in ET.parse(report).iter("testcase"):  # noqa: S314  (pytest's own)
-        seconds = float(case.get("time", "0"))
-        slowest = max(slowest, seconds)
-        slow += seconds > 1.0
+        slow += float(case.get("time", "0")) > 1.0
+        for entry in case.iter("property"):
+            name, value = entry.get("name", ""), float(entry.get("value", "nan"))
+            measured[name] = measured.get(name, 0.0) + value
+            largest[name] = max(largest.get(name, value), value)
         if case.find("failure") is not None or case.find("error") is not None:
             failed += 1
         elif case.find("skipped") is not None:
             skipped += 1
         else:
             passed += 1
-    return Outcome(passed, failed, skipped, slowest, slow)
+    return Outcome(passed, failed, skipped, slow, measured, largest, log)

@@ -10,20 +10,25 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from tests.reliability.judging import Figure, Goal
+from tests.reliability.judging import Figure, Goal, Twin
 
 Verdict: TypeAlias = Literal["held", "FAILED", "NOT RUN", "CANNOT FAIL"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of a goal. `load` is the machine's load average before it began."""
+    """What came of a goal: its figures and those of each twin that was run.
+
+    `seconds` are those of the goal, `twin_seconds` those of all its twins. `load` is the machine's
+    load average before it began.
+    """
 
     goal: Goal
     verdict: Verdict
     figures: Sequence[Figure]
-    twin: Sequence[Figure]
+    twins: Sequence[tuple[Twin, Sequence[Figure]]]
     seconds: float
+    twin_seconds: float
     load: float
     note: str
 
@@ -32,7 +37,8 @@ def render_row(row: Row) -> str:
     """A row as lines of text."""
     measured = "; ".join(figure.render() for figure in row.figures) or "nothing"
     lines = [
-        f"{row.goal.id:<4}{row.verdict:<12}{row.seconds:6.1f} s  load {row.load:.1f}",
+        f"{row.goal.id:<4}{row.verdict:<12}{row.seconds:6.1f} s + {row.twin_seconds:.1f} s, load "
+        + f"{row.load:.1f}",
         f"    measured: {measured}",
     ]
     if row.note:
@@ -40,10 +46,9 @@ def render_row(row: Row) -> str:
     return "\n".join(lines)
 
 
-def write_report(rows: Sequence[Row], folder: Path, *, smoke: bool) -> str:
-    """Write `report.md` and `report.json`; the verdicts in a few lines."""
+def write_report(rows: Sequence[Row], folder: Path, stem: str) -> str:
+    """Write `STEM.md` and `STEM.json`; the verdicts in a few lines."""
     folder.mkdir(parents=True, exist_ok=True)
-    stem = "smoke" if smoke else "report"
     (folder / f"{stem}.md").write_text(render_markdown(rows), encoding="utf-8")
     (folder / f"{stem}.json").write_text(
         json.dumps(_build_document(rows), indent=1), encoding="utf-8"
@@ -52,7 +57,7 @@ def write_report(rows: Sequence[Row], folder: Path, *, smoke: bool) -> str:
     for row in rows:
         counts[row.verdict] += 1
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    seconds = sum(row.seconds for row in rows)
+    seconds = sum(row.seconds + row.twin_seconds for row in rows)
     return f"{said or 'nothing'} in {seconds:.0f} s; the table is {folder / stem}.md\n"
 
 
@@ -61,17 +66,19 @@ def render_markdown(rows: Sequence[Row]) -> str:
     lines = [
         (
             f"Machine: {os.cpu_count()} cores, {platform.system()} {platform.release()}, "
-            f"Python {platform.python_version()}."
+            f"Python {platform.python_version()}. Seconds are those of the goal and of its twins; "
+            "load is the load average before it began."
         ),
         "",
-        "| goal | asked | measured | verdict | the twin | seconds | load |",
+        "| goal | asked | measured | verdict | the twins | seconds | load |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:
         measured = "; ".join(figure.render() for figure in row.figures)
+        asked = row.goal.asked + (f" (scaled: {row.goal.scaled})" if row.goal.scaled else "")
         cells = [
-            f"{row.goal.id} {row.goal.title}", row.goal.asked, measured, row.verdict, row.note,
-            f"{row.seconds:.0f}", f"{row.load:.1f}",
+            f"{row.goal.id} {row.goal.title}", asked, measured, row.verdict, row.note,
+            f"{row.seconds:.0f} + {row.twin_seconds:.0f}", f"{row.load:.1f}",
         ]  # fmt: skip
         lines.append("| " + " | ".join(_escape(cell) for cell in cells) + " |")
     return "\n".join(lines) + "\n"
@@ -85,10 +92,17 @@ def _build_document(rows: Sequence[Row]) -> list[dict[str, object]]:
     return [
         {
             "goal": row.goal.id, "title": row.goal.title, "asked": row.goal.asked,
-            "verdict": row.verdict, "seconds": round(row.seconds, 1), "load": row.load,
-            "note": row.note, "fault": row.goal.fault,
-            "figures": [asdict(figure) | {"holds": figure.holds} for figure in row.figures],
-            "twin": [asdict(figure) | {"holds": figure.holds} for figure in row.twin],
+            "scaled": row.goal.scaled, "verdict": row.verdict, "seconds": round(row.seconds, 1),
+            "twin_seconds": round(row.twin_seconds, 1), "load": row.load, "note": row.note,
+            "figures": _build_figures(row.figures),
+            "twins": [
+                {"fault": twin.fault, "seeds": twin.seeds, "figures": _build_figures(figures)}
+                for twin, figures in row.twins
+            ],
         }
         for row in rows
     ]  # fmt: skip
+
+
+def _build_figures(figures: Sequence[Figure]) -> list[dict[str, object]]:
+    return [asdict(figure) | {"holds": figure.holds} for figure in figures]

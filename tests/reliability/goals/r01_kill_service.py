@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.e2e.server import Server
 from tests.reliability.acknowledged import Writer, writing
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly, told
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly, told
 from tests.reliability.traffic import LOST, Line, add_model, list_workers
 
 
@@ -100,8 +100,12 @@ GOAL = Goal(
     asked="≥ 200 kills, ≥ 60 of them of one worker, ≥ 300,000 acknowledged writes: none lost, "
     "nothing corrupt or half applied; the first 200 within 1.0 s of a start",
     judge=judge,
-    fault="acknowledge-before-commit",
-    seeds="answers are sent before the commit",
-    breaks=("acknowledged writes lost",),
+    twins=(
+        Twin(
+            fault="acknowledge-before-commit",
+            seeds="answers are sent before the commit",
+            breaks=("acknowledged writes lost",),
+        ),
+    ),
     smoke=True,
 )

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly
 from tests.reliability.storage_writers import PAIRS, Child, build_store, read_values
 
 WRITERS = 4
@@ -70,7 +70,11 @@ GOAL = Goal(
     title="writers of the storage killed -9",
     asked="≥ 500 kills of 4 writing processes: no acknowledged write lost, none half applied",
     judge=judge,
-    fault="acknowledge-before-commit",
-    seeds="writes are acknowledged before the commit",
-    breaks=("acknowledged writes lost",),
+    twins=(
+        Twin(
+            fault="acknowledge-before-commit",
+            seeds="writes are acknowledged before the commit",
+            breaks=("acknowledged writes lost",),
+        ),
+    ),
 )

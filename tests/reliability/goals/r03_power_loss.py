@@ -13,7 +13,7 @@ from typing import Literal
 
 from tests.e2e.server import Server
 from tests.reliability.acknowledged import Writer, writing
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly
 from tests.reliability.power import ACKNOWLEDGED, Image, Recorder, Step, build_images, read_steps
 from tests.reliability.storage_writers import read_values
 from tests.reliability.traffic import add_model
@@ -122,8 +122,12 @@ GOAL = Goal(
     asked="≥ 10,000 images of the storage, ≥ 4,000 of the whole service: no acknowledged write "
     "lost, nothing corrupt or half applied",
     judge=judge,
-    fault=RELAXED,
-    seeds="Durability=relaxed",
-    breaks=("storage images that lost", "service images that lost"),
+    twins=(
+        Twin(
+            fault=RELAXED,
+            seeds="Durability=relaxed",
+            breaks=("storage images that lost", "service images that lost"),
+        ),
+    ),
     smoke=True,
 )

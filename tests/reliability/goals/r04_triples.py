@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.reliability.judging import Figure, Goal, Trial, told
+from tests.reliability.judging import Figure, Goal, Trial, Twin, told
 from tests.reliability.suites import run_tests
 
 TESTS = (
@@ -32,7 +32,11 @@ GOAL = Goal(
     title="triples on disk: kills and power loss",
     asked="≥ 300 kills, ≥ 600 images: nothing acknowledged lost, torn or made twice",
     judge=judge,
-    fault="no-sync-of-triples",
-    seeds="the log of the triples is not synced",
-    breaks=("tests failed",),
+    twins=(
+        Twin(
+            fault="no-sync-of-triples",
+            seeds="the log of the triples is not synced",
+            breaks=("tests failed",),
+        ),
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.reliability.judging import Figure, Goal, Trial, told
+from tests.reliability.judging import Figure, Goal, Trial, Twin, told
 from tests.reliability.suites import run_tests
 
 TESTS = (
@@ -29,7 +29,5 @@ GOAL = Goal(
     asked="every named crash point, every zombie, every late zombie: the final state is reached, "
     "effects happen once, nothing is left on disk",
     judge=judge,
-    fault="no-fence",
-    seeds="late hands are not refused",
-    breaks=("tests failed",),
+    twins=(Twin(fault="no-fence", seeds="late hands are not refused", breaks=("tests failed",)),),
 )

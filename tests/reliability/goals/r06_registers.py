@@ -14,7 +14,7 @@ import orjson
 
 from tests.e2e.server import Server
 from tests.e2e.wire import counter
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly
 from tests.reliability.traffic import LOST, Line, add_model, list_workers
 
 KEYS = 4
@@ -127,8 +127,12 @@ GOAL = Goal(
     asked="≥ 100,000 operations with a worker killed each 0.7 s: no operation sees less than one "
     "that ended before it began",
     judge=judge,
-    fault="acknowledge-before-commit",
-    seeds="writes are acknowledged before the commit",
-    breaks=("violations",),
+    twins=(
+        Twin(
+            fault="acknowledge-before-commit",
+            seeds="writes are acknowledged before the commit",
+            breaks=("violations",),
+        ),
+    ),
     smoke=True,
 )

@@ -12,7 +12,7 @@ import orjson
 
 from tests.e2e.server import Server
 from tests.e2e.wire import counter
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly
 from tests.reliability.traffic import Line, add_model
 
 CLIENTS = 16
@@ -72,8 +72,8 @@ GOAL = Goal(
     title="concurrent If-Match",
     asked="≥ 40,000 conditional writes: no update lost, as many 204 as versions",
     judge=judge,
-    fault="ignore-etags",
-    seeds="If-Match is not looked at",
-    breaks=("updates lost",),
+    twins=(
+        Twin(fault="ignore-etags", seeds="If-Match is not looked at", breaks=("updates lost",)),
+    ),
     smoke=True,
 )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tests.e2e.server import Server
 from tests.e2e.wire import counter
 from tests.reliability.fuzzing import Fuzzer, Tally
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly, told
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly, told
 from tests.reliability.traffic import LOST, Line, add_model, list_workers, wait_for_workers
 from tests.reliability.vitals import read_resident
 
@@ -77,8 +77,12 @@ GOAL = Goal(
     asked="1,000,000 cases in under 5 minutes: no 5xx but 501, 503, 505; no worker dies, memory "
     "grows < 20 MiB, others wait ≤ 200 ms",
     judge=judge,
-    fault="stock-protocol",
-    seeds="uvicorn's own HTTP protocol without guard",
-    breaks=("answers of 500 and more",),
+    twins=(
+        Twin(
+            fault="stock-protocol",
+            seeds="uvicorn's own HTTP protocol without guard",
+            breaks=("answers of 500 and more",),
+        ),
+    ),
     smoke=True,
 )

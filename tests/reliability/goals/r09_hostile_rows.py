@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tests.e2e.server import Server
 from tests.reliability.hostile import MODEL, list_rows, run_row
-from tests.reliability.judging import Figure, Goal, Trial, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, exactly
 from tests.reliability.suites import run_tests
 from tests.reliability.traffic import add_model, wait_for_workers
 
@@ -56,8 +56,12 @@ GOAL = Goal(
     asked="≥ 400 rows: framing, names, JSON, patches, queries, tokens, places: 100 % as the "
     "tables say, each < 1 s",
     judge=judge,
-    fault="stock-protocol",
-    seeds="uvicorn's own HTTP protocol without guard",
-    breaks=("rows of tests failed",),
+    twins=(
+        Twin(
+            fault="stock-protocol",
+            seeds="uvicorn's own HTTP protocol without guard",
+            breaks=("rows of tests failed",),
+        ),
+    ),
     smoke=True,
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.e2e.control_plane import SCOPE, ControlProcess
 from tests.e2e.server import Server
 from tests.e2e.token_server import TokenProcess
-from tests.reliability.judging import ROOT, Figure, Goal, Trial, at_least, exactly
+from tests.reliability.judging import ROOT, Figure, Goal, Trial, Twin, at_least, exactly
 from tests.reliability.suites import run_tests
 from tests.reliability.tools import install_tool
 from tests.reliability.traffic import add_model, wait_for_workers
@@ -141,7 +141,11 @@ GOAL = Goal(
     asked="schemathesis ≥ 5,000 cases over both documents, hypothesis laws, 4 parsers guided by "
     "coverage: no 5xx, no uncaught error, no break of a schema",
     judge=judge,
-    fault="crash-on-odd-ids",
-    seeds="ids beyond ASCII raise an unforeseen error",
-    breaks=("failures of the graph's document", "tracebacks"),
+    twins=(
+        Twin(
+            fault="crash-on-odd-ids",
+            seeds="ids beyond ASCII raise an unforeseen error",
+            breaks=("failures of the graph's document", "tracebacks"),
+        ),
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.reliability.judging import Figure, Goal, Trial
+from tests.reliability.judging import Figure, Goal, Trial, Twin
 from tests.reliability.suites import run_tests
 
 MATRIX = ("tests/unit/web/test_access.py", "tests/unit/web/test_control_table.py")
@@ -35,7 +35,11 @@ GOAL = Goal(
     asked="every route with no, wrong and right credentials, 100 % exact; hostile tokens 100 % "
     "401; the issuer's keys are asked for ≤ once in 30 s under thousands of unknown ones",
     judge=judge,
-    fault="everybody-may",
-    seeds="each permission is held by everybody",
-    breaks=("of the matrix failed",),
+    twins=(
+        Twin(
+            fault="everybody-may",
+            seeds="each permission is held by everybody",
+            breaks=("of the matrix failed",),
+        ),
+    ),
 )

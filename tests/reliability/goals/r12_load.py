@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.e2e.server import Server
-from tests.reliability.judging import Figure, Goal, Trial, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, exactly
 from tests.reliability.load import Load, Wrk, build_access, fill
 from tests.reliability.preloads import compile_preload
 from tests.reliability.traffic import wait_for_workers
@@ -63,7 +63,11 @@ GOAL = Goal(
     asked="2 workers, 32 connections: 80/20 durable ≥ 3,000/s, p99 ≤ 50 ms; reads ≥ 8,000/s, p99 "
     "≤ 15 ms; with syncs + 2 ms ≥ 2,500/s; no error",
     judge=judge,
-    fault="slow-everything",
-    seeds="each request waits 20 ms on the loop",
-    breaks=("mixed requests a second", "reads a second"),
+    twins=(
+        Twin(
+            fault="slow-everything",
+            seeds="each request waits 20 ms on the loop",
+            breaks=("mixed requests a second", "reads a second"),
+        ),
+    ),
 )

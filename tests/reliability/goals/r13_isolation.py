@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from tests.e2e.server import Server
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly, told
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly, told
 from tests.reliability.load import Wrk, fill
 from tests.reliability.traffic import LOST, Line, wait_for_workers
 
@@ -69,7 +69,11 @@ GOAL = Goal(
     asked="8 clients with heavy queries without pause: point p99 ≤ 50 ms, ≥ 50 % of the "
     "undisturbed rate",
     judge=judge,
-    fault="queries-on-the-loop",
-    seeds="queries run on the event loop",
-    breaks=("share of the undisturbed rate",),
+    twins=(
+        Twin(
+            fault="queries-on-the-loop",
+            seeds="queries run on the event loop",
+            breaks=("share of the undisturbed rate",),
+        ),
+    ),
 )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tests.e2e.server import Server
 from tests.e2e.test_jobs import write_file
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly, told
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly, told
 from tests.reliability.load import Wrk, fill, finish
 from tests.reliability.traffic import Line, wait_for_workers
 
@@ -79,7 +79,11 @@ GOAL = Goal(
     asked="≥ 20,000 items/s beside 8 clients, whose p99 stays ≤ 2 times the undisturbed one and "
     "≤ 50 ms; nothing is missing",
     judge=judge,
-    fault="import-forgets",
-    seeds="of each group of imported relationships one is dropped",
-    breaks=("relationships missing",),
+    twins=(
+        Twin(
+            fault="import-forgets",
+            seeds="of each group of imported relationships one is dropped",
+            breaks=("relationships missing",),
+        ),
+    ),
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from tests.e2e.server import Server
-from tests.reliability.judging import Figure, Goal, Trial, at_most, exactly, told
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_most, exactly, told
 from tests.reliability.load import Wrk, fill, finish
 from tests.reliability.traffic import wait_for_workers
 from tests.reliability.vitals import count_files, count_threads, read_resident
@@ -77,7 +77,11 @@ GOAL = Goal(
     asked="after 60 s of warm-up, 180 s of full load: a worker grows ≤ 5 MiB, files and threads "
     "do not, the write-ahead log stays ≤ 64 MiB, with a stuck reader after it has left",
     judge=judge,
-    fault="keep-every-request",
-    seeds="each request leaves 4 KiB behind",
-    breaks=("MiB a worker grew",),
+    twins=(
+        Twin(
+            fault="keep-every-request",
+            seeds="each request leaves 4 KiB behind",
+            breaks=("MiB a worker grew",),
+        ),
+    ),
 )

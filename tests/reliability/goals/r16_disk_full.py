@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.reliability.judging import Figure, Goal, Trial
+from tests.reliability.judging import Figure, Goal, Trial, Twin
 from tests.reliability.suites import run_tests
 
 TESTS = ("plugins/storage-sqlite/tests/test_sqlite_disk_full.py",)
@@ -21,7 +21,11 @@ GOAL = Goal(
     asked="no acknowledged write lost, reads go on, writes are refused, service goes on when room "
     "returns, the ballast lets deletions work",
     judge=judge,
-    fault="full-looks-damaged",
-    seeds="a full disk is taken for a damaged file",
-    breaks=("tests failed",),
+    twins=(
+        Twin(
+            fault="full-looks-damaged",
+            seeds="a full disk is taken for a damaged file",
+            breaks=("tests failed",),
+        ),
+    ),
 )

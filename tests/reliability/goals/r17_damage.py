@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from tests.reliability.judging import Figure, Goal, Trial, exactly, told
+from tests.reliability.judging import Figure, Goal, Trial, Twin, exactly, told
 from tests.reliability.suites import run_tests
 from twinframe.storage.base import GraphTransaction, TwinRecord
 from twinframe_storage_sqlite.settings import SqliteSettings
@@ -72,7 +72,11 @@ GOAL = Goal(
     asked="a damaged, cut, empty or foreign file is refused with a reason; with checksums 200 of "
     "200 flipped bits are found; verify reads ≥ 200 MB/s",
     judge=judge,
-    fault="believe-every-file",
-    seeds="neither owner nor checksums are looked at",
-    breaks=("tests failed",),
+    twins=(
+        Twin(
+            fault="believe-every-file",
+            seeds="neither owner nor checksums are looked at",
+            breaks=("tests failed",),
+        ),
+    ),
 )

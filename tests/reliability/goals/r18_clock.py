@@ -11,7 +11,7 @@ import orjson
 
 from tests.e2e.server import Server
 from tests.e2e.wire import counter
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly
 from tests.reliability.preloads import compile_preload
 from tests.reliability.traffic import LOST, Line, add_model, wait_for_workers
 
@@ -124,7 +124,11 @@ GOAL = Goal(
     asked="± 1 h, ± 10 y under load: no 5xx, nothing lost, no version twice, lastUpdateTime never "
     "goes back, deadlines are where they were",
     judge=judge,
-    fault="wall-clock-rules",
-    seeds="times follow the wall clock back",
-    breaks=("times that went back",),
+    twins=(
+        Twin(
+            fault="wall-clock-rules",
+            seeds="times follow the wall clock back",
+            breaks=("times that went back",),
+        ),
+    ),
 )

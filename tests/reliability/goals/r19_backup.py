@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.e2e.server import Server
 from tests.reliability.acknowledged import Writer, writing
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly
 from tests.reliability.storage_writers import read_values
 from tests.reliability.traffic import LOST, Line, add_model, wait_for_workers
 from twinframe.errors import TwinframeError
@@ -137,7 +137,11 @@ GOAL = Goal(
     asked="20 backups under load: ≤ 1 s for 50 MB, a writer waits ≤ 200 ms, each restored copy "
     "passes verify and holds all that was acknowledged before",
     judge=judge,
-    fault="copy-the-file",
-    seeds="a backup copies the file without its log",
-    breaks=("acknowledged writes missing in them",),
+    twins=(
+        Twin(
+            fault="copy-the-file",
+            seeds="a backup copies the file without its log",
+            breaks=("acknowledged writes missing in them",),
+        ),
+    ),
 )

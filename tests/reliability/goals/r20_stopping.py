@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.e2e.server import Server
 from tests.reliability.acknowledged import Writer, writing
-from tests.reliability.judging import Figure, Goal, Trial, at_least, at_most, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, at_most, exactly
 from tests.reliability.traffic import add_model, list_workers, wait_for_workers
 
 WRITERS = 6
@@ -128,7 +128,11 @@ GOAL = Goal(
     asked="10 reloads under load: nothing lost, ≤ 1 broken connection a worker each; TERM ≤ 5 s; "
     "no worker 2 s after its arbiter was killed; a frozen worker holds writes up ≤ its time-out",
     judge=judge,
-    fault="outlive-the-arbiter",
-    seeds="workers do not watch their arbiter",
-    breaks=("workers 2 s after the arbiter was killed",),
+    twins=(
+        Twin(
+            fault="outlive-the-arbiter",
+            seeds="workers do not watch their arbiter",
+            breaks=("workers 2 s after the arbiter was killed",),
+        ),
+    ),
 )

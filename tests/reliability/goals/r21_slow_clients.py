@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.e2e.server import Server
-from tests.reliability.judging import Figure, Goal, Trial, at_most, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_most, exactly
 from tests.reliability.traffic import LOST, Line, wait_for_workers
 from tests.reliability.vitals import read_resident
 
@@ -143,7 +143,11 @@ GOAL = Goal(
     asked="1,000 that send a byte a second, 1,000 silent, 300 stalled: all closed ≤ 17 s, others "
     "wait ≤ 100 ms; heads, trailers, extensions of 100 MB are cut ≤ 3 MiB, memory + < 10 MiB",
     judge=judge,
-    fault="no-time-outs",
-    seeds="HeaderTimeout and BodyTimeout of 600 s",
-    breaks=("connections open after 17 s",),
+    twins=(
+        Twin(
+            fault="no-time-outs",
+            seeds="HeaderTimeout and BodyTimeout of 600 s",
+            breaks=("connections open after 17 s",),
+        ),
+    ),
 )

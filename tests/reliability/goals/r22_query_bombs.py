@@ -10,7 +10,7 @@ import orjson
 
 from tests.e2e.server import Server
 from tests.e2e.wire import counter
-from tests.reliability.judging import Figure, Goal, Trial, at_least, at_most, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, at_most, exactly
 from tests.reliability.traffic import LOST, Line, add_model, wait_for_workers
 from tests.reliability.vitals import read_resident
 
@@ -166,7 +166,11 @@ GOAL = Goal(
     asked="≥ 40 queries made to hurt: each answered within the limit + 0.5 s, the worker lives, "
     "≤ 256 MiB",
     judge=judge,
-    fault="no-deadline",
-    seeds="a Query__Timeout of 6 s is taken for one of 2",
-    breaks=("answered late",),
+    twins=(
+        Twin(
+            fault="no-deadline",
+            seeds="a Query__Timeout of 6 s is taken for one of 2",
+            breaks=("answered late",),
+        ),
+    ),
 )

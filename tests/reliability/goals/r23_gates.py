@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.reliability.judging import Figure, Goal, Trial
+from tests.reliability.judging import Figure, Goal, Trial, Twin
 from tests.reliability.suites import run_tests
 
 TESTS = (
@@ -27,7 +27,7 @@ GOAL = Goal(
     asked="SQLite ≥ 3.51.3, httptools there, WAL on a local file system, the file's instance "
     "matches, plugins load: else the service exits with a reason",
     judge=judge,
-    fault="any-library",
-    seeds="any version of SQLite is taken",
-    breaks=("tests failed",),
+    twins=(
+        Twin(fault="any-library", seeds="any version of SQLite is taken", breaks=("tests failed",)),
+    ),
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from tests.reliability.judging import Figure, Goal, Trial, at_least, exactly
+from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly
 from twinframe.errors import TwinframeError
 from twinframe_storage_sqlite.connection import open_writer
 from twinframe_storage_sqlite.migrations import apply_migrations, load_migrations, read_version
@@ -111,8 +111,12 @@ GOAL = Goal(
     asked="a file of each older version opens and migrates; killed at every statement it is of "
     "the old or of a whole newer version, and the next start finishes",
     judge=judge,
-    fault="migrate-without-transaction",
-    seeds="migrations run without a transaction",
-    breaks=("files between two versions",),
+    twins=(
+        Twin(
+            fault="migrate-without-transaction",
+            seeds="migrations run without a transaction",
+            breaks=("files between two versions",),
+        ),
+    ),
     smoke=True,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,14 +11,28 @@ import pytest
 
 from tests.reliability import __main__ as command
 from tests.reliability.goals import GOALS
-from tests.reliability.judging import Figure, Goal, NotRun, Size, at_least, at_most, exactly, told
+from tests.reliability.judging import (
+    Figure,
+    Goal,
+    NotRun,
+    Size,
+    Trial,
+    Twin,
+    at_least,
+    at_most,
+    exactly,
+    told,
+)
 from tests.reliability.power import ACKNOWLEDGED, Step, build_images
 from tests.reliability.running import run_goal
+from tests.reliability.suites import run_tests
 from tests.reliability.table import Row, render_markdown, write_report
 
+TWIN = Twin("a-fault", "a fault", ("lost",))
 
-def build_goal(breaks: tuple[str, ...] = ("lost",)) -> Goal:
-    return Goal("R1", "a goal", "nothing lost", lambda trial: [], "a-fault", "a fault", breaks)
+
+def build_goal(*twins: Twin, scaled: str = "") -> Goal:
+    return Goal("R1", "a goal", "nothing lost", lambda trial: [], twins or (TWIN,), scaled)
 
 
 def judge_with(
@@ -71,6 +86,57 @@ def test_a_missed_figure_or_none_at_all_is_a_failure(
     assert judge_with(monkeypatch, sound, [exactly("lost", 1)]).verdict == "FAILED"
 
 
+def test_each_of_several_twins_has_to_break_what_is_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = {"": 0, "a-fault": 3, "another": 0}
+
+    def judge(goal: Goal, size: Size, fault: str, seed: int) -> Sequence[Figure]:
+        del goal, size, seed
+        return [exactly("lost", found[fault])]
+
+    monkeypatch.setattr("tests.reliability.running._judge", judge)
+    goal = build_goal(TWIN, Twin("another", "another fault", ("lost",)))
+    row = run_goal(goal, "smoke", 1, with_goal=True, with_twin=True)
+    assert (row.verdict, row.note.split(":")[0]) == ("CANNOT FAIL", "another fault")
+    found["another"] = 1
+    row = run_goal(goal, "smoke", 1, with_goal=True, with_twin=True)
+    assert row.verdict == "held"
+    assert "a fault: lost 3 (= 0). another fault: lost 1 (= 0)" in row.note
+
+
+def test_a_full_run_of_over_five_minutes_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.reliability.running.LONGEST_FULL", -1)
+    faulty = iter([[exactly("lost", 0)], [exactly("lost", 1)]])
+    monkeypatch.setattr("tests.reliability.running._judge", lambda *_: next(faulty))
+    row = run_goal(build_goal(), "full", 1, with_goal=True, with_twin=True)
+    assert row.verdict == "FAILED"
+    assert "more than -1" in row.note
+
+
+@pytest.mark.parametrize(
+    ("what", "verdict"),
+    [
+        ("import time; time.sleep(60)", "the judge hung"),
+        ("import sys; sys.exit(7)", "the judge ended with 7"),
+    ],
+)
+def test_a_judge_that_hangs_or_breaks_ends_its_goal_and_no_other(
+    what: str, verdict: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "judge"
+    script.write_text(f"#!{sys.executable}\n{what}\n")
+    script.chmod(0o700)
+    monkeypatch.setattr("tests.reliability.running.sys.executable", str(script))
+    monkeypatch.setattr("tests.reliability.running.LONGEST", -59.9)
+    monkeypatch.setattr("tests.reliability.running.tempfile.mkdtemp", lambda **_: str(tmp_path))
+    if "exit" in what:
+        monkeypatch.setattr("tests.reliability.running.LONGEST", 0)
+    row = run_goal(build_goal(), "smoke", 1, with_goal=True, with_twin=True)
+    assert row.verdict == "FAILED"
+    assert verdict in row.note
+
+
 def test_what_was_not_run_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def judge(*_: object) -> Sequence[Figure]:
         raise NotRun("no compiler")
@@ -82,7 +148,9 @@ def test_what_was_not_run_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatc
 
 def test_each_goal_has_a_number_of_its_own_and_a_fault_that_breaks_something() -> None:
     assert [goal.id for goal in GOALS] == [f"R{number}" for number in range(1, 25)]
-    assert all(goal.fault and goal.breaks and goal.seeds and goal.asked for goal in GOALS)
+    assert all(goal.asked and goal.twins for goal in GOALS)
+    twins = [twin for goal in GOALS for twin in goal.twins]
+    assert all(twin.fault and twin.breaks and twin.seeds for twin in twins)
     assert len({goal.title for goal in GOALS}) == 24
 
 
@@ -95,12 +163,46 @@ def test_goals_are_chosen_by_name_or_by_size() -> None:
 
 
 def test_the_table_is_written_with_every_row(tmp_path: Path) -> None:
-    row = Row(build_goal(), "FAILED", [exactly("lost | torn", 1)], [], 1.5, 0.2, "not as asked")
-    said = write_report([row], tmp_path, smoke=False)
-    assert "1 FAILED" in said
-    assert "lost \\| torn 1 (= 0)" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    figures = [exactly("lost | torn", 1)]
+    goal = build_goal(scaled="a tenth")
+    row = Row(goal, "FAILED", figures, [(TWIN, figures)], 1.5, 0.5, 0.2, "not as asked")
+    said = write_report([row], tmp_path, "report")
+    assert "1 FAILED in 2 s" in said
+    table = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "lost \\| torn 1 (= 0)" in table
+    assert "nothing lost (scaled: a tenth)" in table
     assert (tmp_path / "report.json").exists()
     assert render_markdown([]).count("\n| ---") == 1
+
+
+def test_a_run_of_some_goals_leaves_the_table_of_all(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run(goal: Goal, *_: object, **__: object) -> Row:
+        return Row(goal, "held", [], [], 1.0, 1.0, 0.0, "")
+
+    monkeypatch.setattr(command, "run_goal", run)
+    for options, stem in ((["--only", "R1"], "some"), ([], "report"), (["--smoke"], "smoke")):
+        monkeypatch.setattr(sys, "argv", ["reliability", "--report", str(tmp_path), *options])
+        assert command.main() == 0
+        assert (tmp_path / f"{stem}.md").exists()
+    assert (tmp_path / "report.md").read_text().count("\n| R") == 24
+
+
+def test_what_tests_recorded_is_read_and_a_broken_run_of_them_is_none(tmp_path: Path) -> None:
+    tests = tmp_path / "test_some.py"
+    tests.write_text(
+        "import pytest\n"
+        "@pytest.mark.parametrize('count', [2, 5])\n"
+        "def test_some(count, record_property):\n    record_property('kills', count)\n"
+        "def test_other():\n    pytest.skip('no')\n"
+    )
+    trial = Trial(tmp_path, "smoke")
+    outcome = run_tests(trial, [str(tests)])
+    assert (outcome.passed, outcome.failed, outcome.skipped) == (2, 0, 1)
+    assert (outcome.measured, outcome.largest) == ({"kills": 7.0}, {"kills": 5.0})
+    with pytest.raises(RuntimeError, match="pytest ended with 5"):
+        run_tests(trial, [str(tests)], {}, "-k", "nothing")
 
 
 def test_what_was_synced_is_in_every_image_and_what_was_not_may_be_missing() -> None:
