@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import subprocess
@@ -16,11 +15,9 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
-from azure.digitaltwins.core import DigitalTwinsClient
 from azure.digitaltwins.core._generated.models import ImportJob
-from azure.digitaltwins.core.aio import DigitalTwinsClient as AsyncDigitalTwinsClient
 
-from tests.e2e.clients import FixedAsyncCredential, FixedCredential
+from tests.e2e.clients import AsyncClient, SyncClient
 from tests.e2e.server import Certificates, Server
 from tests.e2e.wire import Wire
 
@@ -84,66 +81,12 @@ def served(tmp_path: Path, certificates: Certificates) -> Iterator[Server]:
     assert "Traceback" not in log, log[-4000:]
 
 
-class SyncJobs:
-    """The vendor's sync client."""
-
-    def __init__(self, server: Server) -> None:
-        assert server.certificates is not None
-        authority = str(server.certificates.authority)
-        self._client = DigitalTwinsClient(
-            server.url, FixedCredential(), connection_verify=authority
-        )
-
-    def do(self, group: str, name: str, *arguments: Any, **options: Any) -> Any:
-        """Call an operation; lists and long ones to their end."""
-        result = getattr(getattr(self._client._client, group), name)(*arguments, **options)
-        if name == "list":
-            return list(result)
-        return result.result(60) if name.startswith("begin") else result
-
-    def close(self) -> None:
-        """Close its connections."""
-        self._client._client.close()
-
-
-class AsyncJobs:
-    """The vendor's async client, on a loop of its own."""
-
-    def __init__(self, server: Server) -> None:
-        self._runner = asyncio.Runner()
-        self._client = self._runner.run(self._open(server))
-
-    async def _open(self, server: Server) -> AsyncDigitalTwinsClient:
-        assert server.certificates is not None
-        return AsyncDigitalTwinsClient(
-            server.url,
-            FixedAsyncCredential(),
-            connection_verify=str(server.certificates.authority),
-        )
-
-    def do(self, group: str, name: str, *arguments: Any, **options: Any) -> Any:
-        """Call an operation; lists and long ones to their end."""
-
-        async def call() -> Any:
-            result = getattr(getattr(self._client._client, group), name)(*arguments, **options)
-            if name == "list":
-                return [item async for item in result]
-            result = await result
-            return await result.result() if name.startswith("begin") else result
-
-        return self._runner.run(call())
-
-    def close(self) -> None:
-        """Close its connections and its loop."""
-        self._runner.run(self._client.close())
-        self._runner.close()
-
-
-@pytest.mark.parametrize("kind", [SyncJobs, AsyncJobs])
+@pytest.mark.parametrize("kind", [SyncClient, AsyncClient])
 def test_the_vendors_clients_run_all_operations_of_jobs(
-    served: Server, kind: Callable[[Server], SyncJobs | AsyncJobs]
+    served: Server, kind: Callable[[str, str], SyncClient | AsyncClient]
 ) -> None:
-    jobs, files = kind(served), served.folder / "files"
+    assert served.certificates is not None
+    jobs, files = kind(served.url, str(served.certificates.authority)), served.folder / "files"
     job = ImportJob(
         input_blob_uri=f"file://{files}/in.ndjson", output_blob_uri=f"file://{files}/out.ndjson"
     )
@@ -205,13 +148,15 @@ def test_the_answer_to_a_delete_job_says_where_it_is(tmp_path: Path) -> None:
             operation_id="d 1",
         )
         assert (status, job["status"]) == (202, "notstarted")
+        assert headers["retry-after"] == "1"
         url = urlsplit(headers["operation-location"])
         assert url.netloc == f"127.0.0.1:{server.port}"
         assert url.path == "/api/jobs/deletions/d%201"
         assert url.query == "api-version=2023-10-31"
         while job["status"] not in FINAL:
-            status, _, job = wire.call("GET", f"{url.path}?{url.query}")
+            status, headers, job = wire.call("GET", f"{url.path}?{url.query}")
             assert status == 200
+            assert headers.get("retry-after") == (None if job["status"] in FINAL else "1")
         assert job["status"] == "succeeded"
         status, _, body = wire.call("POST", "/jobs/deletions", operation_id="d 1")
         assert (status, body["error"]["code"]) == (400, "ValidationFailed")

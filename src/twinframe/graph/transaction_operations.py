@@ -162,7 +162,7 @@ def _parse_name(element: JsonObject) -> str:
     if isinstance(name, str) and name in _FORMS:
         return name
     raise InvalidArgument(
-        f"op must be one of {', '.join(_FORMS)}{_build_hint(name, OPERATION_NAMES)}."
+        f"op must be one of {', '.join(_FORMS)}{_build_end(name, OPERATION_NAMES)}"
     )
 
 
@@ -171,13 +171,14 @@ def _check_members(element: JsonObject, form: _Form) -> None:
         if name != "op" and name not in form.members:
             known = ", ".join(form.members)
             raise InvalidArgument(
-                f"It has no member {name[:100]!a}, only {known}{_build_hint(name, form.members)}."
+                f"It has no member {name[:100]!a}, only {known}{_build_end(name, form.members)}"
             )
 
 
-def _build_hint(name: JsonValue, known: tuple[str, ...]) -> str:
+def _build_end(name: JsonValue, known: tuple[str, ...]) -> str:
+    """What a sentence ends with: the nearest of the known names, or its full stop."""
     if not isinstance(name, str):
-        return ""
+        return "."
     # SEC: the comparison takes the square of the length.
     nearest = get_close_matches(name[:40], known, n=1)
-    return f"; did you mean {nearest[0]}?" if nearest else ""
+    return f"; did you mean {nearest[0]}?" if nearest else "."

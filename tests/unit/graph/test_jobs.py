@@ -31,6 +31,7 @@ from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.jobs import deletion_run
 from twinframe.graph.jobs.deletion_run import DeletionRun
+from twinframe.graph.jobs.documents import ImportJob, JobError, Status
 from twinframe.graph.jobs.work import JobWork
 from twinframe.graph.portable.importing import FileReader
 from twinframe.model.pages import PageRequest
@@ -112,8 +113,10 @@ class Worker:
     async def wait_for_deletion(self, job_id: str) -> dict[str, Any]:
         self.background.start()
         while True:
-            job = _load(await self.graph.delete_jobs.read_job(job_id))
-            if job["status"] in ENDED:
+            body, has_ended = await self.graph.delete_jobs.read_job(job_id)
+            job = _load(body)
+            assert has_ended == (job["status"] in ENDED)
+            if has_ended:
                 return job
             await asyncio.sleep(0.01)
 
@@ -200,6 +203,31 @@ def test_an_import_is_accepted_run_and_told_of(jobs: Jobs) -> None:
         ("Relationships", "Succeeded"),
         (None, "Succeeded"),
     ]
+
+
+@pytest.mark.parametrize("status", Status)
+def test_a_job_tells_of_its_end_and_its_error_in_the_states_the_vendor_does(
+    status: Status,
+) -> None:
+    """SPEC: recorded: no `finishedDateTime` while a job is not over, nor of a cancelled one."""
+    now = 1_700_000_000_000_000_000
+    error = JobError("X", "why") if status is Status.FAILED else None
+    job = ImportJob(
+        id="j",
+        created=now,
+        acted=now,
+        purge=now,
+        source="a",
+        target="b",
+        status=status,
+        finished=now if status.is_final else 0,
+        error=error,
+    )
+    told = _load(job.render())
+    assert told["status"] == status.value
+    assert {"createdDateTime", "lastActionDateTime", "purgeDateTime"} <= told.keys()
+    assert ("finishedDateTime" in told) == (status in (Status.SUCCEEDED, Status.FAILED))
+    assert ("error" in told) == (status is Status.FAILED)
 
 
 def test_refused_lines_fail_the_job_and_stand_in_its_log(jobs: Jobs) -> None:
@@ -409,6 +437,7 @@ def test_a_running_job_is_cancelled_and_goes_on_when_it_is_resumed(
         gate.open.set()
         cancelled = await worker.wait("j")
         assert cancelled["status"] == "cancelled"
+        assert "finishedDateTime" not in cancelled
         stored = (await worker.count())[1]
         assert 0 < stored == cancelled["twinsCreated"] < 60
         assert jobs.log()[-1]["details"]["status"] == "Cancelled"

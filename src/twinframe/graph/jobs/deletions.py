@@ -63,13 +63,13 @@ class DeleteJobs:
         await self._context.runner.write(work)
         return job_id, job.render()
 
-    async def read_job(self, job_id: str) -> bytes:
-        """The job; `InvalidArgument`, `DeleteJobNotFound`."""
+    async def read_job(self, job_id: str) -> tuple[bytes, bool]:
+        """The job, and whether it has ended; `InvalidArgument`, `DeleteJobNotFound`."""
         parse_job_id(job_id)
         job = await self._context.runner.read(lambda session: require_deletion(session, job_id))
         if job.is_expired(self._context.clock()):
             raise DeleteJobNotFound(job_id)
-        return job.render()
+        return job.render(), job.status.is_final
 
     async def list_jobs(self, page: PageRequest = FIRST_PAGE) -> Page[bytes]:
         """All jobs, the oldest first; `InvalidArgument`, `InvalidContinuationToken`."""

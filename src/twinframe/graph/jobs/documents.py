@@ -130,7 +130,9 @@ class DeleteJob(Job):
 
 
 def _render_state(job: Job) -> dict[str, Any]:
-    """SPEC: what is not known yet is left out, as the vendor's recordings have it."""
+    """SPEC: what is not known yet is left out, as the vendor's recordings have it; and so is the
+    end of a job that was cancelled, which `lastActionDateTime` tells.
+    """
     state: dict[str, Any] = {
         "status": job.status.value,
         "createdDateTime": render_update_time(job.created),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from falcon.asgi import Request, Response
 
 from twinframe.errors import InvalidArgument
@@ -17,6 +19,9 @@ from twinframe.web.messages import (
     render_array,
     write_no_content,
 )
+
+# SPEC: the vendor's SDK polls a delete job after so many seconds, and after 30 where none are told.
+_POLL_SECONDS: Final = "1"
 
 # --- imports --------------------------------------------------------------------------------------
 
@@ -78,11 +83,14 @@ async def start_deletion(edge: Edge, request: Request, response: Response) -> No
     response.data = job
     url = edge.links.build_delete_job(read_exchange(request), job_id, read_api_version(request))
     response.set_header("operation-location", url)
+    response.set_header("retry-after", _POLL_SECONDS)
 
 
 async def read_deletion(edge: Edge, _request: Request, response: Response, job_id: str) -> None:
-    """GET: the job."""
-    response.data = await edge.graph.delete_jobs.read_job(job_id)
+    """GET: the job, and while it goes on when to look again."""
+    response.data, has_ended = await edge.graph.delete_jobs.read_job(job_id)
+    if not has_ended:
+        response.set_header("retry-after", _POLL_SECONDS)
 
 
 async def list_deletions(edge: Edge, request: Request, response: Response) -> None:

@@ -264,8 +264,8 @@ class DeleteJobs(Protocol):
     async def start_job(self, job_id: str | None, minutes: int) -> tuple[str, bytes]:
         """Accept a deletion of the whole graph; its id, and the job."""
 
-    async def read_job(self, job_id: str) -> bytes:
-        """The job."""
+    async def read_job(self, job_id: str) -> tuple[bytes, bool]:
+        """The job, and whether it has ended."""
 
     async def list_jobs(self, page: PageRequest) -> Page[bytes]:
         """All jobs, the oldest first."""
