@@ -309,6 +309,7 @@ class HostedGraphs:
                 instruments=self._instruments,
                 triples=build_triple_support(self._installation, store, tenant.entry.store),
                 host=self._build_host(tenant.entry.resource_id),
+                graph_id=tenant.entry.resource_id,
                 endpoints=self._endpoints,
                 places=build_places(settings.jobs, tenant.entry.resource_id),
             )

@@ -54,6 +54,7 @@ class Graph:
         scratch: Path | None = None,
         instruments: Instruments | None = None,
         host: str | None = None,
+        graph_id: str = "",
         triples: TripleSupport | None = None,
         endpoints: Endpoints = NO_ENDPOINTS,
         places: Places | None = None,
@@ -61,7 +62,8 @@ class Graph:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
         `scratch` is the store's directory for files that may be lost, if it has one. `instruments`
-        are told of queries. `host` is the name of a hosted graph's own host, for its events.
+        are told of queries. `host` is the name of a hosted graph's own host, for its events,
+        `graph_id` its id.
         `triples` is what there is to write the graph as RDF and to ask it in SPARQL.
         `endpoints` are where its event routes may send. `places` are what its jobs may read and
         write; None: what the settings allow to the service's own graph.
@@ -86,7 +88,9 @@ class Graph:
         self.import_jobs = ImportJobs(context, places)
         self.delete_jobs = DeleteJobs(context)
         idle = _HOSTED_IDLE_SECONDS if is_hosted else None
-        delivery = RouteKind(context, endpoints, hosted=is_hosted, idle_seconds=idle)
+        delivery = RouteKind(
+            context, endpoints, hosted=is_hosted, idle_seconds=idle, graph=graph_id
+        )
         self.work: tuple[WorkKind, ...] = (
             delivery,
             OutboxKind(context),
@@ -96,6 +100,7 @@ class Graph:
         if instruments is not None:
             for gauged in (self.queries, self.event_streams, delivery):
                 instruments.watch(gauged)
+            instruments.watch_routes(delivery)
         self.overview = Overview(context, self.queries)
         self.neighborhoods = Neighborhoods(context)
         self.observation = Observation(context)

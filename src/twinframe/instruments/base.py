@@ -37,6 +37,27 @@ class Gauged(Protocol):
         """Its levels now. Quick, and without waiting."""
 
 
+class RouteStanding(NamedTuple):
+    """How an event route stands: events it has not come to, dead letters that are kept.
+
+    `graph` is the id of a hosted graph, empty for the service's own.
+    """
+
+    graph: str
+    route: str
+    behind: int
+    dead_letters: int
+
+
+class RoutesGauged(Protocol):
+    """The event routes of a graph. It is asked on the event loop, now and then."""
+
+    graph: str
+
+    def read_standings(self) -> Sequence[RouteStanding]:
+        """How they stood when that was last looked up. Quick, and without waiting."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueryRun:
     """A page of a query that was answered, or failed.
@@ -107,6 +128,9 @@ class Instruments:
     def watch(self, gauged: Gauged) -> None:
         """Ask for its levels as long as somebody else holds it. Called in any thread."""
 
+    def watch_routes(self, routes: RoutesGauged) -> None:
+        """Ask how its routes stand as long as somebody else holds it. Called in any thread."""
+
 
 class InstrumentGroup(Instruments):
     """Tells several instruments."""
@@ -131,6 +155,10 @@ class InstrumentGroup(Instruments):
     def watch(self, gauged: Gauged) -> None:
         for member in self._members:
             member.watch(gauged)
+
+    def watch_routes(self, routes: RoutesGauged) -> None:
+        for member in self._members:
+            member.watch_routes(routes)
 
 
 def build_group(members: Sequence[Instruments]) -> Instruments | None:

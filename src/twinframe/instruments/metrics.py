@@ -20,12 +20,20 @@ import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
 from prometheus_client import multiprocess as untyped_multiprocess
 
-from twinframe.instruments.base import Commit, Gauged, Instruments, Level, QueryRun, Write
+from twinframe.instruments.base import (
+    Commit,
+    Gauged,
+    Instruments,
+    Level,
+    QueryRun,
+    RoutesGauged,
+    Write,
+)
 from twinframe.instruments.process import read_process
+from twinframe.instruments.route_gauges import OTHER, RouteGauges
 from twinframe.instruments.slots import Slot
 
 DIRECTORY_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
-OTHER: Final = "(other)"
 
 _METHODS: Final = frozenset(("GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"))
 _SECONDS: Final = (
@@ -75,6 +83,7 @@ class Metrics(Instruments):
         values.ValueClass = build(process_identifier=lambda: number)
         self._registry = CollectorRegistry()
         self._gauged: list[weakref.ref[Gauged]] = []
+        self._routes: list[weakref.ref[RoutesGauged]] = []
         self._lock = threading.Lock()
         self._requests: dict[tuple[str, str, int], tuple[Child, Child]] = {}
         self._queries: dict[tuple[str, str, str], tuple[Child, Child]] = {}
@@ -127,6 +136,7 @@ class Metrics(Instruments):
             ).labels()
             for level, text in _LEVELS.items()
         }
+        self._route_gauges = RouteGauges(self._gauge, self._name_graph)
         names = {
             "cpu_seconds": "Processor seconds that the worker has used",
             "resident_bytes": "Memory of the worker",
@@ -200,17 +210,26 @@ class Metrics(Instruments):
             self._gauged = [one for one in self._gauged if one() is not None]
             self._gauged.append(weakref.ref(gauged))
 
+    def watch_routes(self, routes: RoutesGauged) -> None:
+        """Ask how its routes stand as long as it lives."""
+        with self._lock:
+            self._routes = [one for one in self._routes if one() is not None]
+            self._routes.append(weakref.ref(routes))
+
     # --- reading ----------------------------------------------------------------------------------
 
     def sample(self) -> None:
         """Write down the levels of now. Call it on the event loop, every few seconds."""
         with self._lock:
             alive = [found for one in self._gauged if (found := one()) is not None]
+            routes = [kept for held in self._routes if (kept := held()) is not None]
         total: Any = Tally()
         for gauged in alive:
             total.update(gauged.read_levels())
         for level, child in self._levels.items():
             child.set(total[level])
+        standings = [standing for kept in routes for standing in kept.read_standings()]
+        self._route_gauges.set(standings, {kept.graph for kept in routes})
         for name, value in read_process().items():
             self._process[name].set(value)
 
@@ -235,14 +254,16 @@ class Metrics(Instruments):
         key = (graph, status // 100)
         found = self._graphs.get(key)
         if found is None:
-            names = self._graph_names
-            if graph not in names and len(names) < self._max_graphs:
-                names.add(graph)
-            if graph not in names:
-                key = (OTHER, key[1])
+            key = (self._name_graph(graph), key[1])
             found = self._graph_count.labels(key[0], f"{key[1]}xx")
             self._graphs[key] = found
         found.inc()
+
+    def _name_graph(self, graph: str) -> str:
+        names = self._graph_names
+        if graph and graph not in names and len(names) < self._max_graphs:
+            names.add(graph)
+        return graph if not graph or graph in names else OTHER
 
     def _counter(self, name: str, text: str, labels: Any = ()) -> _Family:
         return _Family(Counter(f"twinframe_{name}", text, labels, registry=self._registry))

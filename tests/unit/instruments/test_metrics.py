@@ -18,7 +18,7 @@ from twinframe.instruments.slots import Slot
 WORKER = """
 import json, sys
 from pathlib import Path
-from twinframe.instruments.base import Commit, Level, QueryRun, Write
+from twinframe.instruments.base import Commit, Level, QueryRun, RouteStanding, Write
 from twinframe.instruments.metrics import Metrics
 
 metrics = Metrics(Path(sys.argv[1]), 2, "1.2.3")
@@ -28,6 +28,16 @@ class Depths:
         return {Level.WRITES_WAITING: 3, Level.RESULTS_BYTES: 100}
 
 depths = Depths()
+
+class Routes:
+    def __init__(self, graph):
+        self.graph, self.standings = graph, []
+    def read_standings(self):
+        return [RouteStanding(self.graph, *one) for one in self.standings]
+
+routes = {name: Routes(name) for name in ("", "g", "h", "i")}
+for one in routes.values():
+    metrics.watch_routes(one)
 
 def query(error="", rows=2):
     return QueryRun("MATCH (n) RETURN n", "cypher", "sqlite", 1.0, 0.002, None, None, rows, 1.5,
@@ -49,6 +59,11 @@ for line in sys.stdin:
             metrics.watch(depths)
         case "forget":
             depths = None
+        case "routes":
+            routes[order[1]].standings = order[2:]
+            metrics.sample()
+        case "close":
+            del routes[order[1]], one
         case "sample":
             metrics.sample()
         case "render":
@@ -208,6 +223,43 @@ def test_labels_have_few_values_whatever_clients_send(workers: tuple[Worker, Wor
     assert graphs == {"graph0", "graph1", "(other)"}
     key = {"graph": "(other)", "class": "5xx"}
     assert found[at("graph_requests_total", **key)] == 3
+
+
+def test_where_a_route_stands_is_what_any_worker_saw_last(workers: tuple[Worker, Worker]) -> None:
+    first, second = workers
+    first.tell("routes", "", ["r", 50, 0], ["s", 1, 2])
+    second.tell("routes", "", ["r", 7, 3], ["s", 1, 2])
+    second.tell("routes", "g", ["r", 4, 9])
+    found = first.read()
+    assert found[at("event_route_behind", graph="", route="r")] == 7
+    assert found[at("event_route_dead_letters", graph="", route="r")] == 3
+    assert found[at("event_route_dead_letters", graph="", route="s")] == 2
+    assert found[at("event_route_behind", graph="g", route="r")] == 4
+    second.tell("close", "g")  # a graph that nobody has open stays as it was
+    second.tell("routes", "", ["s", 0, 0])  # the other route was deleted
+    found = first.read()
+    assert found[at("event_route_dead_letters", graph="g", route="r")] == 9
+    assert found[at("event_route_behind", graph="", route="r")] == 0
+    assert found[at("event_route_dead_letters", graph="", route="r")] == 0
+
+
+def test_only_so_many_routes_get_a_name(workers: tuple[Worker, Worker]) -> None:
+    worker = workers[0]
+    worker.tell("routes", "", *([f"r{number}", 1, 2] for number in range(1003)))
+    found = worker.read()
+    other = {"graph": "(other)", "route": "(other)"}
+    assert found[at("event_route_behind", **other)] == 3
+    assert found[at("event_route_dead_letters", **other)] == 6
+    assert sum(name == "twinframe_event_route_behind" for name, _ in found) == 1001
+
+
+def test_routes_of_no_more_graphs_get_a_name_than_others_do(workers: tuple[Worker, Worker]) -> None:
+    worker = workers[0]
+    for graph in ("g", "h", "i"):
+        worker.tell("routes", graph, ["r", 1, 2])
+    found = worker.read()
+    graphs = {dict(labels)["graph"] for name, labels in found if name.endswith("route_behind")}
+    assert graphs == {"g", "h", "(other)"}
 
 
 def test_a_slot_is_free_when_its_process_has_ended(tmp_path: Path) -> None:

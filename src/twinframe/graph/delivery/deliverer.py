@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
@@ -30,10 +30,10 @@ from twinframe.graph.delivery.records import (
     put_progress,
     read_letters_again,
     read_progress,
+    read_progresses,
     read_route,
-    read_routes,
 )
-from twinframe.instruments.base import Level
+from twinframe.instruments.base import Level, RouteStanding
 from twinframe.model.clock import render_update_time
 from twinframe.settings.events import MOST_ROUTES
 from twinframe.storage.base import GraphSession, GraphTransaction, Work
@@ -58,6 +58,7 @@ class RouteKind:
     """Routes as background work: each is delivered by one worker at a time.
 
     `idle_seconds` is how long a delivery stays when there is nothing to send; None is for ever.
+    `graph` is the id of a hosted graph.
     """
 
     name = "event-route"
@@ -69,11 +70,14 @@ class RouteKind:
         *,
         hosted: bool = False,
         idle_seconds: float | None = None,
+        graph: str = "",
     ) -> None:
         self._context = context
         self._endpoints = endpoints
         self._hosted = hosted
         self._idle_seconds = idle_seconds
+        self.graph = graph
+        self._standings: Sequence[RouteStanding] = ()
         self._running: dict[str, RouteDelivery] = {}
 
     def read_levels(self) -> Mapping[Level, float]:
@@ -84,13 +88,28 @@ class RouteKind:
             Level.EVENT_ROUTES_FAILING: sum(bool(one.error) for one in lanes),
         }
 
+    def read_standings(self) -> Sequence[RouteStanding]:
+        """How the routes stood a second ago or so, whichever worker delivers them."""
+        return self._standings
+
     def list_pending(self, session: GraphSession) -> Iterable[str]:
-        """Routes that have something to send; all of them where a delivery stays."""
-        routes = read_routes(session, after=None, limit=MOST_ROUTES)
-        if self._idle_seconds is None:
-            return [route.id for route in routes]
+        """Routes that have something to send; all of them where a delivery stays.
+
+        PERF: it is asked every second, so it looks up for the metrics, too, how the routes stand.
+        """
+        progresses = read_progresses(session, limit=MOST_ROUTES)
         _, last = session.read_event_bounds()
-        return [route.id for route in routes if _is_behind(session, route.id, last)]
+        self._standings = [
+            RouteStanding(self.graph, route_id, max(last - at.position, 0), at.letters)
+            for route_id, at in progresses
+        ]
+        if self._idle_seconds is None:
+            return [route_id for route_id, _ in progresses]
+        return [
+            route_id
+            for route_id, at in progresses
+            if at.position < last or read_letters_again(session, route_id, 1)
+        ]
 
     async def run(self, key: str, lease: Lease) -> None:
         """Deliver the route until it is gone or has nothing to send."""
@@ -339,10 +358,3 @@ async def _end(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
-
-
-def _is_behind(session: GraphSession, route_id: str, last: int) -> bool:
-    progress = read_progress(session, route_id)
-    if progress is None:
-        return False
-    return progress.position < last or bool(read_letters_again(session, route_id, 1))

@@ -114,6 +114,12 @@ def read_progress(session: GraphSession, route_id: str) -> Progress | None:
     return None if body is None else Progress(**orjson.loads(body))
 
 
+def read_progresses(session: GraphSession, *, limit: int) -> Sequence[tuple[str, Progress]]:
+    """How far all routes are, by id."""
+    found = session.read_entries(PROGRESS, after=None, limit=limit)
+    return [(listed.key, Progress(**orjson.loads(listed.item))) for listed in found]
+
+
 def put_progress(transaction: GraphTransaction, route_id: str, progress: Progress) -> None:
     """Write it down."""
     transaction.put_entry(PROGRESS, route_id, orjson.dumps(asdict(progress)))

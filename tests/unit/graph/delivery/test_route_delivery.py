@@ -17,7 +17,7 @@ from twinframe.graph.delivery import lanes as lanes_module
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
 from twinframe.graph.event_routes import RouteStatus
-from twinframe.instruments.base import Level
+from twinframe.instruments.base import Level, RouteStanding
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
 from twinframe.storage.base import GraphStore
@@ -126,6 +126,31 @@ def test_a_route_delivers_what_happens_from_its_creation_on(store: GraphStore) -
             assert sink.taken[0].key == "a"
             assert sink.taken[0].type == "Microsoft.DigitalTwins.Twin.Create"
             assert sink.taken[0].body.startswith(b'{"specversion":"1.0","id":"')
+
+    asyncio.run(play())
+
+
+def test_the_metrics_hear_how_far_behind_a_route_is_and_what_it_gave_up(store: GraphStore) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+        down = True
+
+        def script(message: Message) -> None:
+            if message.subject == "bad":
+                raise DeliveryRefused("no")
+            if down:
+                raise DeliveryFailed("down")
+
+        sink.script = script
+        async with delivering(store, sink) as made:
+            kind = made.graph.work[0]
+            assert isinstance(kind, RouteKind)
+            await made.route()
+            await made.put("bad", "a", "b")
+            await made.reach(lambda status: status.progress.letters == 1)
+            await wait_until(lambda: RouteStanding("", "r", 2, 1) in kind.read_standings())
+            down = False
+            await wait_until(lambda: RouteStanding("", "r", 0, 1) in kind.read_standings())
 
     asyncio.run(play())
 

@@ -1,0 +1,65 @@
+"""Gauges of event routes, each by its graph and id. Where routes stand, those who deliver tell.
+
+SEC: ids of routes are chosen by whoever may write them: only so many get a name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeAlias
+
+from twinframe.instruments.base import RouteStanding
+
+MOST_NAMED: Final = 1000
+OTHER: Final = "(other)"
+
+_Pair: TypeAlias = tuple[str, str]
+
+
+class RouteGauges:
+    """Sets two gauges a route: events it has not come to, dead letters that are kept.
+
+    `build_gauge` makes a gauge of a name, a help text, a mode for several workers and its labels.
+    `name_graph` says how a hosted graph is named in metrics: as it is, or `OTHER`.
+    """
+
+    def __init__(
+        self,
+        build_gauge: Callable[[str, str, str, list[str]], Any],
+        name_graph: Callable[[str], str],
+    ) -> None:
+        self._name_graph = name_graph
+        # NOTE: each worker looks for itself; whoever looked last is right.
+        mode, labels = "livemostrecent", ["graph", "route"]
+        self._behind = build_gauge(
+            "event_route_behind", "Events that a route has not come to yet", mode, labels
+        )
+        self._letters = build_gauge(
+            "event_route_dead_letters", "Dead letters that are kept of a route", mode, labels
+        )
+        self._named: set[_Pair] = set()
+
+    def set(self, standings: Iterable[RouteStanding], graphs: Iterable[str]) -> None:
+        """Write down where routes stand; of these graphs, all others have gone."""
+        seen = set(graphs)
+        behind: Counter[_Pair] = Counter(
+            {pair: 0 for pair in self._named if pair[0] in seen or pair[0] == OTHER}
+        )
+        letters = Counter(behind)
+        for standing in standings:
+            pair = self._name(standing)
+            behind[pair] += standing.behind
+            letters[pair] += standing.dead_letters
+        for pair in behind:
+            self._behind.labels(*pair).set(behind[pair])
+            self._letters.labels(*pair).set(letters[pair])
+
+    def _name(self, standing: RouteStanding) -> _Pair:
+        pair = (standing.graph, standing.route)
+        if pair in self._named:
+            return pair
+        if len(self._named) >= MOST_NAMED or self._name_graph(standing.graph) == OTHER:
+            pair = (OTHER, OTHER)
+        self._named.add(pair)
+        return pair
