@@ -1,0 +1,190 @@
+import type { Http } from "./http";
+import type {
+  IncomingRelationship,
+  Json,
+  JsonObject,
+  ModelEntry,
+  OwnPermissions,
+  Page,
+  PatchOperation,
+  QueryPage,
+  QueryWarning,
+  Relationship,
+  Twin,
+} from "./types";
+
+const part = encodeURIComponent;
+const PATCH = { "Content-Type": "application/json-patch+json" };
+
+export interface QueryOptions {
+  parameters?: JsonObject;
+  continuationToken?: string;
+  pageSize?: number;
+  signal?: AbortSignal;
+}
+
+/** The operations of one graph. Every method throws `ApiError`. */
+export class GraphClient {
+  constructor(readonly http: Http) {}
+
+  readPermissions(): Promise<OwnPermissions> {
+    return this.http.json("/permissions");
+  }
+
+  // --- twins ---
+
+  readTwin(id: string, signal?: AbortSignal): Promise<Twin> {
+    return this.http.json(`/digitaltwins/${part(id)}`, { signal });
+  }
+
+  /** Creates a twin; 412 where there is one of this id. */
+  createTwin(id: string, document: JsonObject): Promise<Twin> {
+    return this.http.json(`/digitaltwins/${part(id)}`, {
+      method: "PUT",
+      headers: { "If-None-Match": "*" },
+      body: document,
+    });
+  }
+
+  async patchTwin(id: string, patch: PatchOperation[], etag: string): Promise<void> {
+    await this.http.send(`/digitaltwins/${part(id)}`, {
+      method: "PATCH",
+      headers: { ...PATCH, "If-Match": etag },
+      body: patch,
+    });
+  }
+
+  async deleteTwin(id: string, etag = "*"): Promise<void> {
+    await this.http.send(`/digitaltwins/${part(id)}`, {
+      method: "DELETE",
+      headers: { "If-Match": etag },
+    });
+  }
+
+  // --- relationships ---
+
+  readRelationship(source: string, id: string, signal?: AbortSignal): Promise<Relationship> {
+    return this.http.json(`/digitaltwins/${part(source)}/relationships/${part(id)}`, { signal });
+  }
+
+  /** All outgoing relationships of a twin, page after page, at most `limit`. */
+  async listRelationships(
+    source: string,
+    limit = 1000,
+    signal?: AbortSignal,
+  ): Promise<Relationship[]> {
+    return this.list(`/digitaltwins/${part(source)}/relationships`, limit, signal);
+  }
+
+  async listIncoming(
+    target: string,
+    limit = 1000,
+    signal?: AbortSignal,
+  ): Promise<IncomingRelationship[]> {
+    return this.list(`/digitaltwins/${part(target)}/incomingrelationships`, limit, signal);
+  }
+
+  createRelationship(source: string, id: string, document: JsonObject): Promise<Relationship> {
+    return this.http.json(`/digitaltwins/${part(source)}/relationships/${part(id)}`, {
+      method: "PUT",
+      headers: { "If-None-Match": "*" },
+      body: document,
+    });
+  }
+
+  async patchRelationship(
+    source: string,
+    id: string,
+    patch: PatchOperation[],
+    etag: string,
+  ): Promise<void> {
+    await this.http.send(`/digitaltwins/${part(source)}/relationships/${part(id)}`, {
+      method: "PATCH",
+      headers: { ...PATCH, "If-Match": etag },
+      body: patch,
+    });
+  }
+
+  async deleteRelationship(source: string, id: string, etag = "*"): Promise<void> {
+    await this.http.send(`/digitaltwins/${part(source)}/relationships/${part(id)}`, {
+      method: "DELETE",
+      headers: { "If-Match": etag },
+    });
+  }
+
+  /** Several writes, all or none (`POST /$transaction`). */
+  transact(operations: JsonObject[]): Promise<Json> {
+    return this.http.json("/$transaction", { method: "POST", body: operations });
+  }
+
+  // --- models ---
+
+  /** Every model with its DTDL. */
+  listModels(signal?: AbortSignal): Promise<ModelEntry[]> {
+    return this.list("/models?includeModelDefinition=true", 100_000, signal);
+  }
+
+  createModels(documents: Json[]): Promise<ModelEntry[]> {
+    return this.http.json("/models", { method: "POST", body: documents });
+  }
+
+  async decommissionModel(id: string): Promise<void> {
+    await this.http.send(`/models/${part(id)}`, {
+      method: "PATCH",
+      headers: PATCH,
+      body: [{ op: "replace", path: "/decommissioned", value: true }],
+    });
+  }
+
+  async deleteModel(id: string): Promise<void> {
+    await this.http.send(`/models/${part(id)}`, { method: "DELETE" });
+  }
+
+  // --- queries ---
+
+  /** One page of a query, in Cypher or the vendor's language. */
+  async query(text: string, options: QueryOptions = {}): Promise<QueryPage> {
+    const started = performance.now();
+    const response = await this.http.send("/query", {
+      method: "POST",
+      ...(options.pageSize ? { headers: { "max-items-per-page": String(options.pageSize) } } : {}),
+      body: {
+        query: text,
+        ...(options.parameters ? { parameters: options.parameters } : {}),
+        ...(options.continuationToken ? { continuationToken: options.continuationToken } : {}),
+      },
+      signal: options.signal,
+    });
+    const body = (await response.json()) as {
+      value: JsonObject[];
+      continuationToken: string | null;
+      warnings?: QueryWarning[];
+    };
+    const charge = Number.parseFloat(response.headers.get("query-charge") ?? "");
+    return {
+      value: body.value,
+      continuationToken: body.continuationToken,
+      warnings: body.warnings ?? [],
+      charge: Number.isNaN(charge) ? null : charge,
+      milliseconds: performance.now() - started,
+    };
+  }
+
+  private async list<T>(path: string, limit: number, signal?: AbortSignal): Promise<T[]> {
+    const found: T[] = [];
+    let next: string | null = path;
+    while (next !== null && found.length < limit) {
+      const page: Page<T> = await this.http.json(next, { signal });
+      found.push(...page.value);
+      next = page.nextLink === null ? null : this.follow(page.nextLink);
+    }
+    return found.slice(0, limit);
+  }
+
+  /** A nextLink is absolute and may name a public host: only what is behind our root is taken. */
+  private follow(link: string): string {
+    const { pathname, search } = new URL(link, window.location.href);
+    const root = new URL(this.http.root || "/", window.location.href).pathname.replace(/\/$/, "");
+    return (pathname.startsWith(root) ? pathname.slice(root.length) : pathname) + search;
+  }
+}

@@ -1,0 +1,4 @@
+/** The whole page: session, frame, views. */
+export function App() {
+  return <main />;
+}

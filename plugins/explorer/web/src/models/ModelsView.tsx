@@ -1,0 +1,4 @@
+/** The view is made here. */
+export default function ModelsView() {
+  return <section aria-label="ModelsView" />;
+}

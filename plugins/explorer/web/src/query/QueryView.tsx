@@ -1,0 +1,4 @@
+/** The view is made here. */
+export default function QueryView() {
+  return <section aria-label="QueryView" />;
+}

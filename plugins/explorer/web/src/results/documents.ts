@@ -1,0 +1,33 @@
+import type { Json, JsonObject, Relationship, Twin } from "../api/types";
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+export function isTwin(value: Json | undefined): value is Twin {
+  return isObject(value) && typeof value["$dtId"] === "string" && isObject(value["$metadata"]);
+}
+
+export function isRelationship(value: Json | undefined): value is Relationship {
+  return (
+    isObject(value) &&
+    typeof value["$relationshipId"] === "string" &&
+    typeof value["$sourceId"] === "string" &&
+    typeof value["$targetId"] === "string"
+  );
+}
+
+/** All twins and relationships anywhere in the rows (also in lists and maps), each once. */
+export function collectDocuments(rows: Json[]): { twins: Twin[]; relationships: Relationship[] } {
+  const twins = new Map<string, Twin>();
+  const relationships = new Map<string, Relationship>();
+  const visit = (value: Json | undefined): void => {
+    if (isTwin(value)) twins.set(value.$dtId, value);
+    else if (isRelationship(value)) {
+      relationships.set(`${value.$sourceId}\n${value.$relationshipId}`, value);
+    } else if (Array.isArray(value)) value.forEach(visit);
+    else if (isObject(value)) Object.values(value).forEach(visit);
+  };
+  rows.forEach(visit);
+  return { twins: [...twins.values()], relationships: [...relationships.values()] };
+}

@@ -1,0 +1,34 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+// Assets are named relative to the page: the server decides where the page stands (<base href>).
+export default defineConfig({
+  base: "./",
+  plugins: [react()],
+  build: {
+    outDir: "../src/twinframe_explorer/assets",
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    sourcemap: false,
+    target: "es2022",
+  },
+  worker: { format: "es" },
+  server: {
+    // `npm run dev` beside a service on its usual port.
+    proxy: Object.fromEntries(
+      [
+        "/api",
+        "/graphs",
+        "/digitaltwins",
+        "/models",
+        "/query",
+        "/events",
+        "/permissions",
+        "/.well-known",
+        "/explorer/configuration.json",
+        "/explorer/language.json",
+      ].map((path) => [path, "http://127.0.0.1:8080"]),
+    ),
+  },
+  test: { include: ["src/**/*.test.{ts,tsx}"], environment: "node" },
+});
