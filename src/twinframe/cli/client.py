@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from twinframe.app.installation import load_installation
-from twinframe.cli.console import config_option, json_option, write_json, write_table
+from twinframe.cli.console import config_option, json_option, write_json
 from twinframe.cli.grants import (
     parse_duration,
     parse_grants,
@@ -16,6 +16,7 @@ from twinframe.cli.grants import (
     parse_scopes,
     render_moment,
 )
+from twinframe.cli.tables import write_table
 from twinframe.errors import InvalidArgument
 from twinframe.settings import Settings
 from twinframe.tokenserver.addresses import list_audiences

@@ -1,21 +1,14 @@
-"""What all commands share: the settings option, errors as lines, tables. It knows no command."""
+"""What all commands share: the settings option, errors as lines, JSON. It knows no command."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 import orjson
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from twinframe.errors import QueryInvalid, TwinframeError
-
-_UNBOUNDED = 100_000
 
 config_option = click.option(
     "--config",
@@ -63,17 +56,3 @@ def write_problems(problems: Iterable[str]) -> None:
 def write_json(value: object) -> None:
     """Print a value as indented JSON."""
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
-
-
-def write_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; on a terminal it is fitted to its width, else nothing is cut off."""
-    table = Table(*columns, header_style="bold", box=SIMPLE_HEAD)
-    lines = [[Text(cell) for cell in row] for row in rows]
-    for line in lines:
-        table.add_row(*line)
-    console = Console(file=sys.stdout)
-    if not console.is_terminal:
-        # NOTE: a measure is never wider than its console.
-        console = Console(file=sys.stdout, width=_UNBOUNDED)
-        console.width = console.measure(table).maximum
-    console.print(table)

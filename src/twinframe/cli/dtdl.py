@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from twinframe.cli.console import json_option, write_json, write_table
+from twinframe.cli.console import json_option, write_json
+from twinframe.cli.tables import write_table
 from twinframe.dtdl import (
     Component,
     Content,

@@ -5,54 +5,38 @@ from __future__ import annotations
 import click
 
 from twinframe import __version__
-from twinframe.cli.apikey import apikey
-from twinframe.cli.auth_server import auth_server
-from twinframe.cli.backup import backup
-from twinframe.cli.check import check
-from twinframe.cli.client import client
+from twinframe.cli.command_table import CommandTable
 from twinframe.cli.console import Commands
-from twinframe.cli.control import control
-from twinframe.cli.demo import demo
-from twinframe.cli.dtdl import dtdl
-from twinframe.cli.export import export
-from twinframe.cli.import_ import import_
-from twinframe.cli.index import index
-from twinframe.cli.mcp import mcp
-from twinframe.cli.plugins import plugins
-from twinframe.cli.query import explain, query
-from twinframe.cli.restore import restore
-from twinframe.cli.serve import serve
-from twinframe.cli.settings import settings
-from twinframe.cli.token import token
-from twinframe.cli.verify import verify
+
+_COMMANDS = CommandTable(
+    {
+        "serve": "twinframe.cli.serve:serve",
+        "mcp": "twinframe.cli.mcp:mcp",
+        "control": "twinframe.cli.control:control",
+        "demo": "twinframe.cli.demo:demo",
+        "check": "twinframe.cli.check:check",
+        "plugins": "twinframe.cli.plugins:plugins",
+        "settings": "twinframe.cli.settings:settings",
+        "query": "twinframe.cli.query:query",
+        "explain": "twinframe.cli.query:explain",
+        "index": "twinframe.cli.index:index",
+        "verify": "twinframe.cli.verify:verify",
+        "export": "twinframe.cli.export:export",
+        "import": "twinframe.cli.import_:import_",
+        "backup": "twinframe.cli.backup:backup",
+        "restore": "twinframe.cli.restore:restore",
+        "dtdl": "twinframe.cli.dtdl:dtdl",
+        "apikey": "twinframe.cli.apikey:apikey",
+        "auth-server": "twinframe.cli.auth_server:auth_server",
+        "client": "twinframe.cli.client:client",
+        "token": "twinframe.cli.token:token",
+    }
+)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands, commands=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="twinframe")
 def main() -> None:
     """A digital-twin graph service."""
-
-
-for command in (
-    serve,
-    mcp,
-    control,
-    demo,
-    check,
-    plugins,
-    settings,
-    query,
-    explain,
-    index,
-    verify,
-    export,
-    import_,
-    backup,
-    restore,
-    dtdl,
-    apikey,
-    auth_server,
-    client,
-    token,
-):
-    main.add_command(command)

@@ -12,8 +12,8 @@ from twinframe.cli.console import (
     json_option,
     write_json,
     write_problems,
-    write_table,
 )
+from twinframe.cli.tables import write_table
 from twinframe.errors import ConfigurationError
 from twinframe.hooks.drivers import PluginInfo, find_plugins
 from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, SEAMS, STORAGE

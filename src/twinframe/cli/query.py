@@ -12,7 +12,8 @@ import orjson
 
 from twinframe.app import open_graph
 from twinframe.app.installation import Installation, load_installation
-from twinframe.cli.console import config_option, json_option, write_json, write_table
+from twinframe.cli.console import config_option, json_option, write_json
+from twinframe.cli.tables import write_table
 
 param_option = click.option(
     "--param",
