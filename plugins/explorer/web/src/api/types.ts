@@ -56,6 +56,58 @@ export interface QueryWarning {
   suggestion?: string | null;
 }
 
+/** The one row that a query answers which begins with EXPLAIN. */
+export interface Explanation extends JsonObject {
+  /** The plan as indented text. */
+  plan: string;
+  pushed: PushedPart[];
+  operators: PlanOperator[];
+}
+
+/** A part of a plan that the store runs itself, and what it is given for it (SQL, SPARQL). */
+export interface PushedPart extends JsonObject {
+  engine: string;
+  plan: string;
+  statement: string;
+  indexes: string[];
+}
+
+/**
+ * One operator of a plan. They come as a flat list, since a plan may be deeper than JSON may nest:
+ * the first is the root, and `children` are indexes into the list, as `d3.hierarchy` can read.
+ */
+export interface PlanOperator extends JsonObject {
+  operator: string;
+  /** The rest of it as text, of several lines for a match; may be empty. */
+  arguments: string;
+  children: number[];
+  /** The index in `pushed` of the part that runs it; null where the evaluator does. */
+  part: number | null;
+}
+
+/** The words of both query languages, for completion: `language.json` beside the page. */
+export interface LanguageWords {
+  cypher: Dialect;
+  adt: Dialect;
+}
+
+export interface Dialect {
+  keywords: string[];
+  /** Words that begin a clause which is refused, such as CREATE; empty where there are none. */
+  refused: string[];
+  functions: LanguageFunction[];
+}
+
+export interface LanguageFunction {
+  name: string;
+  /** Such as `substring(text, start, length?) → text`. */
+  signature: string;
+  documentation: string;
+  group: string;
+  aliases: string[];
+  aggregate: boolean;
+}
+
 export interface PatchOperation {
   op: "add" | "remove" | "replace" | "test" | "move" | "copy";
   path: string;
