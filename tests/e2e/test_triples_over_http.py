@@ -157,6 +157,20 @@ def test_the_accept_header_chooses_by_quality(
     assert answered["content-type"].partition(";")[0] == chosen
 
 
+@pytest.mark.parametrize("target", ["/export", "/export/shapes", "/export/report", "/sparql"])
+def test_head_has_the_head_of_get_and_tells_no_length(asker: Asker, target: str) -> None:
+    target += f"?query={quote(IDS)}" if target == "/sparql" else ""
+    told, got = asker.ask(target, "HEAD"), asker.ask(target)
+    assert (told[0], told[2]) == (got[0], b"")
+    own = {"date", "x-request-id", "content-length", "transfer-encoding"}
+    assert {k: v for k, v in told[1].items() if k not in own} == {
+        k: v for k, v in got[1].items() if k not in own
+    }
+    if got[0] == 200:
+        assert got[2]
+        assert "content-length" not in told[1]
+
+
 @pytest.mark.parametrize("accept", ["image/png", "text/turtle;q=0", "application/json"])
 def test_what_cannot_be_written_is_told_with_what_can(asker: Asker, accept: str) -> None:
     status, headers, body = asker.ask("/export", Accept=accept)

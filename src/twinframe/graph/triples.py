@@ -51,6 +51,10 @@ class Triples:
         """Whether the settings have switched SPARQL on."""
         return self._context.settings.sparql.enabled
 
+    def check_support(self) -> None:
+        """Raise `Unsupported` where nothing that writes RDF is installed."""
+        self._require_support()
+
     async def export_graph(self, syntax: Syntax, content: Content) -> WrittenStream:
         """The graph, of one state. Errors: `Unsupported`, `StorageBusy`, `QueryTimeout`."""
         return await self._export(lambda w, session: w.write_graph(session, syntax, content))
@@ -100,12 +104,15 @@ class Triples:
             raise Unsupported(_NOT_RDF)
         return self._support.sparql
 
+    def _require_support(self) -> TripleSupport:
+        if self._support is None:
+            raise Unsupported("This graph is not served with anything that writes RDF.")
+        return self._support
+
     async def _export(
         self, write: Callable[[TripleWriter, GraphSession], Iterator[bytes]]
     ) -> WrittenStream:
-        if self._support is None:
-            raise Unsupported("This graph is not served with anything that writes RDF.")
-        writer = await asyncio.to_thread(self._support.load_writer)
+        writer = await asyncio.to_thread(self._require_support().load_writer)
         settings = self._context.settings.export
         release = self._exports.take()
         try:

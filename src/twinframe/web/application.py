@@ -42,6 +42,7 @@ from twinframe.web.messages import read_exchange, write_no_content
 from twinframe.web.mount import Mount, Mounted
 from twinframe.web.openapi import build_document
 from twinframe.web.operations import Route
+from twinframe.web.parameters import refuse_unknown
 from twinframe.web.rates import find_kind, limit_responder
 from twinframe.web.routes import ROUTES
 from twinframe.web.routing import BoundResponder, TableRouter
@@ -161,7 +162,7 @@ def build_router(
 ) -> TableRouter:
     """A router over the table; every GET answers HEAD too, every path OPTIONS."""
     router = TableRouter()
-    for route in routes:
+    for route in map(refuse_unknown, routes):
         responder: BoundResponder = partial(route.responder, edge)
         if admit is not None:
             responder = admit(route, responder)

@@ -66,6 +66,7 @@ HOSTED_ROUTES: Final[tuple[Route, ...]] = (
         Answer(200, "The statistics.", dict[str, Any]),
         "Hosted graph",
         errors={404: "NotFound"},
+        is_strict=True,
     ),
     Route(
         "GET",
@@ -82,5 +83,6 @@ HOSTED_ROUTES: Final[tuple[Route, ...]] = (
             Parameter("max-items-per-page", "header", "Most lines of the page.", int),
         ),
         errors={400: "InvalidArgument", 404: "NotFound"},
+        is_strict=True,
     ),
 )

@@ -49,7 +49,8 @@ class Route:
 
     `path` is a template such as `/models/{model_id}`; `permission` is what a caller needs, None
     for the few operations open to everybody; `errors` maps statuses to the codes documented for
-    them.
+    them. One that `is_strict` refuses query parameters that it does not take; `api-version` it
+    passes over.
     """
 
     method: str
@@ -63,6 +64,7 @@ class Route:
     parameters: tuple[Parameter, ...] = ()
     body: Body | None = None
     errors: Mapping[int, str] = field(default_factory=dict)
+    is_strict: bool = False
 
     @property
     def path_parameters(self) -> tuple[str, ...]:

@@ -98,9 +98,12 @@ _ROUTES_INTRODUCTION = """# Routes
 This page is generated from the route table; do not edit it.
 
 The API answers at `/` and under the base path (`Server__BasePath`, `/api` by default). Path names
-are matched in any case; ids are not. Any `api-version`, or none, is accepted. 400
-`InvalidArgument` and the errors of the [edge](errors.md) may come from every operation. The
-machine-readable form is `/openapi.json`, to try out `/swagger`.
+are matched in any case; ids are not. Any `api-version`, or none, is accepted. Other query
+parameters that an operation does not take are passed over, as by the vendor, whose operations
+these are, at `/sparql`, whose clients send some of their own, and where no permission is needed;
+the operations beyond the vendor's refuse them with the nearest name. 400 `InvalidArgument` and
+the errors of the [edge](errors.md) may come from every operation. HEAD answers wherever GET does.
+The machine-readable form is `/openapi.json`, to try out `/swagger`.
 """
 _CONTROL_HEAD = ("| operation | what it does | answers | errors | needs |", "| --- " * 5 + "|")
 _CONTROL_INTRODUCTION = """# Routes of the control plane

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Protocol
+from typing import Final, Protocol
+
+from falcon.asgi import Response
 
 from twinframe.web.exchange import Exchange
 
@@ -17,6 +19,27 @@ class ByteStream(Protocol):
 
     async def close(self) -> None:
         """Give everything back."""
+
+
+class _Unread:
+    """Stands for a stream that nobody reads."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        raise StopAsyncIteration
+
+
+_UNREAD: Final = _Unread()
+
+
+def leave_out_stream(response: Response) -> None:
+    """Answer a HEAD whose GET would be streamed: the same head, and no word on a length.
+
+    SPEC: RFC 9110 section 8.6: a length in it would be that of GET, which only writing it tells.
+    """
+    response.stream = _UNREAD
 
 
 async def stream_answer(exchange: Exchange, stream: ByteStream) -> AsyncIterator[bytes]:

@@ -18,10 +18,10 @@ from twinframe.errors import Unauthenticated
 from twinframe.settings import ControlSettings
 from twinframe.web.access import build_errand
 from twinframe.web.control.callers import build_actor
-from twinframe.web.control.requests import check_query
 from twinframe.web.edge import ServiceEdge
 from twinframe.web.messages import read_exchange
 from twinframe.web.operations import Route
+from twinframe.web.parameters import check_query
 from twinframe.web.rates import find_control_kind, limit_responder
 from twinframe.web.routing import BoundResponder
 

@@ -6,7 +6,6 @@ Bodies of resources are read by `control.resource_requests`, which keeps texts a
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import get_close_matches
 from typing import TypeVar
 
 from falcon.asgi import Request
@@ -20,6 +19,7 @@ from twinframe.model.json import JsonLimits, parse_json
 from twinframe.settings import ControlSettings
 from twinframe.web.guard import read_raw_path
 from twinframe.web.messages import JSON_TYPES, check_media_type, read_exchange
+from twinframe.web.parameters import render_hint
 
 _LONGEST_FIGURE = 10
 
@@ -83,7 +83,7 @@ def read_choice(request: Request, name: str, known: Collection[str], default: st
     """One of the known words in the query. Raises `InvalidArgument` with the nearest of them."""
     text: str = request.get_param(name) or default
     if text not in known:
-        raise InvalidArgument(f"{name} is not {text[:100]!r}. {_render_hint(text, known)}")
+        raise InvalidArgument(f"{name} is not {text[:100]!r}. {render_hint(text, known)}")
     return text
 
 
@@ -93,19 +93,6 @@ def read_required(request: Request, name: str) -> str:
     if not text:
         raise InvalidArgument(f"The query parameter {name} is missing.")
     return text
-
-
-def check_query(request: Request, known: Collection[str]) -> None:
-    """Refuse parameters that an operation does not take, or that come twice.
-
-    SEC: passed over, a slip in `userId` would answer for somebody else.
-    """
-    for name, value in request.params.items():
-        if name not in known:
-            hint = _render_hint(name, known) if known else "It takes none."
-            raise InvalidArgument(f"This operation has no query parameter {name[:100]!r}. {hint}")
-        if isinstance(value, list):
-            raise InvalidArgument(f"The query parameter {name} stands there more than once.")
 
 
 def _parse_figure(request: Request, name: str, default: int) -> int:
@@ -120,10 +107,5 @@ def _parse_figure(request: Request, name: str, default: int) -> int:
 def _render_finding(finding: ErrorDetails, form: type[Form]) -> str:
     place = ".".join(str(part) for part in finding["loc"])
     if finding["type"] == "extra_forbidden":
-        return f"{place} is no member of this body. {_render_hint(place, form.model_fields)}"
+        return f"{place} is no member of this body. {render_hint(place, form.model_fields)}"
     return f"{place}: {finding['msg']}."
-
-
-def _render_hint(text: str, known: Collection[str]) -> str:
-    near = get_close_matches(text, known, n=1)
-    return f"Did you mean {near[0]}?" if near else f"Known are {', '.join(sorted(known))}."

@@ -28,6 +28,7 @@ BULK_ROUTES: Final[tuple[Route, ...]] = (
         (_IF_NONE_MATCH,),
         Body(list[bulk_schemas.BulkTwin]),
         {400: "InvalidArgument, LimitExceeded", 413: _TOO_LARGE},
+        is_strict=True,
     ),
     Route(
         "POST",
@@ -41,6 +42,7 @@ BULK_ROUTES: Final[tuple[Route, ...]] = (
         (_IF_NONE_MATCH,),
         Body(list[bulk_schemas.BulkRelationship]),
         {400: "InvalidArgument, LimitExceeded", 413: _TOO_LARGE},
+        is_strict=True,
     ),
     Route(
         "POST",
@@ -53,5 +55,6 @@ BULK_ROUTES: Final[tuple[Route, ...]] = (
         "Bulk",
         body=Body(bulk_schemas.Transaction),
         errors={400: _OPERATIONS, 404: _ABSENT, 412: "PreconditionFailed", 413: _TOO_LARGE},
+        is_strict=True,
     ),
 )

@@ -81,6 +81,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         Answer(200, "Its place, counts and last error.", event_schemas.RouteStatus),
         _TAG,
         errors=_NO_ROUTE,
+        is_strict=True,
     ),
     Route(
         "POST",
@@ -93,6 +94,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         _TAG,
         body=Body(event_schemas.Replay),
         errors={400: "InvalidArgument", **_NO_ROUTE},
+        is_strict=True,
     ),
     Route(
         "GET",
@@ -105,6 +107,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         _TAG,
         (_PAGE_SIZE, _TOKEN),
         errors={400: "InvalidArgument, InvalidContinuationToken", **_NO_ROUTE},
+        is_strict=True,
     ),
     Route(
         "POST",
@@ -116,6 +119,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         Answer(200, "How many are sent.", event_schemas.Count),
         _TAG,
         errors=_NO_ROUTE,
+        is_strict=True,
     ),
     Route(
         "DELETE",
@@ -127,6 +131,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         Answer(200, "How many were forgotten.", event_schemas.Count),
         _TAG,
         errors=_NO_ROUTE,
+        is_strict=True,
     ),
     Route(
         "GET",
@@ -142,6 +147,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
             400: "EventRouteFilterInvalid, EventsDisabled, InvalidArgument",
             503: "TooManyStreams",
         },
+        is_strict=True,
     ),
     Route(
         "POST",
@@ -154,6 +160,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         "Events",
         body=Body(event_schemas.FilterTrial),
         errors={400: "EventRouteFilterInvalid, EventsDisabled, InvalidArgument"},
+        is_strict=True,
     ),
 )
 

@@ -82,6 +82,7 @@ JOB_ROUTES: Final[tuple[Route, ...]] = (
         _IMPORT_JOB,
         _TAG,
         errors={**_STATE, **_BUSY},
+        is_strict=True,
     ),
     Route(
         "DELETE",

@@ -218,6 +218,9 @@ class Triples(Protocol):
     def is_sparql_enabled(self) -> bool:
         """Whether SPARQL may be asked at all."""
 
+    def check_support(self) -> None:
+        """Refuse where nothing writes RDF."""
+
     async def export_graph(self, syntax: Syntax, content: Content) -> ByteStream:
         """The graph, of one state."""
 

@@ -39,6 +39,7 @@ TRIPLE_ROUTES: Final[tuple[Route, ...]] = (
         "RDF",
         (_CONTENT, _FORMAT),
         errors={400: "InvalidArgument", 406: _NO_FORM, 501: "NotImplemented"},
+        is_strict=True,
     ),
     Route(
         "GET",
@@ -51,6 +52,7 @@ TRIPLE_ROUTES: Final[tuple[Route, ...]] = (
         "RDF",
         (_FORMAT,),
         errors={400: "InvalidArgument", 406: _NO_FORM, 501: "NotImplemented"},
+        is_strict=True,
     ),
     Route(
         "GET",
@@ -63,6 +65,7 @@ TRIPLE_ROUTES: Final[tuple[Route, ...]] = (
         "RDF",
         (_FORMAT,),
         errors={400: "InvalidArgument, TimeoutError", 406: _NO_FORM, 501: "NotImplemented"},
+        is_strict=True,
     ),
     Route(
         "GET",

@@ -14,7 +14,7 @@ from twinframe.web.edge import Edge
 from twinframe.web.errors import RouteNotFound, UnsupportedMediaType
 from twinframe.web.messages import read_exchange
 from twinframe.web.negotiation import choose_syntax, write_syntax
-from twinframe.web.streaming import ByteStream, stream_answer
+from twinframe.web.streaming import ByteStream, leave_out_stream, stream_answer
 
 FORM = "application/x-www-form-urlencoded"
 QUERY_TEXT = "application/sparql-query"
@@ -28,7 +28,7 @@ async def export_graph(edge: Edge, request: Request, response: Response) -> None
     syntax = choose_syntax(request, GRAPH_SYNTAXES)
     content = _read_content(request)
     _write_head(response, syntax, "graph" if content is Content.ALL else content.value)
-    if request.method != "HEAD":
+    if not _is_head(edge, request, response):
         await read_exchange(request).read_body()
         stream = await edge.graph.triples.export_graph(syntax, content)
         _write_stream(request, response, stream)
@@ -38,7 +38,7 @@ async def export_shapes(edge: Edge, request: Request, response: Response) -> Non
     """GET: SHACL shapes of the stored models."""
     syntax = choose_syntax(request, GRAPH_SYNTAXES)
     _write_head(response, syntax, "shapes")
-    if request.method != "HEAD":
+    if not _is_head(edge, request, response):
         await read_exchange(request).read_body()
         _write_stream(request, response, await edge.graph.triples.export_shapes(syntax))
 
@@ -47,7 +47,7 @@ async def export_report(edge: Edge, request: Request, response: Response) -> Non
     """GET: what of the twins departs from the shapes of their models."""
     syntax = choose_syntax(request, REPORT_SYNTAXES)
     _write_head(response, syntax, "report")
-    if request.method != "HEAD":
+    if not _is_head(edge, request, response):
         await read_exchange(request).read_body()
         _write_stream(request, response, await edge.graph.triples.export_report(syntax))
 
@@ -104,7 +104,7 @@ async def _answer(
     )
     syntax = choose_syntax(request, query.form.syntaxes)
     write_syntax(response, syntax)
-    if request.method != "HEAD":
+    if not _is_head(edge, request, response):
         _write_stream(request, response, await triples.run_query(query, syntax))
 
 
@@ -135,6 +135,15 @@ def _read_content(request: Request) -> Content:
 def _write_head(response: Response, syntax: Syntax, name: str) -> None:
     write_syntax(response, syntax)
     response.set_header("content-disposition", f'attachment; filename="{name}.{syntax.suffix}"')
+
+
+def _is_head(edge: Edge, request: Request, response: Response) -> bool:
+    """Whether only the head was asked for, which is all then. `Unsupported` as of GET."""
+    if request.method != "HEAD":
+        return False
+    edge.graph.triples.check_support()
+    leave_out_stream(response)
+    return True
 
 
 def _write_stream(request: Request, response: Response, stream: ByteStream) -> None:

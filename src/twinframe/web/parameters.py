@@ -1,0 +1,65 @@
+"""Query parameters that an operation does not take. What those it takes mean is the responders'."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Final
+
+from falcon.asgi import Request, Response
+
+from twinframe.errors import InvalidArgument
+from twinframe.web.edge import ServiceEdge
+from twinframe.web.operations import Route
+
+_LONGEST: Final = 100
+_API_VERSION: Final = "api-version"
+
+
+def refuse_unknown(route: Route) -> Route:
+    """The route, where it is strict with a responder that refuses parameters it does not take.
+
+    NOTE: of the vendor's operations none is: its service passes over what it does not know, and
+    clients and gateways send parameters of their own.
+    """
+    if not route.is_strict:
+        return route
+    known = {_API_VERSION}
+    many = set()
+    for parameter in route.parameters:
+        if parameter.place == "query":
+            known.add(parameter.name)
+            if parameter.kind == list[str]:
+                many.add(parameter.name)
+
+    async def respond(
+        edge: ServiceEdge, request: Request, response: Response, **names: str
+    ) -> None:
+        check_query(request, known, many)
+        await route.responder(edge, request, response, **names)
+
+    return replace(route, responder=respond)
+
+
+def check_query(request: Request, known: Collection[str], many: Collection[str] = ()) -> None:
+    """Refuse parameters that an operation does not take, or that come twice and are not `many`.
+
+    SEC: passed over, a slip in `userId` would answer for somebody else, and one in `filter` would
+    show everything.
+    """
+    for name, value in request.params.items():
+        if name not in known:
+            hint = render_hint(name, known) if known else "It takes none."
+            raise InvalidArgument(
+                f"This operation has no query parameter {name[:_LONGEST]!r}. {hint}"
+            )
+        if isinstance(value, list) and name not in many:
+            raise InvalidArgument(f"The query parameter {name} stands there more than once.")
+
+
+def render_hint(text: str, known: Collection[str]) -> str:
+    """The nearest of the known names as a question, else all of them."""
+    # SEC: the comparison takes the square of the length.
+    near = get_close_matches(text[:_LONGEST], known, n=1)
+    return f"Did you mean {near[0]}?" if near else f"Known are {', '.join(sorted(known))}."
