@@ -36,6 +36,13 @@ def render_operator(operator: al.Operator) -> list[str]:
     return lines
 
 
+def render_parts(operator: al.Operator) -> tuple[str, str]:
+    """What an operator is called, and the rest of it as text: a line, more of them for a match."""
+    head, *more = _render_one(operator)
+    name, _, rest = head.partition(" ")
+    return name, "\n".join([rest, *more] if rest else more)
+
+
 def find_sources(operator: al.Operator) -> tuple[al.Operator, ...]:
     """The operators that feed this one."""
     match operator:

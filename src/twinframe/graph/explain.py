@@ -5,20 +5,20 @@ It runs nothing of the query.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from twinframe.cypher.algebra import Query
-from twinframe.cypher.render import render_operator, render_query
+from twinframe.cypher.algebra import Operator, Query
+from twinframe.cypher.render import find_sources, render_operator, render_parts, render_query
 from twinframe.evaluator.limits import Limits
 from twinframe.evaluator.run import Row
 from twinframe.model.rendering import render_row
 from twinframe.model.values import Value
-from twinframe.planner.execution import Execution
+from twinframe.planner.execution import Execution, PushedPart
 from twinframe.storage.base import GraphSession, JsonRow
 
-_COLUMNS: Final = ("plan", "pushed")
+_COLUMNS: Final = ("plan", "pushed", "operators")
 
 
 class ExplainExecution(Execution):
@@ -26,6 +26,7 @@ class ExplainExecution(Execution):
 
     The row has `plan`, the optimized algebra as text, and `pushed`, a list with one map for each
     part that the store runs: its `engine`, its `plan`, the `statement` and the `indexes` it uses.
+    `operators` are the plan for programs (see `build_operators`).
     """
 
     resumable = False
@@ -65,4 +66,28 @@ class ExplainExecution(Execution):
             }
             for part in self.parts
         ]
-        yield render_query(self._explained), pushed
+        operators: list[Value] = [*build_operators(self._explained.root, self.parts)]
+        yield render_query(self._explained), pushed, operators
+
+
+def build_operators(root: Operator, parts: Sequence[PushedPart]) -> list[dict[str, Value]]:
+    """The operators of a plan, the root first, sources behind what they feed.
+
+    Each has its `operator`, the rest of it as `arguments`, the places of its sources in the list as
+    `children`, and as `part` the place in `parts` of the one that runs it, null where none does.
+
+    NOTE: a list and no tree: a plan may be deeper than JSON may nest.
+    """
+    # NOTE: by identity: both sides of a union may be equal.
+    starts = {id(part.operator): number for number, part in enumerate(parts)}
+    rows: list[dict[str, Value]] = []
+    pending: list[tuple[Operator, int | None, list[Value]]] = [(root, None, [])]
+    while pending:
+        operator, part, siblings = pending.pop()
+        part = starts.get(id(operator), part)
+        siblings.append(len(rows))
+        name, arguments = render_parts(operator)
+        children: list[Value] = []
+        rows.append({"operator": name, "arguments": arguments, "children": children, "part": part})
+        pending.extend((one, part, children) for one in reversed(find_sources(operator)))
+    return rows

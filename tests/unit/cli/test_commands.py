@@ -160,7 +160,7 @@ def test_explain_prints_the_plan_and_what_the_store_runs() -> None:
     text = "MATCH (t:Twin {`$dtId`: 'x'}) RETURN t.name AS name"
     assert "indexes: sqlite_autoindex_twin_1" in run("explain", text).stdout
     document = json.loads(run("explain", text, "--json").stdout)
-    assert set(document) == {"plan", "pushed"}
+    assert set(document) == {"plan", "pushed", "operators"}
     assert document["pushed"][0]["indexes"] == ["sqlite_autoindex_twin_1"]
 
 
