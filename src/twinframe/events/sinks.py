@@ -33,6 +33,14 @@ class DeliveryRefused(TwinframeError):
     code = "DeliveryRefused"
 
 
+class EndpointGone(TwinframeError):
+    """The endpoint wants no event any more, not only this one: its routes stop until a caller has
+    them go on. The event becomes a dead letter.
+    """
+
+    code = "EndpointGone"
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One event on its way out.
@@ -54,14 +62,18 @@ class EventSink(ABC):
     """An endpoint. Its methods run on the event loop of the worker and never block it."""
 
     async def open(self) -> None:  # noqa: B027  (a sink without a connection has nothing to do)
-        """Make ready to send; `DeliveryFailed` when that does not work now. It is tried again."""
+        """Make ready to send; `DeliveryFailed` when that does not work now. It is tried again.
+
+        `EndpointGone` as of `send`.
+        """
 
     @abstractmethod
     async def send(self, message: Message) -> None:
         """Return once the endpoint has taken the message for good.
 
         Called for several messages at a time, though for one `key` only one after the other. Raises
-        `DeliveryFailed`, `DeliveryRefused`. Cancelled, it may have sent the message or not.
+        `DeliveryFailed`, `DeliveryRefused`, `EndpointGone`. Cancelled, it may have sent the message
+        or not.
         """
 
     async def close(self) -> None:  # noqa: B027  (likewise)

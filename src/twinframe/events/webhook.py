@@ -26,6 +26,7 @@ from twinframe.events.sinks import (
     STRUCTURED,
     DeliveryFailed,
     DeliveryRefused,
+    EndpointGone,
     EventSink,
     Message,
 )
@@ -35,7 +36,11 @@ _MOST_ANSWER_BYTES: Final = 64 * 1024
 _MOST_DIGITS: Final = 18
 _SECRET_PREFIX: Final = "whsec_"  # noqa: S105  (the standard's mark, no secret)
 _REFUSALS: Final = frozenset({400, 413, 415, 422})
-"""What says that the same request cannot succeed later. Others may be mended meanwhile."""
+"""What says that the same request cannot succeed later. Others may be mended meanwhile: 401, 403
+and 404 by who runs the receiver, 408, 425 and 429 by waiting.
+"""
+_GONE: Final = 410
+"""SPEC: HTTP 1.1 Web Hooks 2.1: the receiver is retired, nothing more shall be sent there."""
 
 
 class WebhookSettings(Section):
@@ -135,7 +140,7 @@ class WebhookSink(EventSink):
             await self._shake_hands(client)
 
     async def send(self, message: Message) -> None:
-        """POST it; a 2xx says that it was taken."""
+        """POST it; a 2xx says that it was taken, 410 that nothing will be any more."""
         if self._client is None:
             raise DeliveryFailed("The webhook is not open.")
         await self._wait_for_rate()
@@ -143,6 +148,7 @@ class WebhookSink(EventSink):
         status, answer = await self._ask(self._client, "POST", headers, message.body)
         if 200 <= status < 300:
             return
+        self._check_not_gone(status)
         text = f"{self._name} answered {status}."
         if status in _REFUSALS:
             raise DeliveryRefused(text)
@@ -176,6 +182,7 @@ class WebhookSink(EventSink):
     async def _shake_hands(self, client: httpx2.AsyncClient) -> None:
         asking = {"webhook-request-origin": self._origin, "webhook-request-rate": "*"}
         status, answer = await self._ask(client, "OPTIONS", asking, None)
+        self._check_not_gone(status)
         allowed = answer.get("webhook-allowed-origin", "")
         names = {name.strip().casefold() for name in allowed.split(",")}
         if not 200 <= status < 300 or not names & {"*", self._origin.casefold()}:
@@ -185,6 +192,10 @@ class WebhookSink(EventSink):
                 "Handshake=false of the endpoint leaves the question out."
             )
         self._interval = read_interval(answer.get("webhook-allowed-rate", "*"))
+
+    def _check_not_gone(self, status: int) -> None:
+        if status == _GONE:
+            raise EndpointGone(f"{self._name} answered 410: it is gone and wants no events.")
 
     async def _wait_for_rate(self) -> None:
         """Keep to the requests a minute that the receiver allowed."""

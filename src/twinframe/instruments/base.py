@@ -38,15 +38,15 @@ class Gauged(Protocol):
 
 
 class RouteStanding(NamedTuple):
-    """How an event route stands: events it has not come to, dead letters that are kept.
-
-    `graph` is the id of a hosted graph, empty for the service's own.
+    """How an event route stands: events it has not come to, dead letters that are kept, whether its
+    endpoint takes none now. `graph` is the id of a hosted graph, empty for the service's own.
     """
 
     graph: str
     route: str
     behind: int
     dead_letters: int
+    failing: bool
 
 
 class RoutesGauged(Protocol):

@@ -14,11 +14,17 @@ from twinframe.instruments.base import RouteStanding
 MOST_NAMED: Final = 1000
 OTHER: Final = "(other)"
 
+_GAUGES: Final = {
+    "event_route_behind": "Events that a route has not come to yet",
+    "event_route_dead_letters": "Dead letters that are kept of a route",
+    "event_route_failing": "1 for a route whose endpoint does not take events now",
+}
+
 _Pair: TypeAlias = tuple[str, str]
 
 
 class RouteGauges:
-    """Sets two gauges a route: events it has not come to, dead letters that are kept.
+    """Sets the gauges of each route.
 
     `build_gauge` makes a gauge of a name, a help text, a mode for several workers and its labels.
     `name_graph` says how a hosted graph is named in metrics: as it is, or `OTHER`.
@@ -31,29 +37,23 @@ class RouteGauges:
     ) -> None:
         self._name_graph = name_graph
         # NOTE: each worker looks for itself; whoever looked last is right.
-        mode, labels = "livemostrecent", ["graph", "route"]
-        self._behind = build_gauge(
-            "event_route_behind", "Events that a route has not come to yet", mode, labels
-        )
-        self._letters = build_gauge(
-            "event_route_dead_letters", "Dead letters that are kept of a route", mode, labels
-        )
+        self._gauges = [
+            build_gauge(name, text, "livemostrecent", ["graph", "route"])
+            for name, text in _GAUGES.items()
+        ]
         self._named: set[_Pair] = set()
 
     def set(self, standings: Iterable[RouteStanding], graphs: Iterable[str]) -> None:
         """Write down where routes stand; of these graphs, all others have gone."""
-        seen = set(graphs)
-        behind: Counter[_Pair] = Counter(
-            {pair: 0 for pair in self._named if pair[0] in seen or pair[0] == OTHER}
-        )
-        letters = Counter(behind)
+        seen = {*graphs, OTHER}
+        totals = [Counter({pair: 0 for pair in self._named if pair[0] in seen}) for _ in _GAUGES]
         for standing in standings:
             pair = self._name(standing)
-            behind[pair] += standing.behind
-            letters[pair] += standing.dead_letters
-        for pair in behind:
-            self._behind.labels(*pair).set(behind[pair])
-            self._letters.labels(*pair).set(letters[pair])
+            for total, value in zip(totals, standing[2:], strict=True):
+                total[pair] += int(value)
+        for gauge, total in zip(self._gauges, totals, strict=True):
+            for pair, value in total.items():
+                gauge.labels(*pair).set(value)
 
     def _name(self, standing: RouteStanding) -> _Pair:
         pair = (standing.graph, standing.route)

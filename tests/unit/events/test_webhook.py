@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from pydantic import ValidationError
 
-from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, Message
+from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, EndpointGone, Message
 from twinframe.events.webhook import WebhookSettings, WebhookSink, read_retry_after
 
 Answer = Callable[[httpx2.Request], httpx2.Response]
@@ -139,7 +139,7 @@ def test_what_can_never_be_taken_is_refused(status: int) -> None:
         receiver.deliver(MESSAGE)
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 401, 403, 404, 408, 410, 429, 500, 503])
+@pytest.mark.parametrize("status", [301, 302, 307, 401, 403, 404, 408, 409, 425, 429, 500, 503])
 def test_other_answers_are_tried_again_and_no_redirect_is_followed(status: int) -> None:
     receiver = Receiver()
     receiver.take = lambda _request: httpx2.Response(
@@ -150,6 +150,16 @@ def test_other_answers_are_tried_again_and_no_redirect_is_followed(status: int) 
     assert caught.value.retry_after == 7
     assert len(receiver.requests) == 2
     assert "s3cret" not in caught.value.message
+
+
+def test_a_receiver_that_is_gone_says_so_to_an_event_or_when_it_is_asked() -> None:
+    receiver = Receiver()
+    receiver.take = lambda _request: httpx2.Response(410)
+    with pytest.raises(EndpointGone, match=r"https://receiver\.example answered 410"):
+        receiver.deliver(MESSAGE)
+    receiver.shake = receiver.take
+    with pytest.raises(EndpointGone):
+        receiver.deliver()
 
 
 def test_a_receiver_that_is_not_there_or_does_not_answer_is_tried_again() -> None:

@@ -227,16 +227,18 @@ def test_labels_have_few_values_whatever_clients_send(workers: tuple[Worker, Wor
 
 def test_where_a_route_stands_is_what_any_worker_saw_last(workers: tuple[Worker, Worker]) -> None:
     first, second = workers
-    first.tell("routes", "", ["r", 50, 0], ["s", 1, 2])
-    second.tell("routes", "", ["r", 7, 3], ["s", 1, 2])
-    second.tell("routes", "g", ["r", 4, 9])
+    first.tell("routes", "", ["r", 50, 0, False], ["s", 1, 2, True])
+    second.tell("routes", "", ["r", 7, 3, True], ["s", 1, 2, True])
+    second.tell("routes", "g", ["r", 4, 9, False])
     found = first.read()
     assert found[at("event_route_behind", graph="", route="r")] == 7
     assert found[at("event_route_dead_letters", graph="", route="r")] == 3
     assert found[at("event_route_dead_letters", graph="", route="s")] == 2
     assert found[at("event_route_behind", graph="g", route="r")] == 4
+    assert found[at("event_route_failing", graph="g", route="r")] == 0
+    assert found[at("event_route_failing", graph="", route="r")] == 1
     second.tell("close", "g")  # a graph that nobody has open stays as it was
-    second.tell("routes", "", ["s", 0, 0])  # the other route was deleted
+    second.tell("routes", "", ["s", 0, 0, False])  # the other route was deleted
     found = first.read()
     assert found[at("event_route_dead_letters", graph="g", route="r")] == 9
     assert found[at("event_route_behind", graph="", route="r")] == 0
@@ -245,7 +247,7 @@ def test_where_a_route_stands_is_what_any_worker_saw_last(workers: tuple[Worker,
 
 def test_only_so_many_routes_get_a_name(workers: tuple[Worker, Worker]) -> None:
     worker = workers[0]
-    worker.tell("routes", "", *([f"r{number}", 1, 2] for number in range(1003)))
+    worker.tell("routes", "", *([f"r{number}", 1, 2, False] for number in range(1003)))
     found = worker.read()
     other = {"graph": "(other)", "route": "(other)"}
     assert found[at("event_route_behind", **other)] == 3
@@ -256,7 +258,7 @@ def test_only_so_many_routes_get_a_name(workers: tuple[Worker, Worker]) -> None:
 def test_routes_of_no_more_graphs_get_a_name_than_others_do(workers: tuple[Worker, Worker]) -> None:
     worker = workers[0]
     for graph in ("g", "h", "i"):
-        worker.tell("routes", graph, ["r", 1, 2])
+        worker.tell("routes", graph, ["r", 1, 2, False])
     found = worker.read()
     graphs = {dict(labels)["graph"] for name, labels in found if name.endswith("route_behind")}
     assert graphs == {"g", "h", "(other)"}

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from twinframe.errors import EventRouteFilterInvalid, StorageError
 from twinframe.events.event import Event
 from twinframe.events.filters import Filter, build_filter
+from twinframe.events.sinks import EndpointGone
 from twinframe.graph.background.leases import Lease, LeaseLost
 from twinframe.graph.context import GraphContext
 from twinframe.graph.delivery.endpoints import Endpoints, require_endpoint
@@ -27,7 +28,9 @@ from twinframe.graph.delivery.records import (
     Route,
     delete_letter_again,
     put_dead_letter,
+    put_failing,
     put_progress,
+    read_failing,
     read_letters_again,
     read_progress,
     read_progresses,
@@ -48,6 +51,10 @@ WINDOW_BYTES: Final = 16 * 1024 * 1024
 
 FLUSH_SECONDS: Final = 0.5
 """How often the place of a route is written down, while it moves."""
+
+LASTING_SECONDS: Final = 30.0
+"""Since when an event fails is written down when it does so for longer: what comes and goes is not.
+"""
 
 _SHORTEST_LOOK: Final = 0.05
 _LONGEST_LOOK: Final = 0.5
@@ -100,15 +107,20 @@ class RouteKind:
         progresses = read_progresses(session, limit=MOST_ROUTES)
         _, last = session.read_event_bounds()
         self._standings = [
-            RouteStanding(self.graph, route_id, max(last - at.position, 0), at.letters)
+            RouteStanding(
+                self.graph, route_id, max(last - at.position, 0), at.letters, bool(at.error)
+            )
             for route_id, at in progresses
         ]
-        if self._idle_seconds is None:
-            return [route_id for route_id, _ in progresses]
         return [
             route_id
             for route_id, at in progresses
-            if at.position < last or read_letters_again(session, route_id, 1)
+            if not at.halted
+            and (
+                self._idle_seconds is None
+                or at.position < last
+                or read_letters_again(session, route_id, 1)
+            )
         ]
 
     async def run(self, key: str, lease: Lease) -> None:
@@ -133,6 +145,7 @@ class _State:
 
     route: Route
     progress: Progress
+    failing: Mapping[int, int]
 
 
 class RouteDelivery:
@@ -153,26 +166,22 @@ class RouteDelivery:
         self._lease = lease
         self._hosted = hosted
         self._idle_seconds = idle_seconds
-        settings = context.settings.events
-        self.lanes = Lanes(
-            self._send,
-            self._give_up,
-            in_flight=settings.in_flight,
-            patience=settings.retry_hours * 3600,
-        )
+        self.lanes = self._build_lanes({})
         self._letters: dict[int, None] = {}
         self._position = 0
         self._lost = 0
-        self._told = (0, 0, "")
+        self._halted = False
+        self._told = (0, 0, "", False)
 
     async def run(self) -> bool:
         """Deliver; True when it is to be begun anew, False when there is nothing left to do."""
         state = await self._context.runner.read(self._read_state)
-        if state is None:
+        if state is None or state.progress.halted:
             return False
         self._state = state
         self._position = state.progress.position
-        self._told = (self._position, 0, state.progress.error)
+        self._told = (self._position, 0, state.progress.error, False)
+        self.lanes = self._build_lanes(state.failing)
         passes = self._build_filter(state.route)
         serving = asyncio.create_task(self.lanes.run())
         feeding = asyncio.create_task(self._feed(passes))
@@ -182,11 +191,27 @@ class RouteDelivery:
                 serving.result()
             return feeding.result()
         except ExceptionGroup as group:  # of the tasks that send
-            raise group.exceptions[0] from group
+            first = group.exceptions[0]
+            if not isinstance(first, EndpointGone):
+                raise first from group
+            self._halted, self.lanes.error = True, first.message
+            _log.error("The route %s is halted: %s", self._route_id, first.message)
+            return False
         finally:
             await _end(feeding, serving)
             with suppress(LeaseLost, StorageError):
                 await self._flush()
+
+    def _build_lanes(self, failing: Mapping[int, int]) -> Lanes:
+        settings = self._context.settings.events
+        return Lanes(
+            self._send,
+            self._give_up,
+            in_flight=settings.in_flight,
+            patience=settings.retry_hours * 3600,
+            clock=self._context.clock,
+            failing=failing,
+        )
 
     # --- reading --------------------------------------------------------------------------------
 
@@ -292,7 +317,9 @@ class RouteDelivery:
     def _read_state(self, session: GraphSession) -> _State | None:
         route = read_route(session, self._route_id)
         progress = read_progress(session, self._route_id)
-        return None if route is None or progress is None else _State(route, progress)
+        if route is None or progress is None:
+            return None
+        return _State(route, progress, read_failing(session, self._route_id))
 
     async def _flush(self) -> bool:
         """Write the place down if it moved; False when a caller changed route or place."""
@@ -301,8 +328,9 @@ class RouteDelivery:
             return False
         lowest = self.lanes.find_lowest()
         position = self._position if lowest is None else lowest - 1
-        now = (position, self.lanes.delivered, self.lanes.error)
-        if now == self._told and not self._lost:
+        now = (position, self.lanes.delivered, self.lanes.error, self._halted)
+        failing = self._find_failing(position)
+        if now == self._told and not self._lost and failing == self._state.failing:
             return True
         delivered, lost = now[1] - self._told[1], self._lost
 
@@ -316,15 +344,28 @@ class RouteDelivery:
                 delivered=state.progress.delivered + delivered,
                 lost=state.progress.lost + lost,
                 error=now[2],
+                halted=self._halted,
             )
             put_progress(transaction, self._route_id, progress)
+            if failing != state.failing:
+                put_failing(transaction, self._route_id, failing)
             return True
 
         if not await self._write(work):
             return False
         self._told = now
         self._lost -= lost
+        self._state.failing = failing
         return True
+
+    def _find_failing(self, position: int) -> dict[int, int]:
+        """What fails for so long that it shall be known after a restart."""
+        before = self._context.clock() - int(LASTING_SECONDS * 1e9)
+        return {
+            at: since
+            for at, since in self.lanes.failing.items()
+            if since <= before and (at > position or at in self._letters)
+        }
 
     def _is_same(self, state: _State | None) -> bool:
         return (

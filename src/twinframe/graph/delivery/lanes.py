@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from twinframe.events.event import Event
-from twinframe.events.sinks import DeliveryFailed, DeliveryRefused
+from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, EndpointGone
+from twinframe.model.clock import Clock, read_clock
 
 FIRST_PAUSE: Final = 0.2
 LONGEST_PAUSE: Final = 60.0
@@ -27,7 +28,6 @@ GiveUp = Callable[[Event, str, int], Awaitable[None]]
 class _Pending:
     event: Event
     attempts: int = 0
-    since: float = 0.0
 
 
 class Lanes:
@@ -36,14 +36,29 @@ class Lanes:
     `in_flight` lanes are served at a time. An event that fails waits, its lane with it, ever longer
     up to a minute. An endpoint that fails all that is sent there is asked by one lane at a time, at
     ever longer intervals; when it is back, all go on at once. What is refused, or fails for
-    `patience` seconds, is given up.
+    `patience` seconds, is given up. An endpoint that is gone ends `run` with `EndpointGone`.
+
+    `failing` says since when, by `clock`, events fail, also such as are still to be added: patience
+    outlives the process. NOTE: hence it is wall time. A clock that is set ahead has events given up
+    early, which dead letters make good.
     """
 
-    def __init__(self, send: Send, give_up: GiveUp, *, in_flight: int, patience: float) -> None:
+    def __init__(
+        self,
+        send: Send,
+        give_up: GiveUp,
+        *,
+        in_flight: int,
+        patience: float,
+        clock: Clock = read_clock,
+        failing: Mapping[int, int] | None = None,
+    ) -> None:
         self._send = send
         self._give_up = give_up
         self._in_flight = in_flight
-        self._patience = patience
+        self._patience = patience * 1e9
+        self._clock = clock
+        self.failing = dict(failing or {})
         self._lanes: dict[str, deque[_Pending]] = {}
         self._ready: asyncio.Queue[str] = asyncio.Queue()
         self._open: dict[int, None] = {}
@@ -97,8 +112,11 @@ class Lanes:
                 if await self._is_over(pending, error):
                     self._settle(key, lane)
                 continue
-            except DeliveryRefused as error:
+            except (DeliveryRefused, EndpointGone) as error:
                 await self._give_up(pending.event, error.message, pending.attempts)
+                if isinstance(error, EndpointGone):
+                    self._settle(key, lane)
+                    raise
             else:
                 self.delivered += 1
             self._settle(key, lane)
@@ -131,6 +149,9 @@ class Lanes:
         except DeliveryRefused:
             self._note_answer()
             raise
+        except EndpointGone as error:
+            self.error = error.message
+            raise
         self._note_answer()
 
     def _note_answer(self) -> None:
@@ -140,9 +161,9 @@ class Lanes:
 
     async def _is_over(self, pending: _Pending, error: DeliveryFailed) -> bool:
         """Whether it was given up; else it is tried again later."""
-        now = asyncio.get_running_loop().time()
-        pending.since = pending.since or now
-        if now - pending.since >= self._patience:
+        now = self._clock()
+        since = self.failing.setdefault(pending.event.position, now)
+        if now - since >= self._patience:
             await self._give_up(pending.event, error.message, pending.attempts)
             return True
         if self._is_down and error.retry_after is None:
@@ -162,6 +183,7 @@ class Lanes:
     def _settle(self, key: str, lane: deque[_Pending]) -> None:
         event = lane.popleft().event
         self._open.pop(event.position, None)
+        self.failing.pop(event.position, None)
         self.unsettled_bytes -= len(event.wire)
         if lane:
             self._ready.put_nowait(key)

@@ -6,7 +6,7 @@ other. `epoch` of the progress rises whenever a caller sets it: a delivery under
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
@@ -19,6 +19,7 @@ ROUTE: Final = "event-route"
 PROGRESS: Final = "event-progress"
 _DEAD: Final = "event-dead/"
 _AGAIN: Final = "event-again/"
+_FAILING: Final = "event-failing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Progress:
 
     `delivered`, `dead` and `lost` count events; lost are those that were forgotten before their
     turn came. `letters` is how many dead letters are kept. `error` is what went wrong last at the
-    endpoint, empty when nothing does.
+    endpoint, empty when nothing does. A route is `halted` when its endpoint is gone.
     """
 
     epoch: int
@@ -46,6 +47,7 @@ class Progress:
     lost: int = 0
     error: str = ""
     letters: int = 0
+    halted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,18 @@ def read_routes(session: GraphSession, *, after: str | None, limit: int) -> Sequ
 
 
 def put_route(transaction: GraphTransaction, route: Route) -> None:
-    """Create or replace a route; a new one begins with what happens from now on."""
+    """Create or replace a route; a new one begins with what happens from now on, a halted
+    one goes on where it was.
+    """
+    if read_route(transaction, route.id) != route:
+        transaction.delete_entry(_FAILING, route.id)
     document = {"endpointName": route.endpoint_name, "filter": route.filter}
     transaction.put_entry(ROUTE, route.id, orjson.dumps(document))
-    if read_progress(transaction, route.id) is None:
+    progress = read_progress(transaction, route.id)
+    if progress is None:
         put_progress(transaction, route.id, Progress(1, transaction.read_event_bounds()[1]))
+    elif progress.halted:
+        restart(transaction, route.id, progress.position)
 
 
 def delete_route(transaction: GraphTransaction, route_id: str) -> bool:
@@ -93,6 +102,7 @@ def delete_route(transaction: GraphTransaction, route_id: str) -> bool:
     if not transaction.delete_entry(ROUTE, route_id):
         return False
     transaction.delete_entry(PROGRESS, route_id)
+    transaction.delete_entry(_FAILING, route_id)
     for kind in (_DEAD + route_id, _AGAIN + route_id):
         while found := transaction.read_entries(kind, after=None, limit=1000):
             for listed in found:
@@ -126,11 +136,35 @@ def put_progress(transaction: GraphTransaction, route_id: str, progress: Progres
 
 
 def restart(transaction: GraphTransaction, route_id: str, position: int) -> None:
-    """Let the route begin anew behind a position."""
+    """Let the route begin anew behind a position, also when it was halted."""
     progress = read_progress(transaction, route_id)
     if progress is not None:
-        changed = replace(progress, epoch=progress.epoch + 1, position=position)
-        put_progress(transaction, route_id, changed)
+        error = "" if progress.halted else progress.error
+        put_progress(
+            transaction,
+            route_id,
+            replace(
+                progress, epoch=progress.epoch + 1, position=position, halted=False, error=error
+            ),
+        )
+        transaction.delete_entry(_FAILING, route_id)
+
+
+# --- what fails ---------------------------------------------------------------------------------
+
+
+def read_failing(session: GraphSession, route_id: str) -> dict[int, int]:
+    """Position -> when it failed first, of events that fail for long; nanoseconds of wall time."""
+    body = session.read_entry(_FAILING, route_id)
+    return {} if body is None else dict(orjson.loads(body))
+
+
+def put_failing(transaction: GraphTransaction, route_id: str, failing: Mapping[int, int]) -> None:
+    """Write that down."""
+    if failing:
+        transaction.put_entry(_FAILING, route_id, orjson.dumps(list(failing.items())))
+    else:
+        transaction.delete_entry(_FAILING, route_id)
 
 
 # --- dead letters -------------------------------------------------------------------------------
@@ -178,12 +212,15 @@ def delete_letter_again(transaction: GraphTransaction, route_id: str, position: 
 
 
 def move_dead_letters(transaction: GraphTransaction, route_id: str, limit: int) -> int:
-    """Have the oldest dead letters sent once more; how many."""
+    """Have the oldest dead letters sent once more, also when the route was halted; how many."""
     found = transaction.read_entries(_DEAD + route_id, after=None, limit=limit)
     for listed in found:
         transaction.delete_entry(_DEAD + route_id, listed.key)
         transaction.put_entry(_AGAIN + route_id, listed.key, listed.item)
     _count_letters(transaction, route_id, -len(found))
+    progress = read_progress(transaction, route_id)
+    if found and progress is not None and progress.halted:
+        restart(transaction, route_id, progress.position)
     return len(found)
 
 

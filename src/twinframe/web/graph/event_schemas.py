@@ -23,6 +23,10 @@ class RouteStatus(Shape):
     dead_letters_kept: int = Field(alias="deadLettersKept", description="How many there are now.")
     lost: int = Field(description="Events forgotten before their turn came.")
     error: str = Field(description="What went wrong last; empty when nothing does.")
+    halted: bool = Field(
+        description="Whether it sends nothing, as the endpoint said that it is gone for good (410). "
+        "A PUT of the route, or a replay, has it go on."
+    )
 
 
 class Replay(Shape):

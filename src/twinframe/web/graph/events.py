@@ -82,6 +82,7 @@ async def read_status(edge: Edge, _request: Request, response: Response, route_i
             "deadLettersKept": progress.letters,
             "lost": progress.lost,
             "error": progress.error,
+            "halted": progress.halted,
         }
     )
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twinframe.events.event import Event
-from twinframe.events.sinks import DeliveryFailed, DeliveryRefused
+from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, EndpointGone
 from twinframe.graph.delivery import lanes as lanes_module
 from twinframe.graph.delivery.lanes import Lanes, build_pause
 
@@ -27,12 +27,26 @@ def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 class Run:
     """Lanes over a scripted endpoint, run until all is settled."""
 
-    def __init__(self, *, in_flight: int = 4, patience: float = 60.0) -> None:
+    def __init__(
+        self,
+        *,
+        in_flight: int = 4,
+        patience: float = 60.0,
+        now: int = 0,
+        failing: dict[int, int] | None = None,
+    ) -> None:
         self.taken: list[Event] = []
         self.given_up: list[tuple[int, str, int]] = []
         self.tries: Counter[int] = Counter()
         self.script: Send = self._take
-        self.lanes = Lanes(self._send, self._give_up, in_flight=in_flight, patience=patience)
+        self.lanes = Lanes(
+            self._send,
+            self._give_up,
+            in_flight=in_flight,
+            patience=patience,
+            clock=lambda: now,
+            failing=failing,
+        )
 
     def play(self, keys: str) -> None:
         asyncio.run(asyncio.wait_for(self._play(keys), 30))
@@ -147,6 +161,36 @@ def test_what_fails_for_too_long_is_given_up() -> None:
     run.play("ab")
     assert [(at, reason) for at, reason, _ in run.given_up] == [(1, "down")]
     assert run.orders == {"b": [2]}
+
+
+def test_patience_goes_on_where_an_earlier_process_left_it() -> None:
+    second = 10**9
+    run = Run(patience=60.0, now=100 * second, failing={1: 40 * second, 2: 41 * second, 9: 0})
+
+    async def fail_twice(event: Event) -> None:
+        if run.tries[event.position] < 3:
+            raise DeliveryFailed("down")
+
+    run.script = fail_twice
+    run.play("abc")
+    assert run.given_up == [(1, "down", 1)]
+    assert run.orders == {"b": [2], "c": [3]}
+    assert run.lanes.failing == {9: 0}  # which may be added yet
+
+
+def test_an_endpoint_that_is_gone_ends_the_lanes_and_its_event_is_given_up() -> None:
+    run = Run(in_flight=1)
+
+    async def be_gone(event: Event) -> None:
+        raise EndpointGone("gone")
+
+    run.script = be_gone
+    with pytest.raises(ExceptionGroup) as caught:
+        run.play("abc")
+    assert [type(error) for error in caught.value.exceptions] == [EndpointGone]
+    assert run.given_up == [(1, "gone", 1)]
+    assert run.lanes.find_lowest() == 2
+    assert run.lanes.error == "gone"
 
 
 def test_an_endpoint_that_is_down_is_asked_by_one_at_a_time() -> None:

@@ -9,15 +9,23 @@ from typing import Any, cast
 
 import pytest
 
-from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, EventSink, Message
+from twinframe.events.sinks import (
+    DeliveryFailed,
+    DeliveryRefused,
+    EndpointGone,
+    EventSink,
+    Message,
+)
 from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.delivery import deliverer as deliverer_module
 from twinframe.graph.delivery import lanes as lanes_module
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
+from twinframe.graph.delivery.records import read_failing
 from twinframe.graph.event_routes import RouteStatus
 from twinframe.instruments.base import Level, RouteStanding
+from twinframe.model.clock import read_clock
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
 from twinframe.storage.base import GraphStore
@@ -70,11 +78,17 @@ class Delivered:
             "out": Endpoint("out", "scripted", sink),
             "rows": Endpoint("rows", "scripted", sink, EventForm.HISTORY),
         }
-        self.graph = Graph(self.runner, settings, endpoints=Endpoints(endpoints))
+        self.ahead = 0
+        self.graph = Graph(
+            self.runner, settings, endpoints=Endpoints(endpoints), clock=self.read_clock
+        )
         self.background = self.build_background()
 
     def build_background(self) -> BackgroundRunner:
         return BackgroundRunner(self.runner, self.graph.work, lease_seconds=5.0, look_seconds=0.02)
+
+    def read_clock(self) -> int:
+        return read_clock() + self.ahead
 
     async def put(self, *twin_ids: str) -> None:
         for twin_id in twin_ids:
@@ -148,9 +162,9 @@ def test_the_metrics_hear_how_far_behind_a_route_is_and_what_it_gave_up(store: G
             await made.route()
             await made.put("bad", "a", "b")
             await made.reach(lambda status: status.progress.letters == 1)
-            await wait_until(lambda: RouteStanding("", "r", 2, 1) in kind.read_standings())
+            await wait_until(lambda: RouteStanding("", "r", 2, 1, True) in kind.read_standings())
             down = False
-            await wait_until(lambda: RouteStanding("", "r", 0, 1) in kind.read_standings())
+            await wait_until(lambda: RouteStanding("", "r", 0, 1, False) in kind.read_standings())
 
     asyncio.run(play())
 
@@ -288,6 +302,111 @@ def test_a_dead_letter_that_is_refused_again_stays_one(store: GraphStore) -> Non
             assert [letter.event.document["subject"] for letter in letters] == ["b", "c"]
             assert await routes.delete_dead_letters("r") == 2
             assert (await routes.list_dead_letters("r")).items == ()
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("how", ["put", "replay", "dead letters"])
+def test_a_route_whose_endpoint_is_gone_is_halted_until_somebody_has_it_go_on(
+    store: GraphStore, how: str
+) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+        asked: list[str] = []
+
+        def be_gone(message: Message) -> None:
+            asked.append(message.subject)
+            raise EndpointGone("it answered 410")
+
+        sink.script = be_gone
+        async with delivering(store, sink, in_flight=1) as made:
+            routes = made.graph.event_routes
+            await made.route()
+            await made.put("a", "b")
+            status = await made.reach(lambda status: status.progress.halted)
+            assert (status.progress.error, status.progress.dead) == ("it answered 410", 1)
+            await wait_until(lambda: made.background.is_idle)
+            await made.put("c")
+            await asyncio.sleep(0.1)
+            assert asked == ["a"]
+            assert (await routes.read_status("r")).behind == 2
+            sink.script = lambda _message: None
+            match how:
+                case "put":
+                    await made.route()
+                case "replay":
+                    await routes.replay("r", status.progress.position + 1)
+                case _:
+                    assert await routes.replay_dead_letters("r") == 1
+            status = await made.catch_up()
+            assert (status.progress.halted, status.progress.error) == (False, "")
+            wanted = ["a", "b", "c"] if how == "dead letters" else ["b", "c"]
+            await wait_until(lambda: sorted(sink.subjects) == wanted)
+
+    asyncio.run(play())
+
+
+def test_an_event_that_fails_too_long_is_given_up_however_often_the_service_is_restarted(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliverer_module, "LASTING_SECONDS", 0.0)
+
+    async def play() -> None:
+        sink = ScriptedSink()
+
+        def fail(_message: Message) -> None:
+            raise DeliveryFailed("nobody answers")
+
+        def read(name: str = "r") -> dict[int, int]:
+            return read_failing(store.session(), name)
+
+        sink.script = fail
+        async with delivering(store, sink, retry_hours=1) as made:
+            await made.route()
+            await made.put("a")
+            await wait_until(lambda: bool(read()))
+            first = read()
+            for _ in range(3):
+                await made.background.stop()
+                made.ahead += 15 * 60 * 10**9
+                made.background = made.build_background()
+                made.background.start()
+                await made.reach(lambda status: bool(status.progress.error))
+                await asyncio.sleep(0.05)
+                assert read() == first
+            assert (await made.graph.event_routes.read_status("r")).progress.dead == 0
+            await made.background.stop()
+            made.ahead += 15 * 60 * 10**9
+            made.background = made.build_background()
+            made.background.start()
+            status = await made.reach(lambda status: status.progress.dead == 1)
+            assert status.progress.letters == 1
+            await wait_until(lambda: not read())
+
+    asyncio.run(play())
+
+
+def test_a_replay_and_another_endpoint_have_patience_begin_anew(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliverer_module, "LASTING_SECONDS", 0.0)
+
+    async def play() -> None:
+        sink = ScriptedSink()
+
+        def fail(_message: Message) -> None:
+            raise DeliveryFailed("nobody answers")
+
+        sink.script = fail
+        async with delivering(store, sink) as made:
+            await made.route()
+            await made.put("a")
+            await wait_until(lambda: bool(read_failing(store.session(), "r")))
+            await made.background.stop()
+            await made.route()  # the same
+            assert read_failing(store.session(), "r")
+            await made.route(endpoint="rows")
+            assert not read_failing(store.session(), "r")
 
     asyncio.run(play())
 
