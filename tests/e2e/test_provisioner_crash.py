@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -31,6 +32,8 @@ from twinframe.testing.folder_host import FolderHost
 ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "1"))
 
 T = TypeVar("T")
+Recorder = Callable[[str, object], None]
+"""What a run counted and measured goes into its report; `make reliability` reads it there."""
 
 EFFECTS = [
     ("create", "host:create"),
@@ -137,8 +140,15 @@ def plane(tmp_path: Path) -> Iterator[Plane]:
     plane.store.close()
 
 
+def finish(nursery: Nursery, record_property: Recorder) -> None:
+    """Let a provisioner work until nothing is left to do; how long it took is recorded."""
+    start = time.monotonic()
+    assert nursery.tell("finish") == 0
+    record_property("seconds to the end", time.monotonic() - start)
+
+
 def test_kill_9_at_each_step_leaves_what_the_next_one_finishes(
-    plane: Plane, tmp_path: Path
+    plane: Plane, tmp_path: Path, record_property: Recorder
 ) -> None:
     died = 0
     with Nursery(tmp_path) as nursery:
@@ -153,13 +163,16 @@ def test_kill_9_at_each_step_leaves_what_the_next_one_finishes(
                     if index < len(deaths):
                         assert nursery.tell("kill", deaths[index]) == -signal.SIGKILL
                         died += 1
-                assert nursery.tell("finish") == 0
+                finish(nursery, record_property)
                 plane.check(goal, ids, operations=operations)
+    record_property("deaths", died)
     assert died == ROUNDS * len(points)
     assert plane.count() == ROUNDS * most  # tombstones
 
 
-def test_kill_9_at_each_step_with_graphs_that_are_real(plane: Plane, tmp_path: Path) -> None:
+def test_kill_9_at_each_step_with_graphs_that_are_real(
+    plane: Plane, tmp_path: Path, record_property: Recorder
+) -> None:
     """The same deaths with the host of a service: its catalog, and an SQLite file a graph."""
     host = build_host("graphs", tmp_path, lambda _point: None)
     with Nursery(tmp_path, "graphs") as nursery:
@@ -171,7 +184,8 @@ def test_kill_9_at_each_step_with_graphs_that_are_real(plane: Plane, tmp_path: P
                 for resource_id, death in zip(ids, deaths, strict=True):
                     plane.ask(goal, resource_id)
                     assert nursery.tell("kill", death) == -signal.SIGKILL
-                assert nursery.tell("finish") == 0
+                record_property("deaths", len(deaths))
+                finish(nursery, record_property)
                 for resource_id in ids:
                     status = "terminated" if goal == "delete" else "running"
                     assert plane.read_status(resource_id) == status
@@ -185,7 +199,7 @@ def test_kill_9_at_each_step_with_graphs_that_are_real(plane: Plane, tmp_path: P
 
 @pytest.mark.parametrize("then", ["finish", "delete"])
 def test_one_that_freezes_and_wakes_after_its_lease_changes_nothing(
-    plane: Plane, tmp_path: Path, then: str
+    plane: Plane, tmp_path: Path, then: str, record_property: Recorder
 ) -> None:
     """`then`: the next one finishes what was asked, or a deletion comes meanwhile."""
     ids: list[str] = []
@@ -205,7 +219,8 @@ def test_one_that_freezes_and_wakes_after_its_lease_changes_nothing(
             if then == "delete":
                 for resource_id in ids:
                     plane.ask("delete", resource_id)
-            assert nursery.tell("finish") == 0
+            record_property("zombies", len(frozen))
+            finish(nursery, record_property)
             states = {plane.read_status(resource_id) for resource_id in ids}
             assert states == {"terminated" if "delete" in (goal, then) else "running"}
             records = plane.list_versions()

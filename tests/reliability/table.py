@@ -36,9 +36,9 @@ class Row:
 def render_row(row: Row) -> str:
     """A row as lines of text."""
     measured = "; ".join(figure.render() for figure in row.figures) or "nothing"
+    seconds = f"{row.seconds:6.1f} s + {row.twin_seconds:.1f} s"
     lines = [
-        f"{row.goal.id:<4}{row.verdict:<12}{row.seconds:6.1f} s + {row.twin_seconds:.1f} s, load "
-        + f"{row.load:.1f}",
+        f"{row.goal.id:<4}{row.verdict:<12}{seconds}, load {row.load:.1f}",
         f"    measured: {measured}",
     ]
     if row.note:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from runpy import run_path
@@ -102,7 +103,9 @@ def check_soundness(session: GraphSession, least: dict[str, int]) -> int:
 
 
 @pytest.mark.timeout(60 + 10 * ROUNDS)
-def test_whoever_is_killed_nothing_acknowledged_is_lost_torn_or_made_twice(tmp_path: Path) -> None:
+def test_whoever_is_killed_nothing_acknowledged_is_lost_torn_or_made_twice(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     dice = random.Random(ROUNDS)
     place = tmp_path / "default"
     store = build_store(RdfSettings(directory=str(tmp_path), idle_seconds=5), "default")
@@ -136,6 +139,8 @@ def test_whoever_is_killed_nothing_acknowledged_is_lost_torn_or_made_twice(tmp_p
     least = {name: worker.acknowledged for name, worker in workers.items()}
     with reading(store) as session:
         totals.append(check_soundness(session, least))
+    record_property("kills", sum(killed.values()))
+    record_property("writes", totals[-1])
     print(f"{killed}, {totals[-1]} writes, none lost, none torn")
     assert list(store.verify()) == []
     store.close()

@@ -22,6 +22,7 @@ from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
 RELAXED = "relaxed-durability"
+UNSYNCED = "never-sync"
 RAM = Path("/dev/shm")  # noqa: S108  (images are many, and only looked at)
 
 Verdict = Literal["sound", "lost", "halved", "corrupt"]
@@ -127,6 +128,11 @@ GOAL = Goal(
             fault=RELAXED,
             seeds="Durability=relaxed",
             breaks=("storage images that lost", "service images that lost"),
+        ),
+        Twin(
+            fault=UNSYNCED,
+            seeds="nothing is ever synced",
+            breaks=("corrupt", "corrupt there"),
         ),
     ),
     smoke=True,

@@ -5,6 +5,9 @@ Each is a bug that a careful hand could make. A patch that no longer finds its p
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import dataclasses
 import shutil
 import time
 from collections.abc import Callable
@@ -130,6 +133,27 @@ def believe_late_workers(module: Any) -> None:
     module.Lease.check = lambda self, session: None
 
 
+def keep_the_place_apart(module: Any) -> None:
+    """How far an import has come is kept in a transaction of its own, before its rows."""
+
+    async def store(self: Any, prepared: Any, before: Any) -> Any:
+        write, found = self._context.runner.write, []
+
+        def attempt(transaction: Any) -> None:
+            done, _ = prepared.chunk.store(transaction, before, prepared.end)
+            found.append(dataclasses.replace(done, errors=before.errors))
+            raise module.ImportFileInvalid("seeded", line=1)
+
+        with contextlib.suppress(module.ImportFileInvalid):
+            await write(attempt)
+        await write(lambda transaction: self._keep(transaction, found[-1], ()))
+        await asyncio.sleep(0.05)
+        await write(lambda transaction: prepared.chunk.store(transaction, before, prepared.end))
+        return found[-1]
+
+    module.Importer._store = store
+
+
 def allow_everybody(module: Any) -> None:
     """Each permission is held."""
     module._decide = lambda granted, needed: module.Decision(True, "seeded")
@@ -219,6 +243,7 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
         ("twinframe.control.work", believe_late_hands),
         ("twinframe.graph.background.leases", believe_late_workers),
     ),
+    "place-apart": (("twinframe.graph.portable.importing", keep_the_place_apart),),
     "everybody-may": (("twinframe.authentication.gate", allow_everybody),),
     "import-forgets": (("twinframe_storage_sqlite.transaction", drop_relationships),),
     "full-looks-damaged": (("twinframe_storage_sqlite.errors", call_full_damaged),),
