@@ -22,6 +22,8 @@ from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "2"))
 WRITERS = 4
 WORKERS = 2
+HOSTED = "/graphs/any"
+"""Whether there is such a graph makes no difference to its readiness."""
 SLOW = (
     "UNWIND range(1, 3000) AS a UNWIND range(1, 300) AS b WITH a, b WHERE a % 7 = b % 11 "
     "RETURN count(*) AS n"
@@ -97,11 +99,11 @@ def read_log(server: Server) -> str:
     return server.log.read_text(encoding="utf-8")
 
 
-def read_ready(server: Server) -> int:
+def read_ready(server: Server, base: str = "") -> int:
     """The status of readiness on a connection of its own; 0 where nobody accepts any more."""
     wire = Wire(server.port)
     try:
-        return wire.call("GET", "/health/ready")[0]
+        return wire.call("GET", f"{base}/health/ready")[0]
     except (OSError, http.client.HTTPException):
         return 0
     finally:
@@ -153,13 +155,19 @@ def test_an_answer_that_takes_its_time_is_finished(tmp_path: Path) -> None:
 
 
 def test_it_is_not_ready_before_it_stops_accepting(tmp_path: Path) -> None:
-    server = Server(tmp_path, workers=WORKERS, environment={"Server__DrainDelay": "1.5"})
+    environment = {
+        "Server__DrainDelay": "1.5",
+        "Hosting__Enabled": "true",
+        "Hosting__Directory": str(tmp_path / "hosting"),
+    }
+    server = Server(tmp_path, workers=WORKERS, environment=environment)
     server.start()
     set_up(server)
     with writing(server.port) as writers:
         time.sleep(0.2)
         assert server.process is not None
         assert read_ready(server) == 200
+        assert read_ready(server, HOSTED) == 200
         server.process.send_signal(signal.SIGTERM)
         seen = [read_ready(server)]
         while seen[-1] != 503 and len(seen) < 100:
@@ -168,6 +176,7 @@ def test_it_is_not_ready_before_it_stops_accepting(tmp_path: Path) -> None:
         before = [writer.acknowledged for writer in writers]
         time.sleep(0.5)
         assert [read_ready(server) for _ in range(8)] == [503] * 8
+        assert [read_ready(server, HOSTED) for _ in range(8)] == [503] * 8
         during = [writer.acknowledged for writer in writers]
         assert all(late > early for early, late in zip(before, during, strict=True))
         assert [writer.broken for writer in writers] == [0] * WRITERS

@@ -6,9 +6,10 @@ It knows no engine and no transport; what a store costs it learns from `StoreTra
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import Final, TypeVar
 
-from twinframe.errors import StorageError, TwinframeError
+from twinframe.errors import StorageError, StorageFull, TwinframeError
 from twinframe.instruments.base import Instruments, Level
 from twinframe.settings import StorageSettings
 from twinframe.storage.base import GraphSession, GraphStore, GraphTransaction, Placement, Work
@@ -18,6 +19,7 @@ from twinframe.storage.runner_writes import WriteThread
 T = TypeVar("T")
 
 _POOL_THREADS: Final = 8
+_FULL_SECONDS: Final = 60.0
 
 
 class StoreRunner:
@@ -39,6 +41,7 @@ class StoreRunner:
         self._store = store
         self._inline: GraphSession | None = None
         self._closed = False
+        self._full_at: float | None = None
         self._writes: WriteThread[GraphTransaction] = WriteThread(
             store,
             limit=settings.write_queue,
@@ -107,7 +110,13 @@ class StoreRunner:
         `StorageBusy` when the queue is full or the work did not start within `write_wait`; then it
         never will. A caller that is cancelled withdraws a work that has not started.
         """
-        return await self._writes.run(work)
+        try:
+            result = await self._writes.run(work)
+        except StorageFull:
+            self._full_at = monotonic()
+            raise
+        self._full_at = None
+        return result
 
     async def scan(
         self,
@@ -132,6 +141,14 @@ class StoreRunner:
         it still occupies, and nobody is told of its errors. `close` interrupts it.
         """
         return await self._scans.run_early(read, timeout)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a write found no room within the last minute, and none has found it since.
+
+        NOTE: without a write nobody knows: free bytes say little of quotas and of reserved blocks.
+        """
+        return self._full_at is not None and monotonic() - self._full_at < _FULL_SECONDS
 
     @property
     def is_idle(self) -> bool:

@@ -20,11 +20,11 @@ from twinframe.authentication.gate import Gate
 from twinframe.errors import StorageBusy, StorageError, TwinframeError
 from twinframe.model.json import JsonLimits
 from twinframe.settings import AuthenticationSettings, CorsSettings, Settings
-from twinframe.web.access import AccessLayer, guard_responder
+from twinframe.web.access import AccessLayer, guard_responder, list_permissions
 from twinframe.web.access_log import AccessLog
 from twinframe.web.discovery import WELL_KNOWN, Discovery, Resource
 from twinframe.web.discovery import read_document as read_protected_resource
-from twinframe.web.edge import Edge, ServiceEdge
+from twinframe.web.edge import Edge, ServiceEdge, never
 from twinframe.web.errors import (
     JSON,
     ErrorAnswer,
@@ -78,6 +78,7 @@ def build_application(
     start: Sequence[Hook] = (),
     stop: Sequence[Hook] = (),
     is_ready: Probe | None = None,
+    is_full: Callable[[], bool] = never,
     routes: Sequence[Route] = ROUTES,
     mounted: Sequence[Mounted] = (),
     resources: tuple[Resource, ...] = (),
@@ -90,8 +91,8 @@ def build_application(
     are what discovery says of them. `rates` None lets callers go as fast as they can.
     `build_error` makes the answers of errors outside of routes.
     `start` and `stop` run at the lifespan's events, in order, in the process that serves; an
-    error in `start` stops the start-up. `is_ready` says whether the store answers. The lines of
-    the access log go to standard error.
+    error in `start` stops the start-up. `is_ready` says whether the store answers, `is_full`
+    whether it refuses writes for want of room. The lines of the access log go to standard error.
     """
     guard: Guard
 
@@ -106,6 +107,8 @@ def build_application(
         explorer=Explorer(partial(_describe, routes, settings.authentication)),
         discovery=Discovery(settings, links, resources),
         is_ready=ready,
+        permissions=list_permissions(routes),
+        is_full=is_full,
     )
     admit = build_admit(gate, rates)
     app = cast("Asgi", build_falcon(edge, routes, Lifespan(start, stop), admit))

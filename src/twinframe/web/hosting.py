@@ -17,13 +17,12 @@ from falcon.asgi import Request, Response
 from twinframe.admission.rates import CallerRates
 from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, TwinframeError, Unauthenticated
-from twinframe.permissions.grammar import parse_permission
 from twinframe.settings import Settings
 from twinframe.storage.catalog import is_resource_id
-from twinframe.web.access import build_errand, find_public, is_public
+from twinframe.web.access import build_errand, find_needed, find_public, is_public
 from twinframe.web.application import Lifespan, build_falcon
 from twinframe.web.discovery import DOCUMENT, WELL_KNOWN
-from twinframe.web.edge import Edge
+from twinframe.web.edge import Edge, never
 from twinframe.web.errors import (
     BadRequestTarget,
     EdgeError,
@@ -182,7 +181,7 @@ class HostedService:
         self._public = find_public(routes)
         self._suffix = f".{settings.hosting.domain}".encode() if settings.hosting.domain else b""
         self._base = [part for part in settings.server.base_path.lower().split("/") if part]
-        self._draining = False
+        self._is_draining: Callable[[], bool] = never
         self.edge = build_hosted_edge(settings, routes, self._is_ready)
         admit = partial(bind_responder, gate is not None, rates)
         self._app = cast("Asgi", build_falcon(self.edge, routes, Lifespan((), ()), admit))
@@ -193,9 +192,12 @@ class HostedService:
         scope[_ADDRESS] = found
         return found is not None
 
+    def watch_drain(self, is_draining: Callable[[], bool]) -> None:
+        """Have `is_draining` say whether the service ends or is about to: then it is not ready."""
+        self._is_draining = is_draining
+
     def begin_drain(self) -> None:
-        """Be ready no more."""
-        self._draining = True
+        """Nothing here is without an end of its own."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for which `serves` was true."""
@@ -257,7 +259,7 @@ class HostedService:
             return build_answer(malformed)
 
     async def _is_ready(self) -> bool:
-        return not self._draining
+        return not self._is_draining()
 
     # --- addresses ------------------------------------------------------------------------------
 
@@ -303,17 +305,19 @@ def bind_responder(
 
     With `asks`, none is run that has a permission unless the graph's own gate has allowed it.
     """
-    needed = None if route.permission is None else parse_permission(route.permission)
+    needed = find_needed(route)
+    asks = asks and route.permission is not None
     responder: Callable[..., Awaitable[None]] = route.responder
 
     async def run(request: Request, response: Response, **parameters: str) -> None:
         visit: Visit = request.scope[VISIT]
         visit.route = route
-        if asks and needed is not None:
+        if asks:
             caller = visit.exchange.caller
             if caller is None or visit.gate is None:  # a mistake in the wiring lets nobody in
                 raise Unauthenticated("the request came past the layer that authenticates")
-            await visit.gate.authorize(caller, needed, build_errand(visit.exchange))
+            if needed is not None:
+                await visit.gate.authorize(caller, needed, build_errand(visit.exchange))
             visit.exchange.gate = visit.gate
         await responder(visit.edge, request, response, **parameters)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
-from twinframe.errors import StorageBusy, StorageError, TwinNotFound
+from twinframe.errors import StorageBusy, StorageError, StorageFull, TwinNotFound
 from twinframe.settings import StorageSettings
 from twinframe.storage.base import GraphTransaction, Outcome, Placement, StoreTraits, Work
 from twinframe.storage.memory import MemoryStore
@@ -138,6 +139,33 @@ def test_works_are_written_in_the_order_in_which_they_came() -> None:
 
     asyncio.run(main())
     assert order == list(range(50))
+
+
+def test_a_runner_is_full_from_a_write_without_room_to_the_next_that_has_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("twinframe.storage.runner.monotonic", lambda: now[0])
+
+    def find_no_room(_transaction: GraphTransaction) -> None:
+        raise StorageFull("No space is left.")
+
+    async def scenario(store: MemoryStore) -> list[bool]:
+        runner = StoreRunner(store, StorageSettings())
+        seen = [runner.is_full]
+        for work in (find_no_room, put("a"), find_no_room):
+            with suppress(StorageFull):
+                await runner.write(work)
+            seen.append(runner.is_full)
+        now[0] += 61  # nobody has tried since: nobody knows
+        seen.append(runner.is_full)
+        await runner.close()
+        return seen
+
+    store = MemoryStore()
+    store.open()
+    assert asyncio.run(scenario(store)) == [False, True, False, True, False]
+    store.close()
 
 
 def test_a_full_queue_refuses_the_next_write() -> None:

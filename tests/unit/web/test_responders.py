@@ -8,7 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.unit.web.conftest import Client
 from twinframe.model.pages import PageRequest
+from twinframe.settings import Settings
+from twinframe.web.application import build_application
 
 PATCH = b'[{"op":"add","path":"/a","value":1}]'
 
@@ -323,3 +326,20 @@ def test_the_service_is_ready_while_its_store_answers_and_no_drain_has_begun(
     client.app.begin_drain()
     assert client.send("GET", "/health/ready").status == 503
     assert client.send("GET", "/health/live").status == 200
+
+
+def test_a_service_without_room_for_writes_is_ready_and_says_so(graph: Any) -> None:
+    full = [True]
+    app = build_application(graph, Settings(), is_full=lambda: full[0])
+    answer = Client(app).send("GET", "/health/ready")
+    assert (answer.status, answer.json["status"], answer.json["writes"]) == (
+        200,
+        "ready",
+        "refused",
+    )
+    full[0] = False
+    assert Client(app).send("GET", "/health/ready").json == {"status": "ready"}
+    full[0] = True
+    app.begin_drain()
+    answer = Client(app).send("GET", "/health/ready")
+    assert (answer.status, answer.json) == (503, {"status": "not ready"})
