@@ -128,7 +128,7 @@ _TWIN_ROUTES = (
         "Telemetry",
         _TELEMETRY,
         Body(dict[str, Any]),
-        {400: "InvalidArgument", 404: _NO_TWIN},
+        {400: "InvalidArgument, ValidationFailed", 404: _NO_TWIN},
     ),
     Route(
         "POST",
@@ -141,7 +141,7 @@ _TWIN_ROUTES = (
         "Telemetry",
         _TELEMETRY,
         Body(dict[str, Any]),
-        {400: "InvalidArgument", 404: "DigitalTwinNotFound, ComponentNotFound"},
+        {400: "InvalidArgument, ValidationFailed", 404: "DigitalTwinNotFound, ComponentNotFound"},
     ),
 )
 

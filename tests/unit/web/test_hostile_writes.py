@@ -266,6 +266,8 @@ def check_answer(route: Route, answer: Answered) -> None:
     assert answer.json["error"]["message"]
     code = answer.headers.get("x-ms-error-code", "BadRequest")
     assert answer.code == code
+    if answer.status in route.errors and "x-ms-error-code" in answer.headers:
+        assert code in route.errors[answer.status].split(", "), (route.operation_id, code)
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
