@@ -12,6 +12,7 @@ from typing import Any
 from azure.core.async_paging import AsyncItemPaged
 from azure.core.credentials import AccessToken
 from azure.core.paging import ItemPaged
+from azure.core.polling import AsyncLROPoller, LROPoller
 from azure.digitaltwins.core import DigitalTwinsClient
 from azure.digitaltwins.core.aio import DigitalTwinsClient as AsyncDigitalTwinsClient
 
@@ -36,17 +37,29 @@ class FixedAsyncCredential(FixedCredential):
 
 
 class SyncClient:
-    """The sync SDK client; lists come as lists."""
+    """The sync SDK client; lists come as lists, long operations run to their end."""
 
     def __init__(self, url: str, authority: str) -> None:
         self._client = DigitalTwinsClient(url, FixedCredential(), connection_verify=authority)
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self._client, name)
+    @property
+    def groups(self) -> Any:
+        """The generated client below, with the groups of operations."""
+        return self._client._client
 
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return self._finish(getattr(self._client, name))
+
+    def do(self, group: str, name: str, *args: object, **kwargs: object) -> Any:
+        """Call an operation that the convenient client leaves to a generated group."""
+        return self._finish(getattr(getattr(self.groups, group), name))(*args, **kwargs)
+
+    def _finish(self, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: object, **kwargs: object) -> object:
             result = method(*args, **kwargs)
-            return list(result) if isinstance(result, ItemPaged) else result
+            if isinstance(result, ItemPaged):
+                return list(result)
+            return result.result(60) if isinstance(result, LROPoller) else result
 
         return call
 
@@ -56,7 +69,7 @@ class SyncClient:
 
 
 class AsyncClient:
-    """The async SDK client run on a loop of its own; lists come as lists."""
+    """The async SDK client run on a loop of its own; lists and long operations as above."""
 
     def __init__(self, url: str, authority: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -67,19 +80,29 @@ class AsyncClient:
     async def _open(self, url: str, authority: str) -> AsyncDigitalTwinsClient:
         return AsyncDigitalTwinsClient(url, FixedAsyncCredential(), connection_verify=authority)
 
+    @property
+    def groups(self) -> Any:
+        """The generated client below, with the groups of operations."""
+        return self._client._client
+
     def _run(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self._client, name)
+        return self._finish(getattr(self._client, name))
 
+    def do(self, group: str, name: str, *args: object, **kwargs: object) -> Any:
+        """Call an operation that the convenient client leaves to a generated group."""
+        return self._finish(getattr(getattr(self.groups, group), name))(*args, **kwargs)
+
+    def _finish(self, method: Callable[..., Any]) -> Callable[..., Any]:
         async def call(*args: object, **kwargs: object) -> object:
             result = method(*args, **kwargs)
             if inspect.isawaitable(result):
                 result = await result
             if isinstance(result, AsyncItemPaged):
                 return [item async for item in result]
-            return result
+            return await result.result() if isinstance(result, AsyncLROPoller) else result
 
         return lambda *args, **kwargs: self._run(call(*args, **kwargs))
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.e2e.sdk_operations import render_operations_page
 from twinframe.app.installation import load_installation
 from twinframe.cli.reference import render_commands_page
 from twinframe.control.billing.offers import build_offers
@@ -51,6 +52,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "roles.md": render_roles_page,
     "routes.md": render_routes_page,
     "resource-states.md": render_states_page,
+    "sdk-operations.md": render_operations_page,
     "settings.md": render_settings_page,
 }
 
