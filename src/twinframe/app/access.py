@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from twinframe.app.features import build_token_authenticator
 from twinframe.app.installation import Installation
 from twinframe.authentication.api_keys import ApiKeyAuthenticator
-from twinframe.authentication.build import build_token_authenticator
 from twinframe.authentication.gate import Gate, log_refusal
 from twinframe.authentication.port import AnyOf, Authenticator
 from twinframe.errors import SettingsError

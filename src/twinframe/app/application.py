@@ -10,9 +10,8 @@ from twinframe.admission.buckets import SharedBuckets
 from twinframe.app.access import build_access
 from twinframe.app.assistants import build_service, list_resources
 from twinframe.app.background import BackgroundService
-from twinframe.app.control import MountedControlService
 from twinframe.app.endpoints import build_endpoints
-from twinframe.app.hosting import HostingService
+from twinframe.app.features import build_control, build_hosting
 from twinframe.app.installation import Installation, build_installation, load_installation
 from twinframe.app.instruments import InstrumentService
 from twinframe.app.logs import LogService, configure_logging
@@ -96,10 +95,10 @@ def _build(
         assistants = build_service(graph, settings, gate, mcp, relay, rates)
     control = None
     if settings.control.enabled and routes is ROUTES:
-        control = MountedControlService(installation, rates)
+        control = build_control(installation, rates)
     hosting = None
     if settings.hosting.enabled and routes is ROUTES:
-        hosting = HostingService(installation, gate, told, rates, endpoints)
+        hosting = build_hosting(installation, gate, told, rates, endpoints)
     if told is not None and assistants is not None:
         told.watch(assistants.endpoint)
     beside = [one for one in (assistants, control, hosting) if one is not None]

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from twinframe.app.access import check_access
-from twinframe.app.control import check_control, check_control_store
 from twinframe.app.endpoints import build_endpoints
-from twinframe.app.hosting import check_hosting
+from twinframe.app.features import check_control, check_control_store, check_hosting
 from twinframe.app.installation import Installation
 from twinframe.errors import (
     ConfigurationError,

@@ -16,6 +16,7 @@ from gunicorn.glogging import Logger
 from twinframe.admission.buckets import SharedBuckets
 from twinframe.app import build_app
 from twinframe.app.assistants import load_mcp
+from twinframe.app.features import load_features
 from twinframe.app.installation import Installation, load_installation
 from twinframe.app.instruments import open_metrics
 from twinframe.app.logs import configure_logging
@@ -114,6 +115,7 @@ class Service(BaseApplication):
     def _open_shared(self) -> None:
         """What the workers have in common: it is made before them, and goes with this process."""
         self._held.enter_context(open_metrics(self._installation.settings))
+        load_features(self._installation.settings)
         self._buckets = self._buckets or build_buckets(self._installation.settings)
         if self._relay is None and self.uses_mcp():
             # PERF: imported before the fork, the SDK is in memory once, and a worker is there in
