@@ -137,6 +137,8 @@ def test_the_services_own_graph_is_another_one(
     permissions.asked.clear()
     assert Caller(server.port)("GET", "/models", **bearer(tokens, owner)).status == 403
     assert permissions.asked == [("own", f"{owner.client_id}@clients")]
+    own = Caller(server.port)("GET", "/permissions", **bearer(tokens, owner))
+    assert (own.status, own.json["permissions"]) == (200, [])
 
 
 def test_who_may_do_something_is_told_what_it_may_not(
@@ -151,6 +153,10 @@ def test_who_may_do_something_is_told_what_it_may_not(
     assert call("GET", "/auditlog", **headers).status == 403
     assert call("POST", "/models", [], **headers).status == 403
     assert call("GET", "/nonsense", **headers).json["error"]["code"] == "NotFound"
+    assert call("GET", "/permissions", **headers).json == {
+        "subject": f"{reader.client_id}@clients",
+        "permissions": ["models/read", "query/read"],
+    }
     permissions.granted["mine", f"{reader.client_id}@clients"] = []
     assert call("GET", "/models", **headers).json["error"]["code"] == "GraphNotFound"
 

@@ -7,7 +7,7 @@ each decision goes to the audit trail with its reason.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from time import time
@@ -160,6 +160,16 @@ class Gate:
         It is no decision, so it leaves no trail.
         """
         return (await self._decide(caller, needed)).allowed
+
+    async def list_held(
+        self, caller: Caller, permissions: Iterable[Permission], errand: Errand
+    ) -> list[Permission]:
+        """Those of the permissions that the caller has now, who is asked about once.
+
+        As with `holds`, only a provider that breaks leaves a trail.
+        """
+        caller = await self._ask(caller, lambda: errand, "")
+        return [one for one in permissions if await self.holds(caller, one)]
 
     async def _decide(self, caller: Caller, needed: Permission) -> Decision:
         if self._provider is None:

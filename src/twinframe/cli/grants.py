@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from twinframe.errors import InvalidArgument
-from twinframe.permissions.grammar import Grant, parse_grant, parse_permission
+from twinframe.permissions.grammar import Grant, Permission, parse_grant
+from twinframe.web.access import list_permissions
 from twinframe.web.hosted_routes import HOSTED_ROUTES
 
 _MCP = "mcp/*"
@@ -30,18 +31,19 @@ def parse_grants(texts: Iterable[str]) -> tuple[str, ...]:
 
 def _parse_known(text: str) -> Grant:
     grant = parse_grant(text)
-    known = sorted({route.permission for route in HOSTED_ROUTES if route.permission})
+    known = list_permissions(HOSTED_ROUTES)
     if grant is not None and (str(grant) == _MCP or _covers_any(grant, known)):
         return grant
-    wildcards = {f"{name.rpartition('/')[0]}/*" for name in known}
-    names = [*known, *sorted(wildcards), _MCP]
+    texts = [str(permission) for permission in known]
+    wildcards = {f"{name.rpartition('/')[0]}/*" for name in texts}
+    names = [*texts, *sorted(wildcards), _MCP]
     near = difflib.get_close_matches(text, names, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(names)}."
     raise InvalidArgument(f"{text!r} is no permission of twinframe. {hint}")
 
 
-def _covers_any(grant: Grant, permissions: Iterable[str]) -> bool:
-    return any(grant.covers(parse_permission(name)) for name in permissions)
+def _covers_any(grant: Grant, permissions: Iterable[Permission]) -> bool:
+    return any(grant.covers(permission) for permission in permissions)
 
 
 def parse_scopes(texts: Iterable[str]) -> tuple[str, ...]:

@@ -12,12 +12,12 @@ from falcon.asgi import Request, Response
 
 from twinframe.authentication.gate import Errand, Gate
 from twinframe.errors import Unauthenticated
-from twinframe.permissions.grammar import parse_permission
+from twinframe.permissions.grammar import Permission, parse_permission
 from twinframe.web.discovery import WELL_KNOWN, Discovery
 from twinframe.web.errors import BadRequestTarget, ErrorAnswer, build_answer
 from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Send
 from twinframe.web.guard import read_raw_path, write_answer
-from twinframe.web.operations import Route
+from twinframe.web.operations import SIGNED_IN, Route
 from twinframe.web.routing import BoundResponder
 
 _DEEPEST = 3
@@ -123,18 +123,32 @@ async def authorize_parts(exchange: Exchange, permissions: Iterable[str]) -> Non
         caller = await gate.admit(caller, parse_permission(permission), errand)
 
 
+def find_needed(route: Route) -> Permission | None:
+    """The permission a caller needs for a route; None where credentials, or nothing, are enough."""
+    if route.permission is None or route.permission == SIGNED_IN:
+        return None
+    return parse_permission(route.permission)
+
+
+def list_permissions(routes: Iterable[Route]) -> tuple[Permission, ...]:
+    """All permissions that operations of a table ask for, each once, in the order of names."""
+    found = {str(needed): needed for route in routes if (needed := find_needed(route)) is not None}
+    return tuple(found[name] for name in sorted(found))
+
+
 def guard_responder(gate: Gate, route: Route, responder: BoundResponder) -> BoundResponder:
     """The responder, run only for callers with the permission of its route."""
     if route.permission is None:
         return responder
-    needed = parse_permission(route.permission)
+    needed = find_needed(route)
 
     async def admit(request: Request, response: Response, **parameters: str) -> None:
         exchange: Exchange = request.scope[SCOPE_KEY]
         caller = exchange.caller
         if caller is None:  # no layer has asked: a mistake in the wiring must not let anybody in
             raise Unauthenticated("the request came past the layer that authenticates")
-        await gate.authorize(caller, needed, build_errand(exchange))
+        if needed is not None:
+            await gate.authorize(caller, needed, build_errand(exchange))
         exchange.gate = gate
         await responder(request, response, **parameters)
 

@@ -16,6 +16,7 @@ import twinframe
 from twinframe.errors import GraphNotFound
 from twinframe.model.json import JsonLimits
 from twinframe.settings import Settings
+from twinframe.web.access import list_permissions
 from twinframe.web.discovery import Discovery, Resource
 from twinframe.web.edge import Edge
 from twinframe.web.explorer import Explorer
@@ -89,6 +90,7 @@ def build_hosted_edge(
         explorer=HostedExplorer(document),
         discovery=HostedDiscovery(settings, links),
         is_ready=is_ready,
+        permissions=list_permissions(routes),
     )
 
 

@@ -15,7 +15,7 @@ from pydantic.json_schema import JsonSchemaMode
 
 from twinframe.settings import AuthenticationSettings
 from twinframe.web.graph.schemas import ErrorResponse, Problem
-from twinframe.web.operations import Answer, Body, Route
+from twinframe.web.operations import SIGNED_IN, Answer, Body, Route
 
 Json = dict[str, Any]
 
@@ -127,12 +127,18 @@ def _build_operation(route: Route, schemas: _Schemas, schemes: tuple[str, ...]) 
             operation["security"] = [{scheme: []} for scheme in schemes]
             operation["responses"] = {
                 "401": {"description": "No valid credentials."},
-                "403": {"description": f"The permission {route.permission} is missing."},
+                "403": {"description": _render_missing(route.permission)},
                 **operation["responses"],
             }
     if route.body is not None:
         operation["requestBody"] = _build_body(route.body, schemas)
     return operation
+
+
+def _render_missing(permission: str) -> str:
+    if permission == SIGNED_IN:
+        return "A scope is missing."
+    return f"The permission {permission} is missing."
 
 
 def _build_parameters(route: Route, schemas: _Schemas) -> list[Json]:

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+SIGNED_IN: Final = "signed-in"
+"""Stands for a permission where valid credentials are enough: what concerns the caller itself, and
+what everybody who is known may know."""
 
 Responder = Callable[..., Awaitable[None]]
 """`async def responder(edge, request, response, **path_parameters) -> None`."""
@@ -47,10 +51,10 @@ class Answer:
 class Route:
     """One operation of the API.
 
-    `path` is a template such as `/models/{model_id}`; `permission` is what a caller needs, None
-    for the few operations open to everybody; `errors` maps statuses to the codes documented for
-    them. One that `is_strict` refuses query parameters that it does not take; `api-version` it
-    passes over.
+    `path` is a template such as `/models/{model_id}`; `permission` is what a caller needs,
+    `SIGNED_IN` for no more than credentials, None for the few operations open to everybody;
+    `errors` maps statuses to the codes documented for them. One that `is_strict` refuses query
+    parameters that it does not take; `api-version` it passes over.
     """
 
     method: str

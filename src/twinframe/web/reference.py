@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from twinframe import errors
 from twinframe.web import framing
-from twinframe.web.control.route_parts import SIGNED_IN
 from twinframe.web.control.routes import CONTROL_ROUTES
 from twinframe.web.errors import EdgeError, find_status
-from twinframe.web.operations import Route
+from twinframe.web.operations import SIGNED_IN, Route
 from twinframe.web.routes import ROUTES
 
 
@@ -57,6 +56,8 @@ def _render_route(route: Route) -> str:
     codes = "; ".join(f"{status} {names}" for status, names in sorted(route.errors.items()))
     answer = str(route.answer.status)
     permission = f"`{route.permission}`" if route.permission else "–"
+    if route.permission == SIGNED_IN:
+        permission = "credentials"
     return (
         f"| `{route.method} {route.path}` | {route.summary} | {answer} | {codes or '–'} "
         f"| {permission} |"

@@ -12,6 +12,7 @@ from twinframe.web.graph import components, models, query, relationships, schema
 from twinframe.web.graph.bulk_routes import BULK_ROUTES
 from twinframe.web.graph.event_routes import EVENT_ROUTES
 from twinframe.web.graph.job_routes import JOB_ROUTES
+from twinframe.web.graph.permissions import PERMISSION_ROUTES
 from twinframe.web.graph.triple_routes import TRIPLE_ROUTES
 from twinframe.web.operations import Answer, Body, Parameter, Route
 from twinframe.web.service_routes import SERVICE_ROUTES
@@ -341,5 +342,6 @@ ROUTES: tuple[Route, ...] = (
     *TRIPLE_ROUTES,
     *EVENT_ROUTES,
     *JOB_ROUTES,
+    *PERMISSION_ROUTES,
     *SERVICE_ROUTES,
 )

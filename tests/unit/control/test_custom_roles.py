@@ -28,6 +28,7 @@ from twinframe.errors import (
 )
 from twinframe.mcp.tools import TOOLS
 from twinframe.permissions.grammar import Grant, parse_permission
+from twinframe.web.access import list_permissions
 from twinframe.web.hosted_routes import HOSTED_ROUTES
 
 
@@ -118,7 +119,7 @@ def test_a_role_has_some_permission_but_not_too_many() -> None:
 
 
 def test_the_table_has_every_permission_that_an_operation_of_a_graph_asks_for() -> None:
-    asked = {route.permission for route in HOSTED_ROUTES if route.permission}
+    asked = {str(permission) for permission in list_permissions(HOSTED_ROUTES)}
     asked |= {permission for tool in TOOLS for permission in tool.permissions}
     assert set(DATA_PERMISSIONS) == {*asked, "mcp/*"}
 

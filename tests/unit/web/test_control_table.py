@@ -14,8 +14,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.unit.web.control_world import Answered, World
 from twinframe.control.catalogue import CONTROL_PERMISSIONS
-from twinframe.web.control.route_parts import SIGNED_IN
 from twinframe.web.control.routes import CONTROL_ROUTES, STANDALONE_ROUTES
+from twinframe.web.operations import SIGNED_IN
 
 Operation = tuple[str, str, dict[str, Any]]
 

@@ -18,9 +18,8 @@ from twinframe.web.control.route_parts import (
     PROJECT,
     READ,
     RESOURCE,
-    SIGNED_IN,
 )
-from twinframe.web.operations import Answer, Body, Parameter, Route
+from twinframe.web.operations import SIGNED_IN, Answer, Body, Parameter, Route
 
 _TAG: Final = "Billing"
 _ACCOUNT: Final = PREFIX + "/billing-accounts/{account_id}"

@@ -7,9 +7,6 @@ from typing import Final
 from twinframe.web.operations import Answer, Parameter
 
 PREFIX: Final = "/api/v1"
-SIGNED_IN: Final = "signed-in"
-"""Stands for a permission where a valid token with the scopes is enough: what concerns the caller
-itself, and what everybody may know."""
 
 ORGANIZATION: Final = PREFIX + "/organizations/{organization_id}"
 PROJECT: Final = PREFIX + "/projects/{project_id}"

@@ -26,9 +26,8 @@ from twinframe.web.control.route_parts import (
     PROJECT,
     READ,
     RESOURCE,
-    SIGNED_IN,
 )
-from twinframe.web.operations import Answer, Body, Parameter, Route
+from twinframe.web.operations import SIGNED_IN, Answer, Body, Parameter, Route
 from twinframe.web.service_routes import SERVICE_ROUTES, build_explorer_routes
 
 _ORGANIZATIONS: Final = f"{PREFIX}/organizations"

@@ -1,0 +1,61 @@
+"""The responder and route of `/permissions`: what the caller may do. It decides no request.
+
+It is for offering only what may be done; each operation asks for its own permission all the same.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+from falcon.asgi import Request, Response
+
+from twinframe.errors import Unauthenticated
+from twinframe.web.access import build_errand
+from twinframe.web.edge import Edge
+from twinframe.web.graph.schemas import Shape
+from twinframe.web.messages import read_exchange
+from twinframe.web.operations import SIGNED_IN, Answer, Route
+
+
+class OwnPermissions(Shape):
+    """Who calls, and what they may do at this graph; `subject` is null where nobody is asked."""
+
+    subject: str | None
+    permissions: list[str]
+
+
+async def read_permissions(edge: Edge, request: Request, response: Response) -> None:
+    """GET: who calls, and which permissions of the route table they hold at this graph.
+
+    Where nobody is asked for credentials, everybody holds all of them.
+    """
+    exchange = read_exchange(request)
+    caller, gate = exchange.caller, exchange.gate
+    held = edge.permissions
+    if gate is not None:
+        if caller is None:
+            raise Unauthenticated("the request came past the layer that authenticates")
+        held = tuple(await gate.list_held(caller, held, build_errand(exchange)))
+    response.data = orjson.dumps(
+        {
+            "subject": None if caller is None else caller.subject,
+            "permissions": [str(permission) for permission in held],
+        }
+    )
+    response.set_header("cache-control", "no-store")
+
+
+PERMISSION_ROUTES: Final[tuple[Route, ...]] = (
+    Route(
+        "GET",
+        "/permissions",
+        "Service_Permissions",
+        "What the caller may do",
+        SIGNED_IN,
+        read_permissions,
+        Answer(200, "The caller, and the permissions it holds.", OwnPermissions),
+        "Service",
+        is_strict=True,
+    ),
+)
