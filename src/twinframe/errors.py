@@ -25,10 +25,15 @@ class TwinframeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ErrorDetail:
-    """One finding inside an error: what was wrong, where, and what would be right."""
+    """One finding inside an error: what was wrong, where, and what would be right.
+
+    `target` is the place as a JSON pointer (RFC 6901) into the twin, the relationship or the list
+    of models that was refused, for programs that mark it; empty where there is none.
+    """
 
     code: str
     message: str
+    target: str = ""
 
 
 # --- start-up -------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ class Place:
 class ModelFinding(ErrorDetail):
     """One rule of the language broken in one place.
 
+    `target` points into the list of documents, `pointer` into the one of the finding.
     `code` is the rule, in the vocabulary of the public .NET parser (`invalidId`, `badType`, ...);
     `element` is the DTMI of the offending element, or empty where it has none yet; `value` is the
     offending value shortened to its JSON text; `pointer` is an RFC 6901 JSON pointer. Where the
@@ -160,5 +161,6 @@ class Findings:
                 value="" if value is ... else render_value(value),
                 document=place.document,
                 pointer=pointer,
+                target=f"/{place.document}{pointer}",
             )
         )

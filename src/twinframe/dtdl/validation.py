@@ -15,21 +15,26 @@ from twinframe.dtdl.values import Mismatch, compile_test, list_mismatches, rende
 from twinframe.errors import ErrorDetail, ValidationFailed
 
 _TWIN = "Twin"
+_NAME = "/$relationshipName"
 _ROOT_NAMES = frozenset({"$dtId", "$etag", "$metadata"})
 _PART_NAMES = frozenset({"$metadata"})
 _MAX_MISMATCHES = 20
 _MAX_DETAILS = 100
 
 
-def _detail(message: str) -> ErrorDetail:
-    return ErrorDetail(ValidationFailed.code, message)
+def _detail(message: str, target: str) -> ErrorDetail:
+    return ErrorDetail(ValidationFailed.code, message, target)
+
+
+def _point(name: str) -> str:
+    return "/" + name.replace("~", "~0").replace("/", "~1")  # SPEC: RFC 6901 section 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PropertySet:
     """Compiled properties (or telemetries) of one owner: a twin, a component, a relationship.
 
-    `owner` is what error texts call it; `others` are contents that are no property, name to kind;
+    `owner` is what error texts call it, `at` the JSON pointer to it; `others` are contents that are no property, name to kind;
     `ignored` are `$`-names that may stand beside the properties; `required`: fields that the
     Requirement extension names must be there; `noun` is what they are.
     """
@@ -41,6 +46,7 @@ class PropertySet:
     ignored: frozenset[str]
     required: bool = False
     noun: str = "property"
+    at: str = ""
 
     def validate_all(self, values: Mapping[str, object]) -> list[ErrorDetail]:
         """Return every violation among `values`."""
@@ -67,17 +73,19 @@ class PropertySet:
 
     def explain_name(self, name: str) -> ErrorDetail:
         """Return the violation of using `name` as a property."""
+        target = self.at + _point(name)
         kind = self.others.get(name)
         if kind is not None:
-            return _detail(f"{name} is not a {self.noun} - it is a {kind}.")
+            return _detail(f"{name} is not a {self.noun} - it is a {kind}.", target)
         if name.startswith("$"):
             allowed = ", ".join(sorted(self.ignored)) or "none"
             return _detail(
                 f"{name} does not appear on the DTDL for {self.owner}. "
-                f"Names with '$' are reserved; allowed here: {allowed}."
+                f"Names with '$' are reserved; allowed here: {allowed}.",
+                target,
             )
         near = render_nearest(name, self.properties)
-        return _detail(f"{name} does not appear on the DTDL for {self.owner}.{near}")
+        return _detail(f"{name} does not appear on the DTDL for {self.owner}.{near}", target)
 
     def explain_value(self, name: str, value: object) -> list[ErrorDetail]:
         """Return the violations of a value that its test refused."""
@@ -87,7 +95,8 @@ class PropertySet:
             if len(details) == _MAX_MISMATCHES:
                 break
             stem = f"Expected value of type {render_type(schema)} for {name} on {self.owner}."
-            details.append(_detail(f"{stem} {_render_mismatch(mismatch)}"))
+            text = f"{stem} {_render_mismatch(mismatch)}"
+            details.append(_detail(text, self.at + _point(name)))
         return details
 
 
@@ -98,7 +107,7 @@ def _render_mismatch(mismatch: Mismatch) -> str:
 
 
 def _compile_properties(
-    owner: str, interface: Interface, ignored: frozenset[str], *, required: bool
+    owner: str, interface: Interface, ignored: frozenset[str], *, required: bool, at: str = ""
 ) -> PropertySet:
     others = dict.fromkeys(interface.telemetries, "Telemetry")
     others |= dict.fromkeys(interface.relationships, "Relationship")
@@ -111,6 +120,7 @@ def _compile_properties(
         others,
         ignored,
         required,
+        at=at,
     )
 
 
@@ -196,7 +206,9 @@ class TwinValidator:
         part = self.components.get(name)
         if part is None:
             near = render_nearest(name, self.components)
-            return [_detail(f"{name} is not a component of {self.interface.id}.{near}")]
+            return [
+                _detail(f"{name} is not a component of {self.interface.id}.{near}", _point(name))
+            ]
         return part.validate_all(value)
 
     def validate_relationship(
@@ -209,9 +221,10 @@ class TwinValidator:
             if kind is None and name in self.root.properties:
                 kind = "Property"
             if kind is not None:
-                return [_detail(f"{name} is not a relationship - it is a {kind}.")]
+                return [_detail(f"{name} is not a relationship - it is a {kind}.", _NAME)]
             near = render_nearest(name, self.relationships)
-            return [_detail(f"{name} is not a relationship of {self.interface.id}.{near}")]
+            text = f"{name} is not a relationship of {self.interface.id}.{near}"
+            return [_detail(text, _NAME)]
         return part.validate_all(properties)
 
     def validate_telemetry(
@@ -223,17 +236,18 @@ class TwinValidator:
         """
         if component is not None and component not in self.components:
             near = render_nearest(component, self.components)
-            return [_detail(f"{component} is not a component of {self.interface.id}.{near}")]
+            return [_detail(f"{component} is not a component of {self.interface.id}.{near}", "")]
         if isinstance(payload, Mapping):
             return self.telemetries[component].validate_all(payload) if strict else []
-        return [_detail(f"Telemetry must be a JSON object; it is {render_value(payload)}.")]
+        return [_detail(f"Telemetry must be a JSON object; it is {render_value(payload)}.", "")]
 
     def _validate_part(self, name: str, value: object) -> list[ErrorDetail]:
         if not isinstance(value, Mapping):
             return [
                 _detail(
                     f"Expected value of type component for {name} on {_TWIN}. "
-                    f"{render_value(value)} is not an object."
+                    f"{render_value(value)} is not an object.",
+                    _point(name),
                 )
             ]
         return self.components[name].validate_all(value)
@@ -242,7 +256,8 @@ class TwinValidator:
         schema = self.interface.components[name].schema
         return _detail(
             f"{_TWIN} is missing component {name} of {schema}; every component of the model must "
-            "be present, at least as an empty object."
+            "be present, at least as an empty object.",
+            _point(name),
         )
 
 
@@ -264,7 +279,7 @@ def compile_validator(
         interface,
         _compile_properties(_TWIN, interface, _ROOT_NAMES, required=required),
         {
-            name: _compile_properties(name, part, _PART_NAMES, required=required)
+            name: _compile_properties(name, part, _PART_NAMES, required=required, at=_point(name))
             for name, part in parts.items()
         },
         {

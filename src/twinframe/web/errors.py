@@ -228,11 +228,19 @@ def build_http_answer(status: int, title: str | None, description: str | None) -
 
 
 def render_envelope(code: str, message: str, details: tuple[ErrorDetail, ...] = ()) -> bytes:
-    """The vendor's error body: `{"error":{"code","message"[,"details"]}}`."""
+    """The vendor's error body: `{"error":{"code","message"[,"details"]}}`.
+
+    A detail is `{"code","message"[,"target"]}`; `target` is the place of it in what was sent.
+    """
     error: dict[str, object] = {"code": code, "message": render_text(message)}
     if details:
         error["details"] = [
-            {"code": detail.code, "message": render_text(detail.message)} for detail in details
+            {
+                "code": detail.code,
+                "message": render_text(detail.message),
+                **({"target": render_text(detail.target)} if detail.target else {}),
+            }
+            for detail in details
         ]
     return orjson.dumps({"error": error})
 

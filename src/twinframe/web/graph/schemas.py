@@ -141,10 +141,11 @@ class Health(Shape):
 
 
 class ErrorDetail(Shape):
-    """One finding."""
+    """One finding; `target` is a JSON pointer into what was refused."""
 
     code: str
     message: str
+    target: str | None = None
 
 
 class ErrorBody(ErrorDetail):
