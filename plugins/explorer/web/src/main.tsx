@@ -3,6 +3,7 @@ import { createRoot } from "react-dom/client";
 
 import { App } from "./app/App";
 import "./app/theme.css";
+import "./app/controls.css";
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("The page has no #root");

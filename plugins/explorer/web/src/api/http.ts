@@ -12,27 +12,40 @@ export interface Call {
 /** Gives the access token to send, refreshed where need be; null sends none. */
 export type TokenSource = () => Promise<string | null>;
 
+/** Hears of a token that was refused; answers whether there is another one to try with. */
+export type Unauthorized = (token: string | null) => Promise<boolean>;
+
 /** Calls one API. It knows no operation; `graph.ts` and `control.ts` do. */
 export class Http {
   constructor(
     /** An absolute path or URL without a slash at its end. */
     readonly root: string,
     private readonly token: TokenSource,
-    private readonly onUnauthorized: () => void = () => undefined,
+    private readonly onUnauthorized: Unauthorized = () => Promise.resolve(false),
   ) {}
 
   /** The answer, whose status is a success. Throws `ApiError`; an abort throws as fetch does. */
   async send(path: string, call: Call = {}): Promise<Response> {
-    const headers = new Headers(call.headers);
     const token = await this.token();
+    const response = await this.fetch(path, call, token);
+    if (response.ok) return response;
+    if (response.status === 401 && (await this.onUnauthorized(token))) {
+      const again = await this.fetch(path, call, await this.token());
+      if (again.ok) return again;
+      throw await readError(again);
+    }
+    throw await readError(response);
+  }
+
+  private async fetch(path: string, call: Call, token: string | null): Promise<Response> {
+    const headers = new Headers(call.headers);
     if (token !== null) headers.set("Authorization", `Bearer ${token}`);
     const body = call.text ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
     if (body !== undefined && !headers.has("Content-Type")) {
       headers.set("Content-Type", "application/json");
     }
-    let response: Response;
     try {
-      response = await fetch(this.root + path, {
+      return await fetch(this.root + path, {
         method: call.method ?? "GET",
         headers,
         body: body ?? null,
@@ -42,9 +55,6 @@ export class Http {
       if (call.signal?.aborted) throw error;
       throw new ApiError(0, "NoAnswer", "The service does not answer. Is it running?");
     }
-    if (response.ok) return response;
-    if (response.status === 401) this.onUnauthorized();
-    throw await readError(response);
   }
 
   async json<T>(path: string, call: Call = {}): Promise<T> {

@@ -1,4 +1,48 @@
-/** The whole page: session, frame, views. */
+import { QueryClientProvider, useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { Router } from "wouter";
+
+import { SignInGate } from "../session/SignInGate";
+import { loadConfiguration } from "../session/configuration";
+import { Boundary } from "./Boundary";
+import { NoticeRegion } from "./NoticeRegion";
+import { Routes } from "./Routes";
+import { Waiting } from "./Waiting";
+import { ROUTES_BASE } from "./addresses";
+import { queryClient } from "./queryClient";
+import { Failure } from "./Failure";
+import { wearTheme } from "./preferences";
+
+/** The whole page: configuration, sign-in, routes, notices. */
 export function App() {
-  return <main />;
+  useEffect(wearTheme, []);
+  return (
+    <QueryClientProvider client={queryClient}>
+      <Router base={ROUTES_BASE}>
+        <Boundary name="The explorer">
+          <Configured />
+        </Boundary>
+      </Router>
+      <NoticeRegion />
+    </QueryClientProvider>
+  );
+}
+
+function Configured() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["configuration"],
+    queryFn: loadConfiguration,
+    staleTime: Infinity,
+  });
+  if (error !== null) {
+    return (
+      <Failure title="The explorer cannot start" error={error} onRetry={() => void refetch()} />
+    );
+  }
+  if (data === undefined) return <Waiting label="Starting" />;
+  return (
+    <SignInGate configuration={data}>
+      <Routes configuration={data} />
+    </SignInGate>
+  );
 }

@@ -1,32 +1,33 @@
+import { UNSTABLE_ToastQueue as ToastQueue } from "react-aria-components";
 import { create } from "zustand";
 
 export interface Notice {
-  id: number;
   kind: "info" | "error";
   text: string;
 }
 
-interface NoticeState {
-  notices: Notice[];
+/** How long a notice that is no error stays, in milliseconds; errors stay until they are closed. */
+const STAY = 6000;
+
+/** The notices to see, which `NoticeRegion` shows. */
+export const noticeQueue = new ToastQueue<Notice>({ maxVisibleToasts: 4 });
+
+interface Notices {
   say(text: string): void;
   /** Tell of an error; an abort is none. */
   sayError(error: unknown): void;
-  dismiss(id: number): void;
 }
 
-let last = 0;
-
 /** What is told at the edge of the page, to screen readers too. */
-export const useNotices = create<NoticeState>((set) => {
-  const add = (kind: Notice["kind"], text: string) =>
-    set((state) => ({ notices: [...state.notices.slice(-4), { id: ++last, kind, text }] }));
-  return {
-    notices: [],
-    say: (text) => add("info", text),
-    sayError: (error) => {
-      if (error instanceof DOMException && error.name === "AbortError") return;
-      add("error", error instanceof Error ? error.message : String(error));
-    },
-    dismiss: (id) => set((state) => ({ notices: state.notices.filter((one) => one.id !== id) })),
-  };
-});
+export const useNotices = create<Notices>(() => ({
+  say: (text) => {
+    noticeQueue.add({ kind: "info", text }, { timeout: STAY });
+  },
+  sayError: (error) => {
+    if (error instanceof DOMException && error.name === "AbortError") return;
+    const text = error instanceof Error ? error.message : String(error);
+    // The same again would only hide what else there is to see.
+    if (noticeQueue.visibleToasts.some((one) => one.content.text === text)) return;
+    noticeQueue.add({ kind: "error", text });
+  },
+}));

@@ -9,8 +9,10 @@ export interface Session {
   configuration: Configuration;
   /** `own` for the graph of the service, else the id of a hosted one. */
   graphId: string;
+  /** What the graph is called, for display. */
+  graphName: string;
   graph: GraphClient;
-  /** The control plane; null where there is none. */
+  /** The control plane, rooted at its `/api/v1`; null where there is none. */
   control: Http | null;
   /** Who is signed in, for display; null where nobody is asked. */
   user: string | null;

@@ -1,0 +1,147 @@
+import { PanelRightClose, PanelRightOpen, X } from "lucide-react";
+import { lazy, Suspense, useEffect, type ReactNode } from "react";
+import { Button, Dialog, Modal, ModalOverlay } from "react-aria-components";
+import { Group, Panel, Separator, useDefaultLayout } from "react-resizable-panels";
+
+import { useSession } from "../session/session";
+import { Boundary } from "./Boundary";
+import { Rail } from "./Rail";
+import { Waiting } from "./Waiting";
+import "./frame.css";
+import { useIsNarrow } from "./media";
+import { usePreferences } from "./preferences";
+import { useSelection } from "./selection";
+import type { View } from "./views";
+
+const Inspector = lazy(() => import("../inspector/Inspector"));
+
+/** Navigation at the left, the view, what is selected at the right; stacked where it is narrow. */
+export function Frame({ view }: { view: View }) {
+  const narrow = useIsNarrow();
+  const { graphName } = useSession();
+  useEffect(() => {
+    document.title = `${view.name} · ${graphName} · twinframe`;
+  }, [view.name, graphName]);
+  const shown = (
+    <main className="frame-view" id="view" tabIndex={-1} aria-label={view.name}>
+      <Boundary key={view.path} name={`The view ${view.name}`}>
+        <Suspense fallback={<Waiting />}>
+          <view.component />
+        </Suspense>
+      </Boundary>
+    </main>
+  );
+  return (
+    <div className="frame">
+      <a className="frame-skip" href="#view" onClick={skipToView}>
+        Skip to the view
+      </a>
+      <Rail current={view} />
+      {narrow ? <Narrow>{shown}</Narrow> : <Wide inspected={view.inspected}>{shown}</Wide>}
+    </div>
+  );
+}
+
+// NOTE: `#view` alone would be taken relative to <base href>, which is another page.
+function skipToView(event: { preventDefault(): void }): void {
+  event.preventDefault();
+  document.getElementById("view")?.focus();
+}
+
+function Wide({ children, inspected }: { children: ReactNode; inspected: boolean }) {
+  const { inspectorOpen, setInspectorOpen } = usePreferences();
+  const selected = useSelection((state) => state.selected);
+  const layout = useDefaultLayout({ id: "twinframe-explorer-frame", storage: localStorage });
+  useEffect(() => {
+    if (selected !== null) usePreferences.getState().setInspectorOpen(true);
+  }, [selected]);
+  if (!inspected) return <div className="frame-alone">{children}</div>;
+  if (!inspectorOpen) {
+    return (
+      <div className="frame-alone">
+        {children}
+        <Button
+          className="button button-quiet button-icon frame-open"
+          aria-label="Show the inspector"
+          onPress={() => setInspectorOpen(true)}
+        >
+          <PanelRightOpen size={16} aria-hidden />
+        </Button>
+      </div>
+    );
+  }
+  return (
+    <Group
+      className="frame-panels"
+      {...(layout.defaultLayout === undefined ? {} : { defaultLayout: layout.defaultLayout })}
+      onLayoutChanged={layout.onLayoutChanged}
+    >
+      <Panel id="view-panel" minSize={320} className="frame-panel">
+        {children}
+      </Panel>
+      <Separator className="frame-separator" aria-label="Width of the inspector" />
+      <Panel
+        id="inspector-panel"
+        minSize={260}
+        maxSize="60"
+        defaultSize={360}
+        groupResizeBehavior="preserve-pixel-size"
+        className="frame-panel"
+      >
+        <div className="frame-inspector">
+          <Button
+            className="button button-quiet button-icon frame-close"
+            aria-label="Hide the inspector"
+            onPress={() => setInspectorOpen(false)}
+          >
+            <PanelRightClose size={16} aria-hidden />
+          </Button>
+          <Inspected />
+        </div>
+      </Panel>
+    </Group>
+  );
+}
+
+/** On a phone what is selected comes up as a sheet over the view. */
+function Narrow({ children }: { children: ReactNode }) {
+  const { selected, select } = useSelection();
+  return (
+    <div className="frame-alone">
+      {children}
+      <ModalOverlay
+        className="sheet-overlay"
+        isDismissable
+        isOpen={selected !== null}
+        onOpenChange={(open) => {
+          if (!open) select(null);
+        }}
+      >
+        <Modal className="sheet">
+          <Dialog className="sheet-dialog" aria-label="What is selected">
+            <div className="frame-inspector">
+              <Button
+                className="button button-quiet button-icon frame-close"
+                aria-label="Close"
+                onPress={() => select(null)}
+              >
+                <X size={16} aria-hidden />
+              </Button>
+              <Inspected />
+            </div>
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </div>
+  );
+}
+
+function Inspected() {
+  return (
+    <Boundary name="The inspector">
+      <Suspense fallback={<Waiting />}>
+        <Inspector />
+      </Suspense>
+    </Boundary>
+  );
+}

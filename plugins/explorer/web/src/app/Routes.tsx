@@ -1,0 +1,36 @@
+import { RouterProvider } from "react-aria-components";
+import { Redirect, Route, Switch, useLocation } from "wouter";
+
+import type { Configuration } from "../api/types";
+import { SessionProvider } from "../session/SessionProvider";
+import { Frame } from "./Frame";
+import { ROUTES_BASE, routeOf } from "./addresses";
+import { VIEWS } from "./views";
+
+/** `/{graphId}/{view}`; whatever is incomplete leads to the query view. */
+export function Routes({ configuration }: { configuration: Configuration }) {
+  const [, navigate] = useLocation();
+  return (
+    <RouterProvider navigate={(path) => navigate(path)} useHref={(path) => ROUTES_BASE + path}>
+      <Switch>
+        <Route path="/:graph/:view">
+          {({ graph, view }) => {
+            const shown = VIEWS.find((one) => one.path === view);
+            if (shown === undefined) return <Redirect to={routeOf(graph, "query")} replace />;
+            return (
+              <SessionProvider key={graph} configuration={configuration} graphId={graph}>
+                <Frame view={shown} />
+              </SessionProvider>
+            );
+          }}
+        </Route>
+        <Route path="/:graph">
+          {({ graph }) => <Redirect to={routeOf(graph, "query")} replace />}
+        </Route>
+        <Route>
+          <Redirect to={routeOf("own", "query")} replace />
+        </Route>
+      </Switch>
+    </RouterProvider>
+  );
+}

@@ -1,0 +1,105 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useMemo, type ReactNode } from "react";
+import { useLocation } from "wouter";
+
+import { ApiError } from "../api/errors";
+import { GraphClient } from "../api/graph";
+import { Http } from "../api/http";
+import type { Configuration, OwnPermissions } from "../api/types";
+import { Failure } from "../app/Failure";
+import { Waiting } from "../app/Waiting";
+import { useSelection } from "../app/selection";
+import { useResults } from "../results/store";
+import { hearRefusal, readToken, useCredentials } from "./credentials";
+import { signOut } from "./flow";
+import { useHostedGraphs, OWN_NAME } from "./graphs";
+import { covers } from "./permissions";
+import { SessionContext, type Session } from "./session";
+
+interface Props {
+  configuration: Configuration;
+  graphId: string;
+  children: ReactNode;
+}
+
+/** The session of one graph; what is below is shown once it is known what one may do there. */
+export function SessionProvider({ configuration, graphId, children }: Props) {
+  const signedIn = useCredentials((state) => state.user);
+  const graph = useMemo(
+    () => new GraphClient(new Http(rootOf(configuration, graphId), readToken, hearRefusal)),
+    [configuration, graphId],
+  );
+  const control = useMemo(
+    () =>
+      configuration.control === null
+        ? null
+        : new Http(`${configuration.control.replace(/\/$/, "")}/api/v1`, readToken, hearRefusal),
+    [configuration],
+  );
+  const hosted = useHostedGraphs(configuration.hosting ? control : null);
+  const { data, error, refetch } = useQuery({
+    queryKey: ["permissions", graphId, signedIn],
+    queryFn: () => readPermissions(graph),
+  });
+  // What was selected and found is of the graph that was looked at before.
+  useEffect(
+    () => () => {
+      useSelection.getState().select(null);
+      useResults.setState(useResults.getInitialState());
+    },
+    [graphId],
+  );
+  const session = useMemo<Session | null>(() => {
+    if (data === undefined) return null;
+    const named = hosted.data?.find((one) => one.resource_id === graphId)?.name;
+    return {
+      configuration,
+      graphId,
+      graphName: graphId === "own" ? OWN_NAME : (named ?? graphId),
+      graph,
+      control,
+      user: configuration.authentication ? (signedIn ?? data?.subject ?? "somebody") : null,
+      may: (permission) => data === null || covers(data.permissions, permission),
+      signOut: () => void signOut(),
+    };
+  }, [configuration, graphId, graph, control, signedIn, data, hosted.data]);
+  if (session !== null) return <SessionContext value={session}>{children}</SessionContext>;
+  if (error !== null) return <NoGraph error={error} graphId={graphId} onRetry={refetch} />;
+  return <Waiting label="Opening the graph" />;
+}
+
+interface NoGraphProps {
+  error: Error;
+  graphId: string;
+  onRetry(): void;
+}
+
+function NoGraph({ error, graphId, onRetry }: NoGraphProps) {
+  const [, navigate] = useLocation();
+  const missing = error instanceof ApiError && error.status === 404;
+  if (!missing)
+    return <Failure title="The graph cannot be opened" error={error} onRetry={onRetry} />;
+  return (
+    <Failure
+      title={`There is no graph ${graphId}, or you may do nothing there`}
+      error={error}
+      retryLabel="Open the service's own graph"
+      onRetry={() => navigate("/own/query", { replace: true })}
+    />
+  );
+}
+
+function rootOf({ base }: Configuration, graphId: string): string {
+  return graphId === "own" ? base : `${base}/graphs/${encodeURIComponent(graphId)}`;
+}
+
+/** What the caller may do; null where the service does not tell, and all is offered. */
+async function readPermissions(graph: GraphClient): Promise<OwnPermissions | null> {
+  try {
+    return await graph.readPermissions();
+  } catch (error) {
+    const untold = error instanceof ApiError && error.status === 404;
+    if (untold && error.code !== "GraphNotFound") return null;
+    throw error;
+  }
+}
