@@ -34,9 +34,9 @@ def _point(name: str) -> str:
 class PropertySet:
     """Compiled properties (or telemetries) of one owner: a twin, a component, a relationship.
 
-    `owner` is what error texts call it, `at` the JSON pointer to it; `others` are contents that are no property, name to kind;
-    `ignored` are `$`-names that may stand beside the properties; `required`: fields that the
-    Requirement extension names must be there; `noun` is what they are.
+    `owner` is what error texts call it, `at` the JSON pointer to it; `others` are contents that are
+    no property, name to kind; `ignored` are `$`-names that may stand beside the properties;
+    `required`: fields that the Requirement extension names must be there; `noun` is what they are.
     """
 
     owner: str
