@@ -91,6 +91,7 @@ def build_access(folder: Path) -> tuple[dict[str, str], str]:
         "Authentication__Issuer": factory.issuer,
         "Authentication__KeysFile": str(keys),
         "MCP__ResourceServerUrl": factory.resource,
+        "RateLimits__Enabled": "false",  # one caller makes the whole load
     }
     token = factory.token(permissions=["digitaltwins/*", "models/*", "query/*"])
     return settings, token.decode("ascii")

@@ -83,7 +83,8 @@ def _build(
     settings = installation.settings
     instruments = InstrumentService(settings)
     told = instruments.instruments
-    rates = build_rates(settings, buckets, instruments.on_refusal)
+    asks = settings.authentication.asks
+    rates = build_rates(settings, buckets, instruments.on_refusal, asks=asks)
     store = StoreService(installation.build_store(), settings, told)
     access = build_access(installation)
     gate = None if access is None else access.gate
@@ -95,7 +96,8 @@ def _build(
         assistants = build_service(graph, settings, gate, mcp, relay, rates)
     control = None
     if settings.control.enabled and routes is ROUTES:
-        control = build_control(installation, rates)
+        told_apart = build_rates(settings, buckets, instruments.on_refusal, asks=True)
+        control = build_control(installation, rates or told_apart)
     hosting = None
     if settings.hosting.enabled and routes is ROUTES:
         hosting = build_hosting(installation, gate, told, rates, endpoints)
@@ -113,6 +115,7 @@ def _build(
         start=[*(service.start for service in services), *working[:1]],
         stop=[*working[1:], *(service.stop for service in reversed(services)), endpoints.stop],
         is_ready=store.is_ready,
+        is_full=store.is_full,
         routes=routes,
         # NOTE: the last one is asked first; the host of a hosted graph is that graph's alone.
         mounted=[one.endpoint for one in beside],
@@ -123,6 +126,7 @@ def _build(
     instruments.attach(guard)
     guard.on_drain(graph.event_streams.end)
     if hosting is not None:
+        hosting.endpoint.watch_drain(lambda: guard.draining)
         guard.on_drain(hosting.graphs.end_streams)
     return guard
 
@@ -152,15 +156,28 @@ def build_graph(
 
 
 @asynccontextmanager
-async def open_graph(installation: Installation, store: str = "") -> AsyncIterator[Graph]:
+async def open_graph(
+    installation: Installation, store: str = "", *, upkeep: bool = False
+) -> AsyncIterator[Graph]:
     """The use cases without a service: the store is open inside the context only.
 
-    `store` is the name of its graph; empty is the service's own.
+    `store` is the name of its graph; empty is the service's own. With `upkeep` old events are
+    forgotten meanwhile, as a service does: who writes much would else leave them all behind.
     """
     service = StoreService(installation.build_store(store), installation.settings)
     await service.start()
     try:
-        yield build_graph(installation, service, graph=store)
+        graph = build_graph(installation, service, graph=store)
+        if not upkeep:
+            yield graph
+            return
+        background = BackgroundService(service.runner, [graph.upkeep], installation.settings)
+        background.start()
+        try:
+            yield graph
+            await background.finish()
+        finally:
+            await background.stop()
     finally:
         await service.stop()
 
@@ -183,8 +200,12 @@ class StoreService:
         await self.runner.close()
         self.store.close()
 
+    def is_full(self) -> bool:
+        """Whether the store has lately refused writes for want of room."""
+        return self.runner.is_full
+
     async def is_ready(self) -> bool:
-        """Whether the store answers."""
+        """Whether the store answers: what cannot be written any more can still be read."""
         try:
             await self.runner.read(lambda session: session.read_schema_version())
         except StorageError:

@@ -144,7 +144,7 @@ def build_control_app(
         access.gate,
         start=[instruments.start, access.start, service.start],
         stop=[service.stop, access.stop, instruments.stop],
-        rates=build_rates(settings, buckets, instruments.on_refusal),
+        rates=build_rates(settings, buckets, instruments.on_refusal, asks=True),
     )
     instruments.attach(guard)
     return guard

@@ -45,14 +45,18 @@ class RateSettings(Section):
     write: Rate = Field(default=1000, description="Writes a second (vendor 1000).")
     query: Rate = Field(default=500, description="Queries a second (vendor 500).")
     bulk: Rate = Field(
-        default=10, description="Requests a second for models, jobs and many items at once."
+        default=100,
+        description="Requests a second for models, jobs and many items at once (vendor 100).",
     )
 
 
 class RateLimitSettings(Section):
-    """Rate limits of each caller, over all workers of a service; off unless enabled."""
+    """Rate limits of each caller, over all workers of a service."""
 
-    enabled: bool = Field(default=False, description="Hold callers to the rates below.")
+    enabled: bool | None = Field(
+        default=None,
+        description="Hold callers to the rates below; unset does where credentials are asked for.",
+    )
     per_second: RateSettings = RateSettings()
     burst_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
         default=2.0,

@@ -43,3 +43,15 @@ def test_what_changes_something_is_a_write_and_is_not_done(world: World) -> None
 
 def test_who_is_not_known_is_not_counted(world: World) -> None:
     assert {world.send("GET", "/organizations", None).status for _ in range(5)} == {401}
+
+
+def test_a_program_that_asks_for_others_permissions_is_not_held_back_and_people_are(
+    world: World,
+) -> None:
+    target = "/permissions/check?scopeType=platform&scopeId=platform"
+    somebody = [world.send("GET", target, "somebody").status for _ in range(3)]
+    assert somebody[2] == 429
+    program = "server;client_id=server"
+    assert 429 not in [world.send("GET", target, program).status for _ in range(5)]
+    listed = [world.send("GET", "/organizations", program).status for _ in range(3)]
+    assert listed == [200, 200, 429]

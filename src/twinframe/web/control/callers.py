@@ -21,15 +21,19 @@ def build_actor(caller: Caller, request_id: str, *, trust_emails: bool) -> Actor
     return Actor(
         caller.subject,
         email if isinstance(email, str) and verified else "",
-        _find_kind(caller.subject, claims),
+        find_kind(caller),
         request_id,
     )
 
 
-def _find_kind(subject: str, claims: Mapping[str, JsonValue]) -> ActorKind:
-    # SPEC: RFC 9068 section 2.2: without a resource owner the subject is the client itself. Some
-    # issuers say so by the grant's type, or write `<client>@clients`.
-    client = subject.removesuffix("@clients")
+def find_kind(caller: Caller) -> ActorKind:
+    """Whether it is somebody or a program of its own.
+
+    SPEC: RFC 9068 section 2.2: without a resource owner the subject is the client itself. Some
+    issuers say so by the grant's type, or write `<client>@clients`.
+    """
+    claims: Mapping[str, JsonValue] = caller.claims
+    client = caller.subject.removesuffix("@clients")
     is_client = client in (claims.get("client_id"), claims.get("azp"))
     is_client = is_client or claims.get("gty") in ("client-credentials", "client_credentials")
     return "service" if is_client else "user"

@@ -6,7 +6,7 @@ Who may do what is decided by the use cases, in the transaction of what is done.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 from falcon.asgi import Request, Response
 
@@ -17,13 +17,15 @@ from twinframe.control.plane import ControlPlane
 from twinframe.errors import Unauthenticated
 from twinframe.settings import ControlSettings
 from twinframe.web.access import build_errand
-from twinframe.web.control.callers import build_actor
+from twinframe.web.control.callers import build_actor, find_kind
 from twinframe.web.edge import ServiceEdge
 from twinframe.web.messages import read_exchange
 from twinframe.web.operations import Route
 from twinframe.web.parameters import check_query
 from twinframe.web.rates import find_control_kind, limit_responder
 from twinframe.web.routing import BoundResponder
+
+_CHECK: Final = "Permissions_Check"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,8 @@ class Admission:
 
         if self._rates is None:
             return run
-        return limit_responder(self._rates, find_control_kind(route), run)
+        limited = limit_responder(self._rates, find_control_kind(route), run)
+        return choose_limited(limited, run) if route.operation_id == _CHECK else limited
 
     async def _identify(self, request: Request) -> Actor:
         exchange = read_exchange(request)
@@ -79,6 +82,21 @@ class Admission:
         actor = build_actor(caller, request_id, trust_emails=self._trust_emails)
         await self._plane.users.see(actor)
         return actor
+
+
+def choose_limited(limited: BoundResponder, free: BoundResponder) -> BoundResponder:
+    """The responder of permission checks, without a rate for programs of their own.
+
+    NOTE: a graph server asks for each request of all its callers, whom it holds to their rates; to
+    refuse it would be to refuse them all.
+    """
+
+    async def run(request: Request, response: Response, **parameters: str) -> None:
+        caller = read_exchange(request).caller
+        is_service = caller is not None and find_kind(caller) == "service"
+        await (free if is_service else limited)(request, response, **parameters)
+
+    return run
 
 
 def read_actor(request: Request) -> Actor:

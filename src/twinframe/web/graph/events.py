@@ -23,7 +23,7 @@ from twinframe.web.messages import (
     render_array,
     write_no_content,
 )
-from twinframe.web.streaming import stream_answer
+from twinframe.web.streaming import leave_out_stream, stream_answer
 
 SSE: Final = "text/event-stream; charset=utf-8"
 
@@ -145,14 +145,15 @@ async def follow_events(edge: Edge, request: Request, response: Response) -> Non
     response.content_type = SSE
     response.set_header("cache-control", "no-store")
     response.set_header("x-accel-buffering", "no")  # what proxies call not to wait for more
-    if request.method == "HEAD":
-        return
     await exchange.read_body()
     async with AsyncExitStack() as stack:
         following = edge.graph.event_streams.follow(
             request.get_param("filter"), read_last_id(request)
         )
         found = await stack.enter_async_context(following)
+        if request.method == "HEAD":
+            leave_out_stream(response)
+            return
         response.stream = stream_answer(exchange, EventBytes(stack.pop_all(), found))
 
 
