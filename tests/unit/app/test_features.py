@@ -15,7 +15,7 @@ _TOKENS = {
     "Authentication__Audience": "api",
 }
 _SERVE = """
-import sys
+import gc, sys
 from twinframe.app.installation import load_installation
 from twinframe.cli import serve
 
@@ -23,7 +23,7 @@ class Arbiter:
     def __init__(self, *_arguments): ...
 
     def run(self):
-        print(*sys.modules)
+        print(*sys.modules, f"frozen={gc.get_freeze_count() > 10_000}")
 
 serve.LeavingArbiter = Arbiter
 serve.Service(load_installation(), None).run()
@@ -78,3 +78,7 @@ def test_what_is_on_is_imported_before_the_fork(
     environment: dict[str, str], module: str, tmp_path: Path
 ) -> None:
     assert module in _list_modules(_SERVE, tmp_path, **environment)
+
+
+def test_workers_need_not_search_what_was_there_before_them(tmp_path: Path) -> None:
+    assert "frozen=True" in _list_modules(_SERVE, tmp_path)
