@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
 
+from twinframe.errors import StorageError
 from twinframe.graph.background.runner import BackgroundRunner, WorkKind
 from twinframe.graph.ports import StoreRunner
 from twinframe.settings import Settings
+
+_PAUSE: Final = 0.05
 
 
 class BackgroundService(BackgroundRunner):
@@ -23,3 +29,11 @@ class BackgroundService(BackgroundRunner):
     async def begin(self) -> None:
         """`start`, as a hook of the lifespan."""
         self.start()
+
+    async def finish(self, seconds: float = 60.0) -> None:
+        """Wait until nothing is left to be done here or elsewhere, at most so many seconds."""
+        with suppress(TimeoutError, StorageError):
+            async with asyncio.timeout(seconds):
+                while await self.check_pending():
+                    self.wake()
+                    await asyncio.sleep(_PAUSE)

@@ -107,7 +107,7 @@ class _Run:
         self._write(self._log.render_status("Started"))
         self.done = Progress(line=after_line)
         try:
-            async with open_graph(self._installation, store) as graph:
+            async with open_graph(self._installation, store, upkeep=True) as graph:
                 self.done = await graph.portable.import_graph(
                     self._source, start=self.done, report=self._report
                 )

@@ -91,9 +91,10 @@ class Graph:
         delivery = RouteKind(
             context, endpoints, hosted=is_hosted, idle_seconds=idle, graph=graph_id
         )
+        self.upkeep: WorkKind = OutboxKind(context)
         self.work: tuple[WorkKind, ...] = (
             delivery,
-            OutboxKind(context),
+            self.upkeep,
             JobWork(context, places),
         )
         self.queries = Queries(context, engine, scratch, instruments)

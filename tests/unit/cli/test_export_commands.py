@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
+from twinframe.app import open_graph
+from twinframe.app.installation import load_installation
 from twinframe.cli.main import main
 
 MODEL = {
@@ -50,8 +53,20 @@ class Shell:
         self.folder = folder
         self._environment = {"Storage__Sqlite__Directory": str(folder / "data")}
 
-    def run(self, *arguments: str, stdin: bytes | None = None) -> Result:
-        return CliRunner().invoke(main, arguments, input=stdin, env=self._environment)
+    def run(self, *arguments: str, stdin: bytes | None = None, **settings: str) -> Result:
+        environment = {**self._environment, **settings}
+        return CliRunner().invoke(main, arguments, input=stdin, env=environment)
+
+    def count_events(self, monkeypatch: pytest.MonkeyPatch) -> int:
+        """Events that are kept, up to 10,000."""
+        for name, value in self._environment.items():
+            monkeypatch.setenv(name, value)
+
+        async def count() -> int:
+            async with open_graph(load_installation(None)) as graph:
+                return (await graph.event_routes.try_filter("true", 1)).examined
+
+        return asyncio.run(count())
 
 
 @pytest.fixture
@@ -81,6 +96,21 @@ def test_what_is_imported_is_exported_and_the_other_way_round(shell: Shell, tmp_
         "out.ndjson",
         "out.ndjson.gz",
     ]
+
+
+def test_an_import_leaves_no_more_events_behind_than_the_service_keeps(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twins = [{"$dtId": f"t{at}", "$metadata": {"$model": MODEL["@id"]}} for at in range(5000)]
+    lines = build_lines().replace(
+        b'{"Section":"Relationships"}\n',
+        b"".join(orjson.dumps(twin) + b"\n" for twin in twins) + b'{"Section":"Relationships"}\n',
+    )
+    kept = {"Events__KeepBytes": "200000", "Events__UndeliveredBytes": "200000"}
+    done = shell.run("import", "-", stdin=lines, **kept)
+    assert (done.exit_code, "5002 twins" in done.output) == (0, True)
+    # A stretch that is not full yet (1,000) is not measured; an event has more than 200 bytes.
+    assert 0 < shell.count_events(monkeypatch) <= 2000
 
 
 def test_a_graph_is_exported_as_rdf_too(shell: Shell, tmp_path: Path) -> None:
