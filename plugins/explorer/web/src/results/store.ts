@@ -1,32 +1,58 @@
 import { create } from "zustand";
 
 import type { JsonObject, QueryWarning } from "../api/types";
+import type { Explained } from "./explain/plan";
 
-export type ResultView = "table" | "json" | "graph";
+export type ResultView = "table" | "json" | "graph" | "plan";
+
+/** What is under way: the first page of a query, further ones, or nothing. */
+export type Activity = "idle" | "running" | "more";
 
 /** The rows of the last query as far as they were fetched. */
 export interface ResultState {
+  /** The graph that was asked; empty before the first query. */
+  graphId: string;
   query: string;
+  parameters: JsonObject;
   rows: JsonObject[];
   continuationToken: string | null;
   warnings: QueryWarning[];
+  /** The sum of the charges of all pages so far. */
   charge: number | null;
+  /** From the call to the first page. */
   milliseconds: number | null;
   running: boolean;
+  activity: Activity;
+  /** When what is under way began, by `performance.now`. */
+  since: number;
   error: unknown;
+  /** Whether the query ended because the user said so. */
+  cancelled: boolean;
+  /** The plan that was asked for last, which stays beside the rows. */
+  explained: Explained | null;
   view: ResultView;
   set(part: Partial<Omit<ResultState, "set">>): void;
 }
 
-export const useResults = create<ResultState>((set) => ({
+export const NO_RESULT = {
   query: "",
+  parameters: {},
   rows: [],
   continuationToken: null,
   warnings: [],
   charge: null,
   milliseconds: null,
   running: false,
+  activity: "idle" as Activity,
+  since: 0,
   error: null,
+  cancelled: false,
+  explained: null,
+};
+
+export const useResults = create<ResultState>((set) => ({
+  ...NO_RESULT,
+  graphId: "",
   view: "table",
   set: (part) => set(part),
 }));

@@ -1,0 +1,88 @@
+import { nameOf, type ModelIndex } from "../models/index";
+
+export interface Sample {
+  name: string;
+  text: string;
+}
+
+/** Queries to begin with, made of the models at hand. */
+export function buildSamples(index: ModelIndex): Sample[] {
+  return [
+    {
+      name: "Twins by model",
+      text: "MATCH (n)\nRETURN n.$metadata.$model AS model, count(*) AS twins\nORDER BY twins DESC",
+    },
+    {
+      name: "Relationships by name",
+      text: "MATCH ()-[r]->()\nRETURN type(r) AS name, count(*) AS relationships\nORDER BY relationships DESC",
+    },
+    ...relationshipSamples(index),
+    ...propertySamples(index),
+    {
+      name: "Twins that nothing leads to",
+      text: "MATCH (n)\nWHERE NOT EXISTS { (n)<--() }\nRETURN n\nLIMIT 100",
+    },
+    ...vendorSamples(index),
+  ];
+}
+
+/** The relationship whose both ends are known, of an interface that defines it itself. */
+function relationshipSamples(index: ModelIndex): Sample[] {
+  for (const one of index.interfaces.values()) {
+    const found = one.own.find((content) => content.kind === "Relationship" && content.target);
+    if (found?.target === undefined) continue;
+    const [source, target] = [index.label(one.id), index.label(found.target)];
+    const pattern = `(a:${word(one.id)})-[r:${quote(found.name)}]->(b:${word(found.target)})`;
+    return [
+      {
+        name: `${source} to ${target} by ${found.name}`,
+        text: `MATCH ${pattern}\nRETURN a, r, b\nLIMIT 300`,
+      },
+    ];
+  }
+  return [];
+}
+
+/** The twins of an interface that has a number, by that number. */
+function propertySamples(index: ModelIndex): Sample[] {
+  for (const one of index.interfaces.values()) {
+    const found = one.own.find(
+      (content) =>
+        content.kind === "Property" &&
+        ["double", "float", "integer", "long"].includes(String(content.schema)),
+    );
+    if (found === undefined) continue;
+    const name = quote(found.name);
+    return [
+      {
+        name: `${index.label(one.id)} with the largest ${found.displayName ?? found.name}`,
+        text: `MATCH (n:${word(one.id)})\nWHERE n.${name} IS NOT NULL\nRETURN n.$dtId AS id, n.${name} AS ${name}\nORDER BY ${name} DESC\nLIMIT 20`,
+      },
+    ];
+  }
+  return [];
+}
+
+function vendorSamples(index: ModelIndex): Sample[] {
+  const [id] = index.roots();
+  if (id === undefined) return [];
+  return [
+    {
+      name: `${index.label(id)} in the language of Azure Digital Twins`,
+      text: `SELECT TOP(100) *\nFROM DIGITALTWINS T\nWHERE IS_OF_MODEL(T, '${id}')`,
+    },
+  ];
+}
+
+function word(id: string): string {
+  return quote(nameOf(id));
+}
+
+// SPEC: backticks make a name of any word, reserved ones too.
+function quote(name: string): string {
+  const reserved =
+    /^(?:and|as|by|case|contains|distinct|end|in|is|not|null|or|set|then|when|with)$/i;
+  return /^[A-Za-z_]\w*$/.test(name) && !reserved.test(name)
+    ? name
+    : `\`${name.replaceAll("`", "``")}\``;
+}

@@ -1,0 +1,209 @@
+export type QueryLanguage = "cypher" | "adt";
+
+/** What a piece of a query text is, as far as words alone tell. */
+export type TokenKind =
+  | "blank"
+  | "comment"
+  | "keyword"
+  | "name"
+  | "quoted"
+  | "function"
+  | "label"
+  | "property"
+  | "string"
+  | "number"
+  | "parameter"
+  | "symbol"
+  | "invalid";
+
+export interface Token {
+  kind: TokenKind;
+  text: string;
+  from: number;
+  to: number;
+}
+
+/** What goes on from one line to the next: nothing, or what has been opened and not closed. */
+export type Open = "" | "/*" | "'" | '"' | "`";
+
+// SPEC: the words that are keywords wherever they stand alone; language.json has them all, these
+// are coloured before it has come and where it is missing.
+const KEYWORDS: Record<QueryLanguage, ReadonlySet<string>> = {
+  cypher: new Set(
+    (
+      "ALL ALLSHORTESTPATHS AND ANY AS ASC ASCENDING BY CALL CASE CONTAINS COLLECT COUNT DESC " +
+      "DESCENDING DISTINCT ELSE END ENDS EXISTS EXPLAIN FALSE IN IS LIMIT MATCH NONE NOT NULL " +
+      "OPTIONAL OR ORDER REDUCE RETURN SHORTESTPATH SINGLE SKIP STARTS THEN TRUE UNION UNWIND " +
+      "WHEN WHERE WITH XOR"
+    ).split(" "),
+  ),
+  adt: new Set(
+    (
+      "AND AS ASC BY DESC DIGITALTWINS DISTINCT EXPLAIN FALSE FROM GROUP IN JOIN MATCH NIN NOT " +
+      "NULL OR ORDER RELATED RELATIONSHIPS SELECT TOP TRUE WHERE"
+    ).split(" "),
+  ),
+};
+
+// Words that are also functions: keywords unless a bracket follows.
+const BOTH = new Set(["ALL", "ANY", "NONE", "SINGLE", "REDUCE", "EXISTS", "COUNT", "COLLECT"]);
+
+const LEXEME: Record<QueryLanguage, RegExp> = {
+  cypher:
+    /(?<blank>\s+)|(?<comment>\/\/.*)|(?<opens>\/\*|['"`])|(?<parameter>\$(?:`[^`]*`|[\p{L}\p{N}_]*))|(?<name>[\p{L}_][\p{L}\p{N}_]*)|(?<number>(?:\d+\.\d+|\.\d+|\d+)(?:[eE][+-]?\d+)?[\p{L}\p{N}_]*)|(?<symbol><>|<=|>=|=~|\.\.|[-+*/%^=<>()[\]{},.:;|&!])|(?<invalid>.)/uy,
+  adt: /(?<blank>\s+)|(?<opens>['"])|(?<quoted>\[\[[^[\]\n]+\]\])|(?<name>\$?[\p{L}_][\p{L}\p{N}_]*|\$)|(?<number>(?:\d+\.\d+|\.\d+|\d+)(?:[eE][+-]?\d+)?[\p{L}\p{N}_]*)|(?<symbol>!=|<>|<=|>=|\.\.|[-*=<>()[\].,:|])|(?<invalid>.)/uy,
+};
+
+/** What a scanner knows of the line behind it. */
+export interface ScanState {
+  open: Open;
+  /** The last symbol or word, upper case; blanks and comments do not count. */
+  before: string;
+  /** The brackets that are open, innermost last. */
+  brackets: string;
+  /** Whether the last word is the key of a map, so that a colon names no label. */
+  key: boolean;
+}
+
+export function startState(): ScanState {
+  return { open: "", before: "", brackets: "", key: false };
+}
+
+/** The piece that begins at `at` of a line; moves `state` behind it. The line has no newline. */
+export function scan(
+  line: string,
+  at: number,
+  state: ScanState,
+  language: QueryLanguage,
+): { kind: TokenKind; to: number } {
+  if (state.open !== "") return close(line, at, at, state);
+  const lexeme = LEXEME[language];
+  lexeme.lastIndex = at;
+  const found = lexeme.exec(line);
+  const groups = found?.groups ?? {};
+  const text = found?.[0] ?? "";
+  const to = at + text.length;
+  if (groups["opens"] !== undefined) {
+    state.open = groups["opens"] as Open;
+    return close(line, at, to, state);
+  }
+  if (groups["name"] !== undefined) {
+    const kind = nameKind(line, to, text, state.before, language);
+    state.key = isKey(state);
+    state.before = text.toUpperCase();
+    return { kind, to };
+  }
+  const [kind = "invalid"] = Object.entries(groups).find(([, value]) => value !== undefined) ?? [];
+  // A member such as `t.$dtId` looks like a parameter.
+  const member = kind === "parameter" && state.before === ".";
+  if (kind === "symbol") pass(text, state);
+  else if (kind !== "blank" && kind !== "comment") state.before = text;
+  return { kind: member ? "property" : (kind as TokenKind), to };
+}
+
+function pass(symbol: string, state: ScanState): void {
+  if ("([{".includes(symbol)) state.brackets += symbol;
+  else if (")]}".includes(symbol)) state.brackets = state.brackets.slice(0, -1);
+  state.before = symbol === ":" && state.key ? "key:" : symbol;
+  state.key = false;
+}
+
+function isKey(state: ScanState): boolean {
+  return state.brackets.endsWith("{") && (state.before === "{" || state.before === ",");
+}
+
+/** The end of what is open, in this line or a later one. */
+function close(
+  line: string,
+  at: number,
+  behind: number,
+  state: ScanState,
+): { kind: TokenKind; to: number } {
+  const { open } = state;
+  const member = state.before === ".";
+  const label = state.before === ":";
+  let to = behind;
+  if (open === "/*") {
+    const end = line.indexOf("*/", behind);
+    to = end < 0 ? line.length : end + 2;
+    if (end >= 0) state.open = "";
+    return { kind: "comment", to };
+  }
+  while (to < line.length && line[to] !== open) to += line[to] === "\\" && open !== "`" ? 2 : 1;
+  if (to < line.length) {
+    state.open = "";
+    state.key = isKey(state);
+    state.before = open;
+    to++;
+  }
+  const quoted = member ? "property" : label ? "label" : "quoted";
+  return {
+    kind: open === "`" ? quoted : "string",
+    to: Math.max(at + 1, Math.min(to, line.length)),
+  };
+}
+
+function nameKind(
+  line: string,
+  to: number,
+  text: string,
+  before: string,
+  language: QueryLanguage,
+): TokenKind {
+  if (before === ".") return "property";
+  const upper = text.toUpperCase();
+  const called = /^\s*\(/.test(line.slice(to, to + 20));
+  if (language === "cypher" && [":", "|", "&", "!"].includes(before)) return "label";
+  if (BOTH.has(upper) && called && upper !== "EXISTS") return "function";
+  if (KEYWORDS[language].has(upper)) return "keyword";
+  if (language === "adt" && text.startsWith("$")) return "property";
+  return called || /^\.\w+\s*\(/.test(line.slice(to, to + 40)) ? "function" : "name";
+}
+
+/** Every piece of a text, blanks included: together they are the text. */
+export function tokenize(text: string, language: QueryLanguage): Token[] {
+  const tokens: Token[] = [];
+  const state = startState();
+  let offset = 0;
+  for (const line of text.split("\n")) {
+    let at = 0;
+    while (at < line.length) {
+      const { kind, to } = scan(line, at, state, language);
+      const last = tokens.at(-1);
+      const piece = line.slice(at, to);
+      if (
+        last?.to === offset + at &&
+        last.kind === kind &&
+        (kind === "string" || kind === "comment")
+      ) {
+        // A string or comment that goes on, behind the newline that belongs to it.
+        last.text += piece;
+        last.to = offset + to;
+      } else tokens.push({ kind, text: piece, from: offset + at, to: offset + to });
+      at = to;
+    }
+    offset += line.length;
+    if (offset < text.length) {
+      const inside = state.open === "" ? undefined : tokens.at(-1);
+      if (inside !== undefined && inside.to === offset) {
+        inside.text += "\n";
+        inside.to = offset + 1;
+      } else tokens.push({ kind: "blank", text: "\n", from: offset, to: offset + 1 });
+      offset++;
+    }
+  }
+  return tokens;
+}
+
+const FIRST_WORD =
+  /^(?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*(?:EXPLAIN\b(?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*)?(\w*)/i;
+
+/** As the service does it: by the first word alone. */
+export function detectLanguage(text: string): QueryLanguage {
+  return FIRST_WORD.exec(text)?.[1]?.toUpperCase() === "SELECT" ? "adt" : "cypher";
+}
+
+/** Whether the text asks for the plan instead of rows. */
+export function isExplain(text: string): boolean {
+  return /^(?:\s|\/\/.*(?:\n|$)|\/\*[^]*?\*\/)*EXPLAIN\b/i.test(text);
+}

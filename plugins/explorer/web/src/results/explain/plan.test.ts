@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { isExplanation, listOperators, readExplained, readTree, wrap } from "./plan";
+
+const OPERATORS = [
+  { operator: "Result", arguments: "a, n", children: [1], part: null },
+  { operator: "Union", arguments: "", children: [2, 3], part: null },
+  { operator: "Match", arguments: "node (a)\nwhere (a.x > 1)", children: [4], part: 0 },
+  { operator: "Match", arguments: "node (b)", children: [], part: 1 },
+  { operator: "Unit", arguments: "", children: [], part: 0 },
+];
+const ROW = {
+  plan: "Result a, n\n  Union",
+  pushed: [{ engine: "sqlite", plan: "Match", statement: "SELECT 1", indexes: ["twin_model"] }],
+  operators: OPERATORS,
+};
+
+test("the row of EXPLAIN is told from rows that have a column of that name", () => {
+  expect(isExplanation(ROW)).toBe(true);
+  expect(isExplanation({ plan: "basic" })).toBe(false);
+  expect(isExplanation(undefined)).toBe(false);
+});
+
+test("the flat list becomes a tree with the parts that run each operator", () => {
+  const explained = readExplained(ROW, "EXPLAIN x", 3);
+  expect(explained.root).toEqual({
+    operator: "Result",
+    arguments: ["a, n"],
+    part: null,
+    children: [
+      {
+        operator: "Union",
+        arguments: [],
+        part: null,
+        children: [
+          {
+            operator: "Match",
+            arguments: ["node (a)", "where (a.x > 1)"],
+            part: 0,
+            children: [{ operator: "Unit", arguments: [], part: 0, children: [] }],
+          },
+          { operator: "Match", arguments: ["node (b)"], part: 1, children: [] },
+        ],
+      },
+    ],
+  });
+  expect(listOperators(explained.root).map((one) => one.operator)).toEqual([
+    "Result",
+    "Union",
+    "Match",
+    "Unit",
+    "Match",
+  ]);
+});
+
+test("a list that is no tree still ends", () => {
+  const operator = fc.record({
+    operator: fc.string(),
+    arguments: fc.string(),
+    children: fc.array(fc.integer({ min: -1, max: 8 })),
+    part: fc.constant(null),
+  });
+  fc.assert(
+    fc.property(fc.array(operator, { maxLength: 8 }), (operators) => {
+      const all = listOperators(readTree(operators));
+      expect(all.length).toBeLessThanOrEqual(Math.max(1, operators.length));
+    }),
+  );
+});
+
+test("long lines are wrapped at blanks, and cut where they would be too many", () => {
+  expect(wrap("Project a, b, c", 8, 3)).toEqual(["Project", "a, b, c"]);
+  expect(wrap("xxxxxxxxxxxxxxxxxxxx", 8, 2)).toEqual(["xxxxxxxx", "xxxxxxx…"]);
+  expect(wrap("", 8, 2)).toEqual([""]);
+  fc.assert(
+    fc.property(fc.string(), fc.integer({ min: 3, max: 30 }), (text, width) => {
+      for (const line of wrap(text, width, 4)) expect(line.length).toBeLessThanOrEqual(width);
+    }),
+  );
+});
