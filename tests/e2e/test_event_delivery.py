@@ -113,6 +113,38 @@ class StateCheck:
             self.behind.append((number, found))
 
 
+def test_what_a_killed_service_held_is_taken_over_long_before_its_lease_ends(
+    tmp_path: Path,
+) -> None:
+    require("sqlite")
+    receiver = Receiver()
+    receiver.start()
+    environment = {
+        **SERVED["sqlite"](tmp_path),
+        "Events__Endpoints__out__Type": "webhook",
+        "Events__Endpoints__out__Url": receiver.url,
+        "Jobs__LeaseSeconds": "3600",
+    }
+    server = Server(tmp_path, workers=2, environment=environment)
+    server.start()
+    try:
+        for number in (1, 2):
+            wire = Wire(server.port)
+            if number == 1:
+                assert wire.call("POST", "/models", [COUNTER_MODEL])[0] == 201
+                route = {"endpointName": "out", "filter": "NOT STARTS_WITH(type, 'Twinframe')"}
+                assert wire.call("PUT", "/eventroutes/all", route)[0] == 204
+            assert wire.call("PUT", "/digitaltwins/a", counter(number))[0] == 200
+            assert wait_until_delivered(wire, "all")["delivered"] >= number
+            wire.close()
+            server.kill()
+            server.start()
+    finally:
+        server.stop()
+        receiver.stop()
+    assert {read_number(event) for event in receiver.taken} == {1, 2}
+
+
 def wait_until_delivered(wire: Wire, route: str, seconds: float = 60.0) -> dict[str, Any]:
     """The status of a route once nothing is left to be delivered."""
     end = time.monotonic() + seconds

@@ -2,8 +2,9 @@
 
 It runs no work. A lease is an entry of the graph with a number (`fence`) that rises with each
 claim, the claim's own name (`holder`), and a `beat` that the holder counts up. Who sees the same
-of all three for a whole lease, by its own monotonic clock, takes over. What a holder does it does
-in transactions that check the lease first: a late hand changes nothing.
+of all three for a whole lease, by its own monotonic clock, takes over; at once where the `process`
+that holds it is known to be dead. What a holder does it does in transactions that check the lease
+first: a late hand changes nothing, even if one that was thought dead should be alive.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 import orjson
 
 from twinframe.errors import TwinframeError
+from twinframe.graph.background.holders import UNKNOWN, is_dead, read_holder
 from twinframe.graph.background.own import OwnWork
 from twinframe.graph.ports import StoreRunner
 from twinframe.storage.base import GraphSession, GraphTransaction
@@ -56,6 +58,7 @@ class _Stored:
     fence: int
     holder: str
     beat: int
+    process: str = UNKNOWN
 
 
 class LeaseDesk:
@@ -73,7 +76,9 @@ class LeaseDesk:
         self.seconds = seconds
 
     async def claim(self, name: str) -> Lease | None:
-        """The lease if it is free, or was not kept up for its time; else None: ask again."""
+        """The lease if it is free, was not kept up for its time, or its holder is dead; else None:
+        ask again.
+        """
         seen = await self._runner.read(lambda session: _read(session, name))
         if seen is not None and seen.holder and not self._is_over(name, seen):
             return None
@@ -82,7 +87,7 @@ class LeaseDesk:
             if _read(transaction, name) != seen:
                 return None
             lease = Lease(name, seen.fence + 1 if seen else 1, uuid.uuid4().hex)
-            _write(transaction, name, _Stored(lease.fence, lease.holder, 0))
+            _write(transaction, name, _Stored(lease.fence, lease.holder, 0, read_holder()))
             return lease
 
         lease = await self._runner.write(OwnWork(work))
@@ -117,7 +122,7 @@ class LeaseDesk:
         if before != stored:
             since = now
         self._seen[name] = stored, since
-        return now - since >= self.seconds
+        return now - since >= self.seconds or is_dead(stored.process)
 
 
 def delete_lease(transaction: GraphTransaction, name: str) -> None:
@@ -131,5 +136,4 @@ def _read(session: GraphSession, name: str) -> _Stored | None:
 
 
 def _write(transaction: GraphTransaction, name: str, stored: _Stored) -> None:
-    document = {"fence": stored.fence, "holder": stored.holder, "beat": stored.beat}
-    transaction.put_entry(KIND, name, orjson.dumps(document))
+    transaction.put_entry(KIND, name, orjson.dumps(asdict(stored)))

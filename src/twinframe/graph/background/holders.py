@@ -1,0 +1,76 @@
+"""Which process holds a lease, and whether it is known to be dead. It claims nothing.
+
+A process is named by the boot of its machine, its namespace of process ids, its id in it and the
+moment it began, so that a name is never given twice. Of another machine's or container's processes
+nothing is known.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+UNKNOWN: Final = ""
+
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+_SELF: Final = Path("/proc/self")
+_NAMESPACE: Final = Path("/proc/self/ns/pid")
+_STATE, _BEGUN = 0, 19
+"""Of the fields behind the name of the program in `/proc/<pid>/stat`."""
+_DEAD: Final = frozenset("ZXx")
+
+
+def read_holder() -> str:
+    """The name of this process; `UNKNOWN` where there is no `/proc` to tell it."""
+    place = _read_place()
+    if place == UNKNOWN:
+        return UNKNOWN
+    pid = os.getpid()
+    fields = _read_fields(pid)
+    return UNKNOWN if fields is None else f"{place}/{pid}/{fields[_BEGUN]}"
+
+
+def is_dead(holder: str) -> bool:
+    """Whether the process of that name is known to have ended. A zombie has: it runs no code."""
+    place, pid, begun = ["", "", *holder.rsplit("/", 2)][-3:]
+    if place == UNKNOWN or place != _read_place() or not pid.isdecimal():
+        return False
+    fields = _read_fields(int(pid))
+    if fields is None:
+        return not _exists(int(pid))
+    return fields[_BEGUN] != begun or fields[_STATE] in _DEAD
+
+
+@cache
+def _read_place() -> str:
+    """Machine and namespace of this process. Those that it forks are in the same."""
+    try:
+        if _SELF.readlink().name != str(os.getpid()):
+            return UNKNOWN  # a `/proc` of another namespace: the ids there are not ours
+        boot = _BOOT.read_text(encoding="ascii").strip()
+        return f"{boot}/{_NAMESPACE.stat().st_ino}" if boot else UNKNOWN
+    except (OSError, UnicodeDecodeError):
+        return UNKNOWN
+
+
+def _read_fields(pid: int) -> list[str] | None:
+    """What stands behind the program's name, which may hold anything; None if it cannot be read."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    fields = text.rpartition(b")")[2].decode("ascii", "replace").split()
+    return fields if len(fields) > _BEGUN else None
+
+
+def _exists(pid: int) -> bool:
+    """NOTE: `/proc` may hide processes of others (hidepid), which are alive all the same."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
