@@ -12,7 +12,7 @@ PACKAGES = src $(foreach plugin,$(PLUGINS),plugins/$(plugin)/src)
 WORKERS ?= 4
 ENGINE ?= evaluator
 
-.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-mcp test-fuzz reliability reliability-smoke check format lint types contracts docs bench tck dtdl-cases clean
+.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-samples test-mcp test-fuzz reliability reliability-smoke check format lint types contracts docs bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
@@ -24,6 +24,7 @@ help:
 	@echo 'make test-rdf-crash  the store process of triples and its workers killed 300 times; 600 losses of power'
 	@echo 'make test-rdf    the tests of whole services and of all use cases over triples on disk alone'
 	@echo 'make test-import  an import of 300,000 twins killed three times; a million twins imported, exported twice'
+	@echo 'make test-samples  the samples of the vendor'"'"'s SDK, unchanged (gets them with pip, once)'
 	@echo 'make test-mcp  the official MCP conformance suite and inspector (gets them with npm, once)'
 	@echo 'make test-fuzz  some 20,000 odd requests to the operations of twins, relationships and models'
 	@echo 'make soak    half an hour of mixed load: memory and times as they went (ARGS="--minutes 5")'
@@ -70,6 +71,18 @@ test-rdf: setup
 test-import: setup
 	@TWINFRAME_IMPORT_TWINS=300000 TWINFRAME_IMPORT_KILLS=3 $(BIN)/python -m pytest -q tests/e2e/test_jobs.py -k killed --timeout 900 $(ARGS)
 	@$(BIN)/python -m benchmarks.portable 1000000
+
+SDK     = azure-digitaltwins-core==1.3.0
+SAMPLES = var/sdk-samples
+
+$(SAMPLES): | setup
+	@rm -rf var/sdk && mkdir -p var/sdk/files
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --dest var/sdk $(SDK)
+	@tar -xzf var/sdk/*.tar.gz -C var/sdk/files --strip-components=1
+	@mv var/sdk/files/samples $@
+
+test-samples: setup $(SAMPLES)
+	@TWINFRAME_SDK_SAMPLES=$(abspath $(SAMPLES)) $(BIN)/python -m pytest -q tests/e2e/test_sdk_samples.py $(ARGS)
 
 test-mcp: setup
 	@$(BIN)/python -m tests.mcp

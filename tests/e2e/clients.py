@@ -16,13 +16,19 @@ from azure.core.polling import AsyncLROPoller, LROPoller
 from azure.digitaltwins.core import DigitalTwinsClient
 from azure.digitaltwins.core.aio import DigitalTwinsClient as AsyncDigitalTwinsClient
 
+TOKEN = "a-token"
+"""What is sent to a service that asks for none."""
+
 
 class FixedCredential:
     """A credential that always gives the same token."""
 
+    def __init__(self, token: str = TOKEN) -> None:
+        self._token = token
+
     def get_token(self, *_scopes: str, **_options: object) -> AccessToken:
         """The token, good for an hour."""
-        return AccessToken("a-token", int((datetime.now(UTC) + timedelta(hours=1)).timestamp()))
+        return AccessToken(self._token, int((datetime.now(UTC) + timedelta(hours=1)).timestamp()))
 
 
 class FixedAsyncCredential(FixedCredential):
@@ -39,8 +45,9 @@ class FixedAsyncCredential(FixedCredential):
 class SyncClient:
     """The sync SDK client; lists come as lists, long operations run to their end."""
 
-    def __init__(self, url: str, authority: str) -> None:
-        self._client = DigitalTwinsClient(url, FixedCredential(), connection_verify=authority)
+    def __init__(self, url: str, authority: str, token: str = TOKEN) -> None:
+        credential = FixedCredential(token)
+        self._client = DigitalTwinsClient(url, credential, connection_verify=authority)
 
     @property
     def groups(self) -> Any:
