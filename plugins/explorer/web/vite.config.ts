@@ -27,7 +27,7 @@ export default defineConfig({
         "/.well-known",
         "/explorer/configuration.json",
         "/explorer/language.json",
-      ].map((path) => [path, "http://127.0.0.1:8080"]),
+      ].map((path) => [path, process.env["TWINFRAME_SERVICE"] ?? "http://127.0.0.1:8080"]),
     ),
   },
   test: { include: ["src/**/*.test.{ts,tsx}"], environment: "node" },

@@ -27,7 +27,7 @@ export const VIEWS: View[] = [
     name: "Models",
     icon: Boxes,
     component: lazy(() => import("../models/ModelsView")),
-    inspected: true,
+    inspected: false,
   },
   {
     path: "control",

@@ -1,4 +1,138 @@
-/** The view is made here. */
+import { Upload } from "lucide-react";
+import { useMemo, useState, type ReactNode } from "react";
+import {
+  Button,
+  DropZone,
+  FileTrigger,
+  Input,
+  SearchField,
+  type DropItem,
+} from "react-aria-components";
+import { useSearchParams } from "wouter";
+
+import { Failure } from "../app/Failure";
+import { useNotices } from "../app/notices";
+import { Waiting } from "../app/Waiting";
+import { useSession } from "../session/session";
+import { useCounts } from "./counts";
+import { readChosen, readDropped } from "./dropped";
+import { DeleteAll } from "./ModelActions";
+import { ModelDetail } from "./ModelDetail";
+import { ModelTree } from "./ModelTree";
+import "./models.css";
+import { searchModels } from "./search";
+import type { Source } from "./upload";
+import { UploadModels } from "./UploadModels";
+import { useModels } from "./useModels";
+
+/** The models of the graph: by inheritance at the left, one of them whole at the right. */
 export default function ModelsView() {
-  return <section aria-label="ModelsView" />;
+  const { may } = useSession();
+  const { index, isLoading, error } = useModels();
+  const counts = useCounts(index);
+  const [search, setSearch] = useSearchParams();
+  const [text, setText] = useState("");
+  const [sources, setSources] = useState<readonly Source[] | null>(null);
+  const { sayError } = useNotices();
+  const found = useMemo(() => searchModels(index, text), [index, text]);
+  const current = search.get("id");
+  const model = current === null ? undefined : index.interfaces.get(current);
+  const size = index.interfaces.size;
+
+  const take = (reading: Promise<Source[]>) => {
+    reading.then((read) => {
+      if (read.length > 0) setSources(read);
+      else sayError(new Error("No file of these is a model: their names end with .json."));
+    }, sayError);
+  };
+  if (!may("models/read")) {
+    return <p className="models-empty muted">You may not read the models of this graph.</p>;
+  }
+  if (isLoading) return <Waiting label="Loading the models" />;
+  if (error !== null) return <Failure title="The models cannot be read" error={error} />;
+  const shown = (
+    <div className="models">
+      <div className="models-side">
+        <div className="models-tools">
+          <SearchField
+            aria-label="Search models"
+            value={text}
+            onChange={setText}
+            className="react-aria-SearchField models-search"
+          >
+            <Input placeholder="Search name, DTMI, content" data-search />
+          </SearchField>
+          {may("models/write") && (
+            <FileTrigger
+              acceptedFileTypes={[".json", ".dtdl"]}
+              allowsMultiple
+              onSelect={(files) => files && take(readChosen(files))}
+            >
+              <Button className="button">
+                <Upload size={14} aria-hidden /> Upload
+              </Button>
+            </FileTrigger>
+          )}
+        </div>
+        {size === 0 ? (
+          <p className="models-empty muted">
+            No model is stored yet.
+            {may("models/write") && " Drop files of DTDL here, or upload them."}
+          </p>
+        ) : (
+          <ModelTree
+            index={index}
+            counts={counts}
+            found={found}
+            current={current}
+            onChoose={(id) => setSearch({ id })}
+          />
+        )}
+        <div className="models-foot">
+          <span className="muted">
+            {found === null ? `${size} models` : `${found.size} of ${size} models`}
+            {counts !== null && `, ${counts.total.toLocaleString()} twins`}
+          </span>
+          <DeleteAll count={size} />
+        </div>
+      </div>
+      <div className="models-main">
+        {model === undefined ? (
+          <p className="models-empty muted">
+            {current === null
+              ? "Choose a model to see what it has."
+              : `There is no model ${current} in this graph.`}
+          </p>
+        ) : (
+          <ModelDetail model={model} index={index} counts={counts} />
+        )}
+      </div>
+      {sources !== null && <UploadModels sources={sources} onClose={() => setSources(null)} />}
+    </div>
+  );
+  return may("models/write") ? (
+    <Dropping onDrop={(items) => take(readDropped(items))}>{shown}</Dropping>
+  ) : (
+    shown
+  );
+}
+
+/** The whole view takes files. */
+function Dropping({
+  children,
+  onDrop,
+}: {
+  children: ReactNode;
+  onDrop: (items: DropItem[]) => void;
+}) {
+  return (
+    <DropZone
+      className="models-drop"
+      aria-label="Drop files of models here"
+      getDropOperation={(types) => (types.has("text/plain") ? "cancel" : "copy")}
+      onDrop={(event) => onDrop(event.items)}
+    >
+      {children}
+    </DropZone>
+  );
 }

@@ -1,0 +1,155 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import {
+  Button,
+  Dialog,
+  Heading,
+  Input,
+  Label,
+  Modal,
+  ModalOverlay,
+  TextField,
+} from "react-aria-components";
+
+import { Failure } from "../app/Failure";
+import { useNotices } from "../app/notices";
+import { useSession } from "../session/session";
+import type { InterfaceInfo } from "./index";
+
+interface ConfirmProps {
+  title: string;
+  text: string;
+  verb: string;
+  /** What has to be typed first; nothing where it is undefined. */
+  typed?: string;
+  act: () => Promise<void>;
+  onClose: () => void;
+}
+
+/** Asks before something that cannot be undone, and shows why it was refused. */
+export function Confirm({ title, text, verb, typed, act, onClose }: ConfirmProps) {
+  const [given, setGiven] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const run = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await act();
+      onClose();
+    } catch (refused) {
+      setError(refused);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <ModalOverlay isOpen isDismissable={!busy} onOpenChange={(open) => !open && onClose()}>
+      <Modal>
+        <Dialog role="alertdialog">
+          <Heading slot="title">{title}</Heading>
+          <p>{text}</p>
+          {typed !== undefined && (
+            <TextField value={given} onChange={setGiven}>
+              <Label>Type {typed} to go on</Label>
+              <Input />
+            </TextField>
+          )}
+          {error !== null && <Failure title="It was refused" error={error} />}
+          <div className="modal-actions">
+            <Button className="button" onPress={onClose} isDisabled={busy}>
+              Cancel
+            </Button>
+            <Button
+              className="button button-danger"
+              onPress={() => void run()}
+              isDisabled={busy || (typed !== undefined && given !== typed)}
+            >
+              {verb}
+            </Button>
+          </div>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+/** Decommissioning and deleting one model, as far as one may. */
+export function ModelActions({ model }: { model: InterfaceInfo }) {
+  const { graph, graphId, may } = useSession();
+  const { say } = useNotices();
+  const client = useQueryClient();
+  const [asked, setAsked] = useState<"decommission" | "delete" | null>(null);
+  const finish = async (told: string) => {
+    await client.invalidateQueries({ queryKey: ["models", graphId] });
+    say(told);
+  };
+  return (
+    <>
+      {may("models/write") && !model.decommissioned && (
+        <Button className="button" onPress={() => setAsked("decommission")}>
+          Decommission
+        </Button>
+      )}
+      {may("models/delete") && (
+        <Button className="button button-danger" onPress={() => setAsked("delete")}>
+          Delete
+        </Button>
+      )}
+      {asked === "decommission" && (
+        <Confirm
+          title={`Decommission ${model.displayName}?`}
+          text="No twin of it can be created any more; those there are stay. It cannot be undone."
+          verb="Decommission"
+          onClose={() => setAsked(null)}
+          act={async () => {
+            await graph.decommissionModel(model.id);
+            await finish(`${model.displayName} is decommissioned.`);
+          }}
+        />
+      )}
+      {asked === "delete" && (
+        <Confirm
+          title={`Delete ${model.displayName}?`}
+          text="Twins of it stay, but cannot be changed until the model is there again."
+          verb="Delete"
+          onClose={() => setAsked(null)}
+          act={async () => {
+            await graph.deleteModel(model.id);
+            await finish(`${model.displayName} is deleted.`);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Deletes every model, once its number was typed. */
+export function DeleteAll({ count }: { count: number }) {
+  const { graph, graphId, may } = useSession();
+  const { say } = useNotices();
+  const client = useQueryClient();
+  const [asked, setAsked] = useState(false);
+  if (!may("models/delete") || count === 0) return null;
+  return (
+    <>
+      <Button className="button button-quiet button-danger" onPress={() => setAsked(true)}>
+        Delete all
+      </Button>
+      {asked && (
+        <Confirm
+          title={`Delete all ${count} models?`}
+          text="Twins stay, but cannot be changed until their models are there again."
+          verb="Delete all"
+          typed={String(count)}
+          onClose={() => setAsked(false)}
+          act={async () => {
+            await graph.http.send("/models", { method: "DELETE" });
+            await client.invalidateQueries({ queryKey: ["models", graphId] });
+            say("All models are deleted.");
+          }}
+        />
+      )}
+    </>
+  );
+}
