@@ -50,7 +50,8 @@ export function Contents({ model, index }: { model: InterfaceInfo; index: ModelI
 
 function ContentRow(props: { content: ContentInfo; model: InterfaceInfo; index: ModelIndex }) {
   const { content, model, index } = props;
-  const named = content.displayName !== undefined && content.displayName !== content.name;
+  const spoken = content.displayName?.replaceAll(" ", "").toLowerCase() ?? "";
+  const named = spoken !== "" && spoken !== content.name.toLowerCase();
   return (
     <tr>
       <th scope="row">
@@ -114,8 +115,12 @@ export function ModelLink({ id, index }: { id: string; index: ModelIndex }) {
   const { graphId } = useSession();
   if (!index.interfaces.has(id)) return <span title={`${id} is not stored`}>{id}</span>;
   return (
-    <Link href={routeOf(graphId, "models", new URLSearchParams({ id }).toString())}>
-      <span className="models-dot" style={{ background: index.color(id) }} /> {index.label(id)}
+    <Link
+      className="models-link"
+      href={routeOf(graphId, "models", new URLSearchParams({ id }).toString())}
+    >
+      <span className="models-dot" style={{ background: index.color(id) }} />
+      <span>{index.label(id)}</span>
     </Link>
   );
 }

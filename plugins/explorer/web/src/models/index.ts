@@ -24,6 +24,7 @@ export class ModelIndex {
   readonly interfaces: ReadonlyMap<string, InterfaceInfo>;
   private readonly direct = new Map<string, string[]>();
   private readonly above = new Map<string, string[]>();
+  private readonly ranks: ReadonlyMap<string, number>;
 
   constructor(models: readonly ModelEntry[], languages: readonly string[] = []) {
     const read = new Map(models.map((entry) => [entry.id, readInterface(entry, languages)]));
@@ -41,6 +42,10 @@ export class ModelIndex {
       );
     }
     for (const heirs of this.direct.values()) heirs.sort(this.byLabel);
+    const inOrder = [...models].sort(
+      (one, other) => compare(one.uploadTime, other.uploadTime) || compare(one.id, other.id),
+    );
+    this.ranks = new Map(inOrder.map((entry, rank) => [entry.id, rank]));
   }
 
   /** Interfaces that extend none that is known, by name. */
@@ -108,11 +113,12 @@ export class ModelIndex {
     return nameOf(id);
   }
 
-  /** A colour of its own as CSS hex, the same in every session; legible on light and on dark. */
+  /** A colour of its own as CSS hex, legible on light and on dark. */
   color(id: string): string {
-    const hash = hashOf(id);
-    // NOTE: hues by the golden angle lie far apart for the ids that differ in a letter only.
-    return toHex((hash * 137.508) % 360, 0.55 + ((hash >>> 9) % 3) * 0.1, 0.5);
+    // NOTE: ranks go by the time of upload: models that come later leave the others their colours.
+    const rank = this.ranks.get(id) ?? hashOf(id);
+    // Hues by the golden angle: those of neighbouring ranks lie far apart, however many there are.
+    return toHex((rank * 137.508) % 360, 0.72 - (rank % 3) * 0.14, 0.46 + (rank % 2) * 0.08);
   }
 
   /** A name of lucide's icons, chosen by the names of it and its bases; `box` where none fits. */
@@ -125,7 +131,12 @@ export class ModelIndex {
   }
 
   private readonly byLabel = (one: string, other: string): number =>
-    this.label(one).localeCompare(this.label(other)) || (one < other ? -1 : 1);
+    this.label(one).localeCompare(this.label(other)) || compare(one, other);
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
 }
 
 function hashOf(text: string): number {
