@@ -88,6 +88,31 @@ export interface QuotaState {
   used: number | null;
 }
 
+/** A billing account; one that is inherited and may not be read has empty texts. */
+export interface Account {
+  account_id: string;
+  scope_type: string;
+  scope_id: string;
+  name: string;
+  email: string;
+}
+
+/** A statement of a month, or its draft; amounts in minor units of the currency. */
+export interface Statement {
+  month: string;
+  status: "final" | "draft";
+  until: Moment;
+  currency: string;
+  total: number;
+  line_items: {
+    project_id: string;
+    resource_id: string;
+    sku: Sku;
+    meter: string;
+    amount: number;
+  }[];
+}
+
 /** What roles are held at and counted within. */
 export type Scope =
   | { type: "organization"; id: string }
@@ -182,6 +207,17 @@ export class ControlClient {
   async readQuotas(projectId: string, id: string, signal?: AbortSignal): Promise<QuotaState[]> {
     const path = `/projects/${part(projectId)}/resources/${part(id)}/quotas`;
     return (await this.http.json<{ quotas: QuotaState[] }>(path, { signal })).quotas;
+  }
+
+  /** Who pays for a project; null is nobody. */
+  async readPayer(projectId: string, signal?: AbortSignal): Promise<Account | null> {
+    const path = `/projects/${part(projectId)}/billing-account`;
+    const answer = await this.http.json<{ billing_account: Account | null }>(path, { signal });
+    return answer.billing_account;
+  }
+
+  readStatement(accountId: string, month: string, signal?: AbortSignal): Promise<Statement> {
+    return this.http.json(`/billing-accounts/${part(accountId)}/statements/${month}`, { signal });
   }
 
   private async list<T>(path: string, name: string, signal?: AbortSignal): Promise<T[]> {

@@ -1,4 +1,94 @@
-/** The view is made here. */
+import { useSearchParams } from "wouter";
+
+import { Failure } from "../app/Failure";
+import { Waiting } from "../app/Waiting";
+import { useSession } from "../session/session";
+import { OrganizationPage } from "./OrganizationPage";
+import { PlaceTree } from "./PlaceTree";
+import { ProjectPage } from "./ProjectPage";
+import { ResourcePage } from "./ResourcePage";
+import "./control.css";
+import { useTenants, type Tenants } from "./data";
+import { parsePlace, renderPlace, type Place } from "./place";
+
+/** Organizations, their projects and resources: states, access, usage. */
 export default function ControlView() {
-  return <section aria-label="ControlView" />;
+  const { control } = useSession();
+  if (control === null) {
+    return (
+      <p className="control-none">
+        This service names no control plane. Set <code>Control__Enabled</code> to serve one here.
+      </p>
+    );
+  }
+  return <Tenancy />;
+}
+
+function Tenancy() {
+  const { tenants, error, refetch } = useTenants();
+  const [search, setSearch] = useSearchParams();
+  const go = (place: Place): void => setSearch({ at: renderPlace(place) });
+  if (tenants === undefined) {
+    if (error === null) return <Waiting label="Asking the control plane" />;
+    return <Failure title="The control plane cannot be shown" error={error} onRetry={refetch} />;
+  }
+  const place = parsePlace(search.get("at")) ?? findStart(tenants);
+  return (
+    <div className="control">
+      <nav className="control-places" aria-label="Organizations and projects">
+        <PlaceTree tenants={tenants} place={place} onChoose={go} />
+      </nav>
+      <div className="control-page">
+        {error !== null && (
+          <Failure title="This is not up to date" error={error} onRetry={refetch} />
+        )}
+        {place === null ? (
+          <p className="control-none">
+            You have no role at any organization or project here. Ask somebody who owns one.
+          </p>
+        ) : (
+          <Page key={renderPlace(place)} tenants={tenants} place={place} onGo={go} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function findStart({ projects, organizations }: Tenants): Place | null {
+  const [project] = projects;
+  if (project !== undefined) return { type: "project", id: project.project_id };
+  const [organization] = organizations;
+  if (organization === undefined) return null;
+  return { type: "organization", id: organization.organization_id };
+}
+
+interface PageProps {
+  tenants: Tenants;
+  place: Place;
+  onGo(place: Place): void;
+}
+
+function Page({ tenants, place, onGo }: PageProps) {
+  const projectId = place.type === "resource" ? place.projectId : place.id;
+  const project = tenants.projects.find((one) => one.project_id === projectId);
+  const missing = <p className="control-none">There is no such thing, or you may not see it.</p>;
+  switch (place.type) {
+    case "organization": {
+      const found = tenants.organizations.find((one) => one.organization_id === place.id);
+      if (found === undefined) return missing;
+      return <OrganizationPage organization={found} projects={tenants.projects} onGo={onGo} />;
+    }
+    case "project": {
+      if (project === undefined) return missing;
+      const resources = tenants.resources.filter((one) => one.project_id === place.id);
+      return <ProjectPage project={project} resources={resources} onGo={onGo} />;
+    }
+    case "resource": {
+      const found = tenants.resources.find(
+        (one) => one.resource_id === place.id && one.project_id === place.projectId,
+      );
+      if (found === undefined || project === undefined) return missing;
+      return <ResourcePage resource={found} project={project} onGo={onGo} />;
+    }
+  }
 }

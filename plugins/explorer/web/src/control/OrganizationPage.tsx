@@ -1,0 +1,60 @@
+import { Building2 } from "lucide-react";
+import { Link, Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+
+import type { Organization, Project } from "../api/control";
+import { Access } from "./Access";
+import { Facts, Moment } from "./Facts";
+import { NewProject } from "./NewProject";
+import { useMayAt } from "./data";
+import type { Place } from "./place";
+
+interface Props {
+  organization: Organization;
+  projects: Project[];
+  onGo(place: Place): void;
+}
+
+/** One organization: its projects, and who may what. */
+export function OrganizationPage({ organization, projects, onGo }: Props) {
+  const id = organization.organization_id;
+  const may = useMayAt({ type: "organization", id });
+  const own = projects.filter((one) => one.organization_id === id);
+  return (
+    <>
+      <header className="control-head">
+        <Building2 size={20} aria-hidden />
+        <h1>{organization.name}</h1>
+        {may("projects/write") && <NewProject organizationId={id} onGo={onGo} />}
+      </header>
+      <Tabs>
+        <TabList aria-label="Organization">
+          <Tab id="overview">Overview</Tab>
+          {may("access/read") && <Tab id="access">Access</Tab>}
+        </TabList>
+        <TabPanel id="overview" className="control-panel">
+          <Facts
+            facts={[
+              ["Id", <code key="id">{id}</code>],
+              ["Created", <Moment key="at" at={organization.created_at} />],
+            ]}
+          />
+          <h2>Projects</h2>
+          {own.length === 0 && <p className="muted">It has no project yet.</p>}
+          <ul className="control-list">
+            {own.map((one) => (
+              <li key={one.project_id}>
+                <Link onPress={() => onGo({ type: "project", id: one.project_id })}>
+                  {one.name}
+                </Link>
+                <code className="muted">{one.project_id}</code>
+              </li>
+            ))}
+          </ul>
+        </TabPanel>
+        <TabPanel id="access" className="control-panel">
+          <Access scope={{ type: "organization", id }} organizationId={id} />
+        </TabPanel>
+      </Tabs>
+    </>
+  );
+}
