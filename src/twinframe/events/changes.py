@@ -6,29 +6,41 @@ It knows no store and writes no event.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from twinframe.model.patches import PatchOperation, Verb
+from twinframe.model.patches import PatchOperation
 from twinframe.model.values import JsonValue
 
 Document = Mapping[str, JsonValue]
 
 _METADATA: Final = "$metadata"
 _MODEL: Final = "$model"
+_PLAIN: Final = frozenset((str, float, int, bool, type(None)))
 
 
-def build_patch(before: Document, after: Document) -> tuple[PatchOperation, ...]:
+class Changes(NamedTuple):
+    """A patch as it goes out, and for each of its operations what was there before: `[value]`, or
+    `[]` for nothing.
+    """
+
+    patch: list[dict[str, Any]]
+    old: list[list[Any]]
+
+
+def build_changes(before: Document, after: Document) -> Changes:
     """The operations that make the contents of a stored document those of another.
 
     Properties are replaced as a whole, those of components one by one; the service's own members
     (`$etag`, times) are left out, but for a twin's model. Order: that of `after`, removals last.
+    PERF: a third of what operations as objects cost; every PUT over a twin comes here.
     """
-    found: list[tuple[Verb, tuple[str, ...], JsonValue]] = []
-    model = _read_model(after)
-    if model is not None and model != _read_model(before):
-        found.append(("replace", (_METADATA, _MODEL), model))
-    _compare(before, after, (), found)
-    return tuple(PatchOperation(at, *parts) for at, parts in enumerate(found))
+    found = Changes([], [])
+    model, old_model = _read_model(after), _read_model(before)
+    if model is not None and model != old_model:
+        found.patch.append({"value": model, "path": f"/{_METADATA}/{_MODEL}", "op": "replace"})
+        found.old.append([] if old_model is None else [old_model])
+    _compare(before, after, "", found)
+    return found
 
 
 def read_old_values(before: Document, operations: Iterable[PatchOperation]) -> list[list[Any]]:
@@ -40,25 +52,37 @@ _ABSENT: Final[Any] = object()
 
 
 def _compare(
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    under: tuple[str, ...],
-    found: list[tuple[Verb, tuple[str, ...], JsonValue]],
+    before: Mapping[str, Any], after: Mapping[str, Any], under: str, found: Changes
 ) -> None:
     for name, new in after.items():
         if name[:1] == "$":
             continue
         old = before.get(name, _ABSENT)
         if old is _ABSENT:
-            found.append(("add", (*under, name), _strip(new)))
+            found.patch.append({"value": _strip(new), "path": _join(under, name), "op": "add"})
+            found.old.append([])
+            continue
+        kind = type(new)
+        if kind is type(old) and kind in _PLAIN:
+            if old == new:
+                continue
         elif _is_same(old, new):
             continue
-        elif _is_part(old) and _is_part(new) and not under:
-            _compare(old, new, (name,), found)
-        else:
-            found.append(("replace", (*under, name), _strip(new)))
-    gone = [name for name in before if name not in after and name[:1] != "$"]
-    found += [("remove", (*under, name), None) for name in gone]
+        elif not under and _is_part(old) and _is_part(new):
+            _compare(old, new, _join(under, name), found)
+            continue
+        found.patch.append({"value": _strip(new), "path": _join(under, name), "op": "replace"})
+        found.old.append([old])
+    gone = before.keys() - after.keys()
+    for name in [name for name in before if name in gone] if gone else ():
+        if name[:1] != "$":
+            found.patch.append({"path": _join(under, name), "op": "remove"})
+            found.old.append([before[name]])
+
+
+def _join(under: str, name: str) -> str:
+    """SPEC: RFC 6901, the escapes of a pointer."""
+    return f"{under}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
 def _is_same(old: Any, new: Any) -> bool:

@@ -99,12 +99,16 @@ def render_telemetry(
     return orjson.dumps(envelope)
 
 
-def render_changes(model_id: str, operations: Sequence[PatchOperation]) -> bytes:
-    """The data of an update: the model and the patch, its paths as JSON pointers."""
-    patch = [
+def render_changes(model_id: str, patch: Sequence[dict[str, Any]]) -> bytes:
+    """The data of an update: the model and the patch."""
+    return orjson.dumps({"modelId": model_id, "patch": patch})
+
+
+def build_rows(operations: Sequence[PatchOperation]) -> list[dict[str, Any]]:
+    """A patch as it goes out, its paths as JSON pointers."""
+    return [
         {"path": operation.pointer, "op": operation.verb}
         if operation.verb == "remove"
         else {"value": operation.value, "path": operation.pointer, "op": operation.verb}
         for operation in operations
     ]
-    return orjson.dumps({"modelId": model_id, "patch": patch})

@@ -12,8 +12,14 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from twinframe.events.changes import build_patch, read_old_values
-from twinframe.events.envelope import EventType, render_changes, render_event, render_telemetry
+from twinframe.events.changes import Changes, build_changes, read_old_values
+from twinframe.events.envelope import (
+    EventType,
+    build_rows,
+    render_changes,
+    render_event,
+    render_telemetry,
+)
 from twinframe.graph.twin_documents import METADATA, MODEL, TOUCHED, JsonObject, is_source_time
 from twinframe.model.clock import Clock, render_update_time
 from twinframe.model.patches import PatchOperation
@@ -90,7 +96,7 @@ class Happenings:
             transaction.append_events([OutboxEvent(twin_id, text)])
             return
         old = cast("JsonObject", orjson.loads(before.body))
-        self._tell_twin_change(transaction, twin_id, document, old, build_patch(old, document))
+        self._tell_twin_change(transaction, twin_id, document, build_changes(old, document))
 
     def tell_twin_patched(
         self,
@@ -101,8 +107,7 @@ class Happenings:
         patch: Patch,
     ) -> None:
         """A patch was applied to a twin, or to a component of it."""
-        old = cast("JsonObject", orjson.loads(before.body))
-        self._tell_twin_change(transaction, twin_id, document, old, patch)
+        self._tell_twin_change(transaction, twin_id, document, _read_changes(before, patch))
 
     def tell_twin_deleted(self, transaction: Outbox, twin_id: str, before: StoredDocument) -> None:
         """A twin is gone; the event has its last document."""
@@ -113,14 +118,12 @@ class Happenings:
         transaction: Outbox,
         twin_id: str,
         document: JsonObject,
-        old: JsonObject,
-        patch: Patch,
+        changes: Changes,
     ) -> None:
-        model_id = cast("str", cast("JsonObject", document[METADATA])[MODEL])
-        data = render_changes(model_id, patch)
-        notes = {"old": read_old_values(old, patch)}
-        kind, time = EventType.TWIN_UPDATE, _read_time(document)
-        text = render_event(kind, self._source, twin_id, time, data, notes)
+        metadata = cast("JsonObject", document[METADATA])
+        data = render_changes(cast("str", metadata[MODEL]), changes.patch)
+        kind, time = EventType.TWIN_UPDATE, cast("str", metadata[TOUCHED])
+        text = render_event(kind, self._source, twin_id, time, data, {"old": changes.old})
         transaction.append_events([OutboxEvent(twin_id, text)])
 
     # --- relationships --------------------------------------------------------------------------
@@ -141,7 +144,7 @@ class Happenings:
             self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
             self._tell_relationship(transaction, EventType.RELATIONSHIP_CREATE, key, body)
         else:
-            self._tell_relationship_change(transaction, key, old, build_patch(old, new))
+            self._tell_relationship_change(transaction, key, build_changes(old, new))
 
     def tell_relationship_patched(
         self,
@@ -151,7 +154,7 @@ class Happenings:
         patch: Patch,
     ) -> None:
         """A patch was applied to a relationship."""
-        self._tell_relationship_change(transaction, key, orjson.loads(before.body), patch)
+        self._tell_relationship_change(transaction, key, _read_changes(before, patch))
 
     def tell_relationship_deleted(
         self, transaction: Outbox, key: RelationshipKey, before: StoredDocument
@@ -160,18 +163,17 @@ class Happenings:
         self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
 
     def _tell_relationship_change(
-        self, transaction: Outbox, key: RelationshipKey, old: JsonObject, patch: Patch
+        self, transaction: Outbox, key: RelationshipKey, changes: Changes
     ) -> None:
         """SPEC: the model of the data is presumed to be that of the source twin."""
         model_id = transaction.read_twin_model(key[0]) or ""
-        notes = {"old": read_old_values(old, patch)}
         self._append(
             transaction,
             EventType.RELATIONSHIP_UPDATE,
             key[0],
             _build_subject(key),
-            render_changes(model_id, patch),
-            notes,
+            render_changes(model_id, changes.patch),
+            {"old": changes.old},
         )
 
     def _tell_relationship(
@@ -221,6 +223,10 @@ def build_source(settings: Settings, host: str | None = None) -> str:
     if host:
         return host
     return settings.events.source or urlsplit(settings.server.public_url).netloc or "localhost"
+
+
+def _read_changes(before: StoredDocument, patch: Patch) -> Changes:
+    return Changes(build_rows(patch), read_old_values(orjson.loads(before.body), patch))
 
 
 def _read_time(document: JsonObject) -> str:

@@ -7,7 +7,13 @@ from typing import Any
 import orjson
 
 from twinframe.events.changes import read_old_values
-from twinframe.events.envelope import EventType, render_changes, render_event, render_telemetry
+from twinframe.events.envelope import (
+    EventType,
+    build_rows,
+    render_changes,
+    render_event,
+    render_telemetry,
+)
 from twinframe.events.event import Event
 from twinframe.model.patches import parse_patch
 
@@ -35,7 +41,7 @@ def build_lifecycle(kind: EventType = EventType.TWIN_CREATE, **members: Any) -> 
 def build_update(before: dict[str, Any], *operations: dict[str, Any], model: str = ROOM) -> Event:
     patch = parse_patch(list(operations), max_operations=100)
     notes = {"old": read_old_values(before, patch)}
-    data = render_changes(model, patch)
+    data = render_changes(model, build_rows(patch))
     text = render_event(EventType.TWIN_UPDATE, b'"host"', "room1", TIME, data, notes)
     return Event(2, "room1", text)
 
