@@ -1,0 +1,197 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Page } from "@playwright/test";
+
+import { expect, open, signIn, startService, test, watchConsole } from "./fixtures";
+import type { Service } from "./processes";
+import { takeScreenshot } from "./screenshots";
+
+const ROOM = "dtmi:com:example:building:Room;1";
+
+function tree(page: Page) {
+  return page.getByRole("treegrid", { name: "Models by inheritance" });
+}
+
+function detail(page: Page, name: string) {
+  return page.getByRole("article", { name });
+}
+
+function write(folder: string, name: string, text: string): string {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** A model in as many lines as the tests speak of. */
+function lamp(name: string, schema: string, more = ""): string {
+  return `{
+  "@context": "dtmi:dtdl:context;3",
+  "@id": "dtmi:com:example:test:${name};1",
+  "@type": "Interface",${more}
+  "contents": [{"@type": "Property", "name": "lumen", "schema": "${schema}"}]
+}`;
+}
+
+test("models stand below what they extend, with the twins there are", async ({ page, demo }) => {
+  const problems = watchConsole(page);
+  await open(page, demo, "own/models");
+  const row = (name: string) => tree(page).getByRole("row", { name, exact: true });
+  await expect(row("Room")).toHaveAttribute("aria-level", "3");
+  await expect(row("Room")).toContainText("408");
+  await expect(row("Entity")).toContainText("1,978");
+  await row("Room").click();
+  const shown = detail(page, "Room");
+  await expect(shown.getByRole("heading", { name: "Room" })).toBeVisible();
+  await expect(shown.getByText(ROOM, { exact: true })).toBeVisible();
+  const area = shown.getByRole("row", { name: /^area/ });
+  await expect(area).toContainText("double");
+  await expect(area).toContainText("squareMetre");
+  await expect(area.getByRole("link", { name: "Space" })).toBeVisible();
+  await takeScreenshot(page, "models");
+  await shown.getByRole("tab", { name: "JSON" }).click();
+  await expect(shown.getByLabel(`DTDL of ${ROOM}`)).toContainText('"@id": "dtmi:com');
+  await shown.getByRole("link", { name: "Entity" }).first().click();
+  await expect(detail(page, "Entity")).toBeVisible();
+  await page.goBack();
+  await expect(detail(page, "Room")).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("a search finds names, ids and contents, and shows where they stand", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "own/models");
+  await page.getByRole("searchbox", { name: "Search models" }).fill("alarmlevel");
+  await expect(page.getByText("1 of 20 models")).toBeVisible();
+  const names = tree(page).getByRole("row");
+  await expect(names).toHaveText([/Entity/, /Equipment/, /Sensor/, /Carbon dioxide sensor/]);
+  await page.getByRole("searchbox").fill("nothing is like this");
+  await expect(page.getByText("No model is like this.")).toBeVisible();
+});
+
+test("the tree is walked with the keyboard alone", async ({ page, demo }) => {
+  await open(page, demo, "own/models");
+  await tree(page).getByRole("row", { name: "Entity", exact: true }).focus();
+  await page.keyboard.press("ArrowLeft");
+  await expect(tree(page).getByRole("row", { name: "Space", exact: true })).toHaveCount(0);
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect(detail(page, "Equipment")).toBeVisible();
+});
+
+test.describe("changing models", () => {
+  let service: Service;
+  let files: string;
+
+  test.beforeEach(async ({ folder }, { testId }) => {
+    files = join(folder, testId);
+    service = await startService(join(files, "service"));
+  });
+  test.afterEach(async () => {
+    await service.stop();
+    expect(service.failures()).toBe("");
+  });
+
+  test("findings stand at their place, are mended there, and then all is stored", async ({
+    page,
+  }) => {
+    const good = write(files, "torch.json", lamp("Torch", "double"));
+    const base = '\n  "extends": "dtmi:com:example:building:Equipmnt;1",';
+    const bad = write(files, "lamp.json", lamp("Lamp", "doubel", base));
+    await open(page, service, "own/models");
+    await page.locator("input[type=file]").setInputFiles([good, bad]);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Upload", exact: true }).click();
+    await expect(dialog.getByText("2 things are wrong. Nothing was stored.")).toBeVisible();
+    await expect(dialog.getByRole("button", { name: "lamp.json:5" })).toBeVisible();
+    await expect(dialog.getByRole("button", { name: "lamp.json:6" })).toBeVisible();
+    await expect(dialog.getByText("Did you mean 'double'?")).toBeVisible();
+    await expect(dialog.locator(".cm-lintRange-error")).toHaveText([
+      '"dtmi:com:example:building:Equipmnt;1"',
+      '"doubel"',
+    ]);
+    await takeScreenshot(page, "models-upload");
+    const editor = dialog.getByRole("textbox", { name: "lamp.json" });
+    const mended = lamp("Lamp", "double", base.replace("Equipmnt", "Equipment"));
+    await editor.focus();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.insertText(mended);
+    await dialog.getByRole("button", { name: "Upload", exact: true }).click();
+    await expect(dialog).toHaveCount(0);
+    await expect(page.getByText("2 models are stored.")).toBeVisible();
+    await expect(tree(page).getByRole("row", { name: "Lamp", exact: true })).toHaveAttribute(
+      "aria-level",
+      "3",
+    );
+    await expect(page.getByText("22 models")).toBeVisible();
+  });
+
+  test("what is no JSON is not sent", async ({ page }) => {
+    const broken = write(files, "broken.json", '{\n  "@id": "dtmi:x:A;1",,\n}');
+    await open(page, service, "own/models");
+    await page.locator("input[type=file]").setInputFiles(broken);
+    const dialog = page.getByRole("dialog");
+    await expect(dialog.getByText("This is no JSON from here on.")).toBeVisible();
+    await expect(dialog.getByRole("button", { name: "broken.json:2" })).toBeVisible();
+  });
+
+  test("files are dropped on the view", async ({ page }) => {
+    await open(page, service, "own/models");
+    await expect(tree(page)).toBeVisible();
+    const text = lamp("Dropped", "double");
+    const transfer = await page.evaluateHandle((given) => {
+      const made = new DataTransfer();
+      made.items.add(new File([given], "dropped.json", { type: "application/json" }));
+      return made;
+    }, text);
+    for (const type of ["dragenter", "dragover", "drop"]) {
+      await page.locator(".models-drop").dispatchEvent(type, { dataTransfer: transfer });
+    }
+    const dialog = page.getByRole("dialog");
+    await expect(dialog.getByText("dropped.json").first()).toBeVisible();
+    await dialog.getByRole("button", { name: "Upload", exact: true }).click();
+    await expect(page.getByText("1 model is stored.")).toBeVisible();
+  });
+
+  test("a model is decommissioned, and deleted once nothing refers to it", async ({ page }) => {
+    await open(page, service, `own/models?id=${encodeURIComponent(ROOM)}`);
+    await detail(page, "Room").getByRole("button", { name: "Decommission" }).click();
+    const dialog = page.getByRole("alertdialog");
+    await dialog.getByRole("button", { name: "Decommission" }).click();
+    await expect(detail(page, "Room").getByText("decommissioned", { exact: true })).toBeVisible();
+    await expect(detail(page, "Room").getByRole("button", { name: "Decommission" })).toHaveCount(0);
+    await detail(page, "Room").getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await expect(dialog.getByText("is currently being referenced by")).toBeVisible();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.goto(`${service.url}/explorer/own/models?id=dtmi:com:example:building:Office;1`);
+    await detail(page, "Office").getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await expect(page.getByText("Office is deleted.")).toBeVisible();
+    await expect(page.getByText("19 models")).toBeVisible();
+  });
+
+  test("all models are deleted after their number was typed", async ({ page }) => {
+    await open(page, service, "own/models");
+    await page.getByRole("button", { name: "Delete all" }).click();
+    const dialog = page.getByRole("alertdialog");
+    const act = dialog.getByRole("button", { name: "Delete all" });
+    await expect(act).toBeDisabled();
+    await dialog.getByRole("textbox").fill("20");
+    await act.click();
+    await expect(page.getByText("No model is stored yet.")).toBeVisible();
+  });
+});
+
+test("who may only read is offered no change", async ({ page, secured }) => {
+  await page.goto(`${secured.service.url}/explorer/own/models?id=${encodeURIComponent(ROOM)}`);
+  await signIn(page, "Rob Reader");
+  await expect(detail(page, "Room")).toBeVisible();
+  for (const name of ["Upload", "Decommission", "Delete", "Delete all"]) {
+    await expect(page.getByRole("button", { name, exact: true })).toHaveCount(0);
+  }
+});
