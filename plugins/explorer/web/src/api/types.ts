@@ -130,7 +130,7 @@ export interface Configuration {
   authentication: boolean;
   /** How one signs in; null where a token is pasted or nobody is asked. */
   signIn: { authority: string; clientId: string; scopes: string[]; audience: string } | null;
-  /** The address of the control plane; null where there is none. */
+  /** Where the control plane's operations are, such as `/api/v1`; null where there is none. */
   control: string | null;
   /** Whether graphs of the control plane are served at `{base}/graphs/{id}`. */
   hosting: boolean;

@@ -33,7 +33,7 @@ export function SessionProvider({ configuration, graphId, children }: Props) {
     () =>
       configuration.control === null
         ? null
-        : new Http(`${configuration.control.replace(/\/$/, "")}/api/v1`, readToken, hearRefusal),
+        : new Http(configuration.control, readToken, hearRefusal),
     [configuration],
   );
   const hosted = useHostedGraphs(configuration.hosting ? control : null);

@@ -1,0 +1,138 @@
+import { expect, open, test, watchConsole } from "./fixtures";
+
+test("the explorer opens at the query view, without an error and within its content policy", async ({
+  page,
+  demo,
+}) => {
+  const problems = watchConsole(page);
+  await open(page, demo);
+  await expect(page).toHaveURL(`${demo.url}/explorer/own/query`);
+  await expect(page.getByRole("link", { name: "Query" })).toHaveAttribute("aria-current", "page");
+  await page.getByRole("link", { name: "Models" }).click();
+  await expect(page).toHaveURL(`${demo.url}/explorer/own/models`);
+  await expect(page).toHaveTitle(/^Models/);
+  expect(problems).toEqual([]);
+});
+
+test("the page's policy allows nothing inline and nothing from elsewhere", async ({ demo }) => {
+  const answer = await fetch(`${demo.url}/explorer/`);
+  const policy = answer.headers.get("content-security-policy") ?? "";
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("script-src 'self'");
+  expect(policy).not.toContain("unsafe");
+  const text = await answer.text();
+  expect(text).not.toMatch(/<script(?![^>]*\bsrc=)/);
+  expect(text).not.toMatch(/<style|\sstyle=/);
+  expect(text).not.toMatch(/(src|href)="https?:/);
+});
+
+test("a view that is not there leads to the query view, and back goes back", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "own/models");
+  await page.goto(`${demo.url}/explorer/own/nothing`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/own/query`);
+  await page.goBack();
+  await expect(page).toHaveURL(`${demo.url}/explorer/own/models`);
+});
+
+test("a deep link opens what it says, and so does a reload", async ({ page, demo }) => {
+  await open(page, demo, "own/models");
+  await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
+  await expect(page).toHaveURL(`${demo.url}/explorer/own/models`);
+});
+
+test("below the base path of the API the page works as well, and stays there", async ({
+  page,
+  demo,
+}) => {
+  const problems = watchConsole(page);
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await page.goto(`${demo.url}/api/explorer/own/models`);
+  await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
+  await page.getByRole("link", { name: "Query" }).click();
+  await expect(page).toHaveURL(`${demo.url}/api/explorer/own/query`);
+  await page.reload();
+  await expect(page.getByRole("main", { name: "Query" })).toBeVisible();
+  expect(asked.filter((path) => !path.startsWith("/api/"))).toEqual([]);
+  expect(problems).toEqual([]);
+});
+
+test("the control plane is offered only where there is one", async ({ page, demo }) => {
+  await open(page, demo);
+  await expect(page.getByRole("link", { name: "Control plane" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: /^Signed in as/ })).toHaveCount(0);
+});
+
+test("a graph that is not there is told, and the way back is offered", async ({ page, demo }) => {
+  await page.goto(`${demo.url}/explorer/nowhere/query`);
+  await expect(page.getByRole("alert")).toContainText("There is no graph nowhere");
+  await page.getByRole("button", { name: "Open the service's own graph" }).click();
+  await expect(page).toHaveURL(`${demo.url}/explorer/own/query`);
+});
+
+test("the theme that was chosen is worn at once after a reload", async ({ page, demo }) => {
+  await open(page, demo);
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  expect(await ground()).toBe("rgb(255, 255, 255)");
+  await page.getByRole("button", { name: "Appearance" }).click();
+  await page.getByRole("menuitemradio", { name: "Dark" }).click();
+  await expect.poll(ground).toBe("rgb(13, 17, 23)");
+  await page.reload();
+  await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
+  expect(await ground()).toBe("rgb(13, 17, 23)");
+});
+
+test("the inspector can be hidden, stays hidden, and comes back", async ({ page, demo }) => {
+  await open(page, demo);
+  await page.getByRole("button", { name: "Hide the inspector" }).click();
+  await page.reload();
+  await page.getByRole("button", { name: "Show the inspector" }).click();
+  await expect(page.getByRole("complementary", { name: "Inspector" })).toBeVisible();
+});
+
+test("the width of the inspector is set by keyboard and remembered", async ({ page, demo }) => {
+  await open(page, demo);
+  const panel = page.getByRole("complementary", { name: "Inspector" });
+  const width = async (): Promise<number> => (await panel.boundingBox())?.width ?? 0;
+  const before = await width();
+  await page.getByRole("separator", { name: "Width of the inspector" }).focus();
+  await page.keyboard.press("ArrowLeft");
+  await expect.poll(width).toBeGreaterThan(before + 20);
+  const after = await width();
+  await page.reload();
+  await expect(panel).toBeVisible();
+  expect(Math.abs((await width()) - after)).toBeLessThan(3);
+});
+
+test("by keyboard alone one gets past the navigation, and to every part of it", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo);
+  await page.keyboard.press("Tab");
+  await expect(page.getByRole("link", { name: "Skip to the view" })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("main")).toBeFocused();
+  await expect(page).toHaveURL(`${demo.url}/explorer/own/query`);
+  await page.getByRole("link", { name: "Query" }).focus();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(`${demo.url}/explorer/own/models`);
+});
+
+test("a service that went away is told where it is missed, and trying again helps", async ({
+  page,
+  demo,
+}) => {
+  await page.route("**/permissions", (route) => route.abort());
+  await page.goto(`${demo.url}/explorer/`);
+  await expect(page.getByRole("alert")).toContainText("The service does not answer");
+  await page.unroute("**/permissions");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
+});
