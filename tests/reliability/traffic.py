@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import socket
 import time
+from pathlib import Path
 from typing import Any
 
 from tests.e2e.server import Server
@@ -88,8 +89,16 @@ def list_workers(server: Server) -> list[int]:
     """The ids of the worker processes of a running server, oldest first."""
     assert server.process is not None
     pid = server.process.pid
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:  # noqa: PTH123
-        return sorted(int(child) for child in file.read().split())
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return sorted(int(child) for child in children if not _is_store_process(child))
+
+
+def _is_store_process(pid: str) -> bool:
+    """Whether it is the process that has the triples, which is no worker."""
+    try:
+        return b"storeprocess" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return False
 
 
 def wait_for_workers(server: Server, seconds: float = 30.0) -> list[int]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from twinframe.errors import ConfigurationError, StorageError
+from twinframe.errors import ConfigurationError, StorageError, StorageFull
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_twin_record
 from twinframe_storage_rdf.building import build_store
@@ -82,3 +83,44 @@ def test_an_answer_that_is_no_result_is_an_error(answer: bytes) -> None:
         list(parse_rows(answer))
     with pytest.raises(StorageError):
         parse_truth(answer)
+
+
+def fail_for_room(*_: object) -> int:
+    raise OSError("IO error: No space left on device: While appending to file")
+
+
+def test_a_write_without_room_changes_nothing_and_one_without_sync_is_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = OxigraphEngine(tmp_path / "store")
+    engine.open()
+    insert = "INSERT DATA { <a:a> <a:b> <a:c> }"
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            engine, "_store", SimpleNamespace(query=engine._store.query, update=fail_for_room)
+        )
+        with pytest.raises(StorageFull):
+            engine.apply("ASK {}", insert)
+        assert not engine.unsynced
+    with monkeypatch.context() as patch:
+        patch.setattr(oxigraph, "_sync_file", fail_for_room)
+        with pytest.raises(StorageFull):
+            engine.apply("ASK {}", insert)
+        assert engine.unsynced
+    engine.close()
+
+
+def test_a_store_is_reopened_only_with_room_for_what_its_log_becomes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "store"
+    engine = OxigraphEngine(directory)
+    engine.open()
+    logged = sum(path.stat().st_size for path in directory.glob("*.log"))
+    assert engine.has_room()
+    for free, has_room in ((0, False), (logged + oxigraph._ROOM_TO_OPEN, True)):
+        disk = SimpleNamespace(f_bavail=free, f_frsize=1)
+        monkeypatch.setattr(oxigraph.os, "statvfs", lambda _, disk=disk: disk)
+        assert engine.has_room() is has_room
+    engine.close()
+    assert OxigraphEngine().has_room(), "what is in memory needs no disk"

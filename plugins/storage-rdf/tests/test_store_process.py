@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from twinframe.errors import QueryTimeout, StorageBusy
+from twinframe.errors import QueryTimeout, StorageBusy, StorageFull
 from twinframe.storage.base import GraphStore
 from twinframe.storage.triples import QueryForm
 from twinframe.testing.contracts.base import put, reading
@@ -25,7 +25,8 @@ from twinframe_storage_rdf.engines.process import ProcessEngine
 from twinframe_storage_rdf.file_store import RdfFileStore
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
-from twinframe_storage_rdf.storeprocess.frames import Files
+from twinframe_storage_rdf.storeprocess import server
+from twinframe_storage_rdf.storeprocess.frames import Files, Kind, Status, pack_pair
 from twinframe_storage_rdf.terms import Iri
 
 PARTS = tuple(part for part in GraphStoreContract.__bases__ if part is not RemovalContract)
@@ -193,3 +194,38 @@ def test_a_process_without_clients_ends(tmp_path: Path, place: Path) -> None:
 def _is_running(process: int) -> bool:
     state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
     return state != "Z"
+
+
+class _Ended(Exception):
+    pass
+
+
+def test_a_full_store_answers_reads_until_there_is_room_to_reopen_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(code: int) -> None:
+        raise _Ended(code)
+
+    def refuse(*_: str) -> bool:
+        raise StorageFull("no room")
+
+    monkeypatch.setattr(server.os, "_exit", end)
+    files = Files(tmp_path / "default")
+    files.place.mkdir()
+    serving = server.StoreServer(files, 5)
+    engine = serving._engine
+    engine.open()
+    monkeypatch.setattr(engine, "has_room", lambda: False)
+    write = pack_pair("ASK {}", "INSERT DATA { <a:a> <a:b> <a:c> }")
+    with monkeypatch.context() as full:
+        full.setattr(engine, "apply", refuse)
+        for _ in range(2):
+            assert serving._answer(Kind.APPLY, 0, write) == (Status.FULL, b"no room")
+            assert not serving._must_reopen()
+            assert serving._answer(Kind.ASK, 0, b"ASK {}") == (Status.TRUTH, b"1")
+        full.setattr(engine, "_unsynced", True)
+        assert serving._must_reopen(), "readers see what was refused"
+    monkeypatch.setattr(engine, "has_room", lambda: True)
+    with pytest.raises(_Ended, match=str(server._EXIT_FULL)):
+        serving._answer(Kind.APPLY, 0, write)
+    engine.close()

@@ -181,6 +181,11 @@ def call_full_damaged(module: Any) -> None:
     module.build_error = build_error
 
 
+def reopen_at_once(module: Any) -> None:
+    """The store of triples is reopened though there is no room for that."""
+    module.OxigraphEngine.has_room = lambda self: True
+
+
 def believe_every_file(module: Any) -> None:
     """Whose file it is, and its checksums, are not looked at."""
     module._verify_owner = lambda connection, schema: None
@@ -247,6 +252,7 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "everybody-may": (("twinframe.authentication.gate", allow_everybody),),
     "import-forgets": (("twinframe_storage_sqlite.transaction", drop_relationships),),
     "full-looks-damaged": (("twinframe_storage_sqlite.errors", call_full_damaged),),
+    "reopen-at-once": (("twinframe_storage_rdf.engines.oxigraph", reopen_at_once),),
     "believe-every-file": (("twinframe_storage_sqlite.opening", believe_every_file),),
     "any-library": (("twinframe_storage_sqlite.connection", take_any_library),),
     "migrate-without-transaction": (("twinframe_storage_sqlite.migrations", migrate_in_pieces),),

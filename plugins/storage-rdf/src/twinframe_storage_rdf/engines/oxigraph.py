@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from twinframe.errors import (
     ConfigurationError,
@@ -31,6 +31,8 @@ except ImportError:  # the extra is optional; `open` says so
 _TURN_ROWS = 256
 _MOST_LOG = 32 * 1024**2
 """Bytes that are written to the log between two flushes."""
+_ROOM_TO_OPEN: Final = 4 * 1024**2
+"""Bytes that the library's own files take when a store is opened, beside what was its log."""
 
 
 class OxigraphEngine(Engine):
@@ -49,6 +51,7 @@ class OxigraphEngine(Engine):
         self._logged = 0
         self._unflushed = 0
         self._flushing: threading.Thread | None = None
+        self._unsynced = False
 
     def open(self) -> None:
         """Open the store; `ConfigurationError` when it cannot be had."""
@@ -133,10 +136,27 @@ class OxigraphEngine(Engine):
                 return False
             try:
                 self._store.update(update)
-                self._sync()
             except OSError as error:
                 raise _build_error(error) from error
+            try:
+                self._sync()
+            except OSError as error:
+                self._unsynced = True
+                raise _build_error(error) from error
             return True
+
+    @property
+    def unsynced(self) -> bool:
+        """Whether readers see a write that was refused, as it could not be synced."""
+        return self._unsynced
+
+    def has_room(self) -> bool:
+        """Whether the disk has the room that opening the store takes: its log becomes a file."""
+        if self._directory is None:
+            return True
+        logged = sum(path.stat().st_size for path in self._directory.glob("*.log"))
+        disk = os.statvfs(self._directory)
+        return disk.f_bavail * disk.f_frsize >= logged + _ROOM_TO_OPEN
 
     def back_up(self, directory: Path) -> None:
         """Have the store as it is now in a new directory: links to files that never change."""

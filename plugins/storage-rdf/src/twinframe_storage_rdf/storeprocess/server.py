@@ -63,6 +63,7 @@ class StoreServer:
         self._answers = 0
         self._most_pages = 0
         self._ended = threading.Event()
+        self._is_full = False
 
     def run(self) -> None:
         """Wait for the process before this one to end, open the store and serve."""
@@ -134,12 +135,20 @@ class StoreServer:
                     begin = time.thread_time_ns()
                     status, answer = self._answer(kind, milliseconds, body)
                     send_answer(connection, status, time.thread_time_ns() - begin, answer)
-                    if status is Status.FULL:
-                        os._exit(_EXIT_FULL)  # the store takes no write again until it is reopened
+                    if status is Status.FULL and self._must_reopen():
+                        os._exit(_EXIT_FULL)
                     if kind is Kind.STOP:
                         self._ended.set()
         finally:
             self._leave(connection)
+
+    def _must_reopen(self) -> bool:
+        """Whether the next process has to take over, now that no room was left for a write.
+
+        NOTE: the store takes no write again until it is reopened, which itself takes room. Until
+        there is some, this process goes on to answer reads.
+        """
+        return self._engine.unsynced or self._engine.has_room()
 
     def _leave(self, connection: socket.socket) -> None:
         connection.close()
@@ -165,7 +174,7 @@ class StoreServer:
             case Kind.ASK:
                 return Status.TRUTH, _build_truth(self._engine.ask(body.decode()))
             case Kind.APPLY:
-                return Status.TRUTH, _build_truth(self._engine.apply(*unpack_pair(body)))
+                return Status.TRUTH, _build_truth(self._apply(*unpack_pair(body)))
             case Kind.ANSWER:
                 return self._run_answer(milliseconds, body)
             case Kind.BACKUP:
@@ -173,6 +182,15 @@ class StoreServer:
                 return Status.TRUTH, _build_truth(True)
             case Kind.STOP:
                 return Status.TRUTH, _build_truth(True)
+
+    def _apply(self, condition: str, update: str) -> bool:
+        if self._is_full and self._must_reopen():
+            os._exit(_EXIT_FULL)  # the client asks the next process, which can write again
+        try:
+            return self._engine.apply(condition, update)
+        except StorageFull:
+            self._is_full = True
+            raise
 
     def _run_answer(self, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
         """A caller's query. Its errors are the caller's too, and so keep their code."""
