@@ -16,6 +16,7 @@ from twinframe.app.installation import Installation, build_installation, load_in
 from twinframe.app.instruments import InstrumentService
 from twinframe.app.logs import LogService, configure_logging
 from twinframe.app.rates import build_rates
+from twinframe.app.sites import build_sites
 from twinframe.app.triples import build_triple_support
 from twinframe.errors import StorageError
 from twinframe.graph import Graph
@@ -28,8 +29,10 @@ from twinframe.storage.runner import StoreRunner
 from twinframe.web.application import build_application
 from twinframe.web.discovery import WELL_KNOWN
 from twinframe.web.guard import Guard
+from twinframe.web.mount import Mounted
 from twinframe.web.operations import Route
 from twinframe.web.routes import ROUTES
+from twinframe.web.sites import SiteServer
 
 
 def create_app(
@@ -105,6 +108,8 @@ def _build(
         told.watch(assistants.endpoint)
     beside = [one for one in (assistants, control, hosting) if one is not None]
     services = [LogService(), instruments, store, *([] if access is None else [access]), *beside]
+    # NOTE: asked last: a host name of a hosted graph has no sites.
+    sites: list[Mounted] = [SiteServer(build_sites(installation))] if routes is ROUTES else []
     resources = () if mcp is None else list_resources(settings, alone=routes is not ROUTES)
     # NOTE: the server of assistants alone leaves work to the service beside it.
     working = [background.begin, background.stop] if routes is ROUTES else []
@@ -118,7 +123,7 @@ def _build(
         is_full=store.is_full,
         routes=routes,
         # NOTE: the last one is asked first; the host of a hosted graph is that graph's alone.
-        mounted=[one.endpoint for one in beside],
+        mounted=[*sites, *(one.endpoint for one in beside)],
         resources=resources if control is None else (*resources, control.resource),
         build_error=None if control is None else control.endpoint.build_error,
         rates=rates,

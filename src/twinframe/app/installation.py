@@ -14,13 +14,21 @@ from twinframe.diagnosis.findings import Finding
 from twinframe.errors import PluginError
 from twinframe.hooks.drivers import Plugin, load_plugin, load_plugins
 from twinframe.hooks.manager import build_manager
-from twinframe.hooks.seams import EVENT_SINK, PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE, Seam
+from twinframe.hooks.seams import (
+    EVENT_SINK,
+    PERMISSION_PROVIDER,
+    RESOURCE_TYPE,
+    SITE,
+    STORAGE,
+    Seam,
+)
 from twinframe.hooks.sections import build_places, build_section_path, read_section_class
 from twinframe.permissions.base import PermissionProvider
 from twinframe.resourcetypes.base import ResourceType
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.settings import Configuration, Section, Settings, load_settings
 from twinframe.settings.shape import KeyPath
+from twinframe.sites.base import ServiceFacts, Site
 from twinframe.storage.base import GraphStore, QueryEngine
 from twinframe.storage.control import ControlStore
 from twinframe.storage.triples import SparqlEngine, TripleWriter
@@ -138,6 +146,15 @@ class Installation:
             section = self._read_section(plugin)
             found += plugin.build_all("twinframe_resource_types", ResourceType, settings=section)
         return ResourceTypeRegistry(found)
+
+    def build_sites(self, service: ServiceFacts) -> Sequence[tuple[str, Site]]:
+        """The sites of all plugins, each with who brings it. Raises `PluginError`."""
+        found: list[tuple[str, Site]] = []
+        for plugin in load_plugins(self.manager, SITE):
+            section = self._read_section(plugin)
+            sites = plugin.build_all("twinframe_routes", Site, settings=section, service=service)  # type: ignore[type-abstract]  # only for isinstance
+            found += [(plugin.info.owner, site) for site in sites]
+        return found
 
     def load_event_sink(self, kind: str) -> Plugin:
         """The plugin of event sinks of this type. Raises `PluginError`."""

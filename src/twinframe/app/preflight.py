@@ -13,6 +13,7 @@ from twinframe.app.access import check_access
 from twinframe.app.endpoints import build_endpoints
 from twinframe.app.features import check_control, check_control_store, check_hosting
 from twinframe.app.installation import Installation
+from twinframe.app.sites import build_sites
 from twinframe.errors import (
     ConfigurationError,
     PluginError,
@@ -45,6 +46,7 @@ def find_problems(
         lambda: check_hosting(installation),
         installation.build_permission_provider,
         lambda: build_endpoints(installation),
+        lambda: build_sites(installation),
     ]
     if everything:
         checks.append(installation.build_resource_types)

@@ -16,7 +16,7 @@ from twinframe.cli.console import (
 from twinframe.cli.tables import write_table
 from twinframe.errors import ConfigurationError
 from twinframe.hooks.drivers import PluginInfo, find_plugins
-from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, SEAMS, STORAGE
+from twinframe.hooks.seams import PERMISSION_PROVIDER, RESOURCE_TYPE, SEAMS, SITE, STORAGE
 from twinframe.settings import Settings
 
 
@@ -58,7 +58,7 @@ def _is_active(info: PluginInfo, settings: Settings | None) -> bool | None:
             return info.name.casefold() == settings.storage.provider.casefold()
         case PERMISSION_PROVIDER.group:
             return settings.checks_permissions and info.name.casefold() == provider.casefold()
-        case RESOURCE_TYPE.group:
+        case RESOURCE_TYPE.group | SITE.group:
             return True
     return False
 

@@ -52,4 +52,6 @@ EVENT_SINK = Seam(
     },
 )
 
-SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE, EVENT_SINK)
+SITE = Seam("twinframe.plugin", "site", "twinframe_routes", {"explorer": "twinframe-explorer"})
+
+SEAMS = (STORAGE, PERMISSION_PROVIDER, RESOURCE_TYPE, EVENT_SINK, SITE)

@@ -9,10 +9,17 @@ import pluggy
 
 from twinframe.errors import PluginError
 from twinframe.hooks.drivers import Plugin, find_plugins, load_plugin
-from twinframe.hooks.seams import EVENT_SINK, PERMISSION_PROVIDER, RESOURCE_TYPE, STORAGE, Seam
+from twinframe.hooks.seams import (
+    EVENT_SINK,
+    PERMISSION_PROVIDER,
+    RESOURCE_TYPE,
+    SITE,
+    STORAGE,
+    Seam,
+)
 from twinframe.settings import PluginPlace, PluginSection, Section, Settings
 from twinframe.settings.shape import KeyPath
-from twinframe.settings.sources import render_section_name
+from twinframe.settings.sources import ROOT, render_section_name
 
 _PLACES: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
     "Storage": (STORAGE, "", lambda settings: settings.storage.provider),
@@ -23,6 +30,7 @@ _PLACES: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
     ),
     # All of them are in use: a section that nothing sets has its defaults when it is asked for.
     "Resources": (RESOURCE_TYPE, "", lambda _settings: None),
+    ROOT: (SITE, "", lambda _settings: None),
 }
 
 
@@ -34,13 +42,14 @@ def build_places(manager: pluggy.PluginManager) -> dict[str, PluginPlace]:
             find=partial(_find_section, manager, seam, suffix),
             names=partial(_list_names, seam),
             choose=choose,
+            known=tuple(seam.distributions),
         )
         for section, (seam, suffix, choose) in _PLACES.items()
     }
 
 
 def build_section_path(plugin: Plugin) -> KeyPath:
-    """The key path of a plugin's own section: `("Storage", "Sqlite")`.
+    """The key path of a plugin's own section: `("Storage", "Sqlite")`, `("Explorer",)`.
 
     That of an event sink stands under the name of each endpoint of its type, here `<webhook>`.
     """
@@ -48,7 +57,8 @@ def build_section_path(plugin: Plugin) -> KeyPath:
         return "Events", "Endpoints", f"<{plugin.info.name}>"
     for section, (seam, suffix, _choose) in _PLACES.items():
         if seam.group == plugin.info.group:
-            return section, render_section_name(plugin.info.name, suffix)
+            name = render_section_name(plugin.info.name, suffix)
+            return (name,) if section == ROOT else (section, name)
     raise PluginError(f"{plugin.info.owner}: its seam has no place for settings.")
 
 

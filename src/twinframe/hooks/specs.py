@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from twinframe.permissions.base import PermissionProvider
     from twinframe.resourcetypes.base import ResourceType
     from twinframe.settings import AuthorizationSettings, Section
+    from twinframe.sites.base import ServiceFacts, Site
     from twinframe.storage.base import GraphStore, QueryEngine
     from twinframe.storage.control import ControlStore
     from twinframe.storage.triples import SparqlEngine, TripleWriter
@@ -90,4 +91,14 @@ def twinframe_findings(settings: Section) -> Sequence[Finding]:
 @hookspec
 def twinframe_resource_types(settings: Section) -> Sequence[ResourceType]:
     """Resource types that the control plane can provision. `settings` is the plugin's section."""
+    return ()
+
+
+@hookspec
+def twinframe_routes(settings: Section, service: ServiceFacts) -> Sequence[Site]:
+    """Pages that are served beside the API, open to everybody: each a site with a path of its own.
+
+    `settings` is the plugin's section, whose keys stand under its name: `Explorer__…`. `service` is
+    what the pages may know of the service.
+    """
     return ()

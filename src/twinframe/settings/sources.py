@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,9 @@ from twinframe.errors import ErrorDetail, PluginError, SettingsError
 from twinframe.settings.section import Section
 from twinframe.settings.shape import Key, KeyPath, find_nearest, read_keys, render_key, render_type
 from twinframe.settings.tree import Settings
+
+ROOT = ""
+"""Stands for the tree itself among the sections that hold sections of plugins."""
 
 UNKNOWN = "UnknownSetting"
 INVALID = "InvalidSetting"
@@ -29,17 +32,20 @@ class PluginSection:
 
 @dataclass(frozen=True, slots=True)
 class PluginPlace:
-    """A section of the core that holds the sections of one seam's plugins.
+    """A section of the core, or the tree itself, that holds the sections of one seam's plugins.
 
     A plugin `api` stands under its name and `suffix`: `Authorization__ApiProvider`. `find` gives
     the section of an installed plugin, None if it has no settings, else it raises `PluginError`.
     `names` are the installed plugins; `choose` is the one in use, None when the seam is off.
+    `known` are this project's plugins, installed or not: one of them that is missing is an error
+    that says how to get it.
     """
 
     suffix: str
     find: Callable[[str], PluginSection | None]
     names: Callable[[], Iterable[str]]
     choose: Callable[[Settings], str | None]
+    known: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,7 @@ class Reading:
         seen: dict[str, str] = {}
         for variable in sorted(environ, key=_environment_order):
             parts = variable.split("__")
-            if len(parts) < 2 or parts[0].casefold() not in read_keys(Settings):
+            if len(parts) < 2 or not self._is_section(parts[0]):
                 continue
             folded = variable.casefold()
             if folded in seen:
@@ -79,6 +85,13 @@ class Reading:
                 continue
             seen[folded] = variable
             self._read_variable(variable, parts, environ[variable])
+
+    def _is_section(self, name: str) -> bool:
+        """Whether it is a section of the tree, one of an installed plugin included."""
+        if name.casefold() in read_keys(Settings):
+            return True
+        place = self.places.get(ROOT)
+        return place is not None and name.casefold() in _fold_all(place.names())
 
     def _read_variable(self, variable: str, parts: list[str], text: str) -> None:
         origin = f"environment {variable}"
@@ -147,10 +160,13 @@ class Reading:
         if (key := keys.get(name.casefold())) is not None:
             return key
         known = [key.name for key in keys.values()]
-        place = self.places.get(path[0]) if len(path) == 1 else None
+        place = self.places.get(path[0] if path else ROOT) if len(path) <= 1 else None
         if place is not None:
-            known += [render_section_name(plugin, place.suffix) for plugin in place.names()]
-            if nested and name.casefold().endswith(place.suffix.casefold()):
+            names = tuple(place.names())
+            known += [render_section_name(plugin, place.suffix) for plugin in names]
+            # NOTE: at the root most names that are unknown were meant for sections of the core.
+            meant = path or name.casefold() in _fold_all((*names, *place.known))
+            if meant and nested and name.casefold().endswith(place.suffix.casefold()):
                 return self._find_plugin_key(place, path, name, origin)
         self._refuse(UNKNOWN, _render_unknown(path, name, origin, known))
         return None
@@ -192,16 +208,21 @@ class Reading:
         self.problems.append(ErrorDetail(code, message))
 
 
-def find_near_misses(environ: Mapping[str, str]) -> list[str]:
-    """Keys that are passed over though they look like ours, with what was probably meant."""
+def find_near_misses(environ: Mapping[str, str], plugins: Iterable[str] = ()) -> list[str]:
+    """Keys that are passed over though they look like ours, with what was probably meant.
+
+    `plugins` are those whose sections stand in the tree itself.
+    """
     sections = [key.name for key in read_keys(Settings).values()]
+    sections += [render_section_name(plugin, "") for plugin in plugins]
+    folded = _fold_all(sections)
     found = []
     for variable in sorted(environ):
         if variable.casefold() in read_keys(Settings) and environ[variable].lstrip()[:1] == "{":
             key = read_keys(Settings)[variable.casefold()].name
             found.append(f"{variable} is passed over. Set its keys one by one, as {key}__...")
         first, parts, rest = variable.partition("__")
-        if not (first and parts and rest) or first.casefold() in read_keys(Settings):
+        if not (first and parts and rest) or first.casefold() in folded:
             continue
         if nearest := find_nearest(first, sections):
             found.append(f"{variable} is passed over. Did you mean {nearest}__{rest}?")
@@ -211,6 +232,10 @@ def find_near_misses(environ: Mapping[str, str]) -> list[str]:
 def render_section_name(plugin: str, suffix: str) -> str:
     """The name under which the settings of `plugin` stand: `sqlite` -> `Sqlite`."""
     return plugin[:1].upper() + plugin[1:] + suffix
+
+
+def _fold_all(names: Iterable[str]) -> set[str]:
+    return {name.casefold() for name in names}
 
 
 def build_section_key(section: PluginSection) -> Key:

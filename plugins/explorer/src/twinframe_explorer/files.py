@@ -1,0 +1,75 @@
+"""Reads the built page from its directory, once and whole. It serves nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from twinframe.sites.base import Content, build_content
+
+PACKAGED: Final = Path(__file__).resolve().parent / "assets"
+"""Where the page is that came with the distribution."""
+
+PAGE: Final = "index.html"
+HASHED: Final = "assets"
+"""The folder whose files have a hash of their content in their names."""
+
+_CODINGS: Final = {".br": "br", ".gz": "gzip"}
+_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+}
+_LINK: Final = re.compile(rf'(?:src|href)="\./({HASHED}/[^"]+)"')
+_OTHER: Final = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """The text of the page, and the other files by their path from the directory (`/` between)."""
+
+    page: str
+    files: Mapping[str, Content]
+
+
+def read_assets(directory: Path, policy: str) -> Assets | None:
+    """All files of a built page; None where there is none, or not all of it yet.
+
+    `policy` is the Content-Security-Policy of its files: scripts in workers have their own. Beside
+    a file stand its compressed forms, if any (`.br`, `.gz`).
+    """
+    try:
+        page = (directory / PAGE).read_text(encoding="utf-8")
+        found = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    except OSError:
+        return None
+    files: dict[str, Content] = {}
+    for path, body in found.items():
+        if path.suffix in _CODINGS and path.with_suffix("") in found:
+            continue
+        name = path.relative_to(directory).as_posix()
+        if name != PAGE:
+            codings = {
+                coding: found[packed]
+                for suffix, coding in _CODINGS.items()
+                if (packed := path.with_name(path.name + suffix)) in found
+            }
+            files[name] = build_content(
+                body,
+                _TYPES.get(path.suffix, _OTHER),
+                codings=codings,
+                lasting=name.startswith(f"{HASHED}/"),
+                policy=policy,
+            )
+    # NOTE: a build that is under way has written its page, perhaps, but not what that refers to.
+    return Assets(page, files) if files.keys() >= set(_LINK.findall(page)) else None

@@ -1,0 +1,40 @@
+"""The words of both query languages for the page's editor (`language.json`). It knows no editor."""
+
+from __future__ import annotations
+
+import orjson
+
+from twinframe.cypher.vocabulary import (
+    Vocabulary,
+    build_cypher_vocabulary,
+    build_vendor_vocabulary,
+)
+from twinframe.model.values import JsonValue
+
+
+def render_language() -> bytes:
+    """The document, in the form of `LanguageWords` of the page's `api/types`."""
+    return orjson.dumps(
+        {
+            "cypher": _build_dialect(build_cypher_vocabulary()),
+            "adt": _build_dialect(build_vendor_vocabulary()),
+        }
+    )
+
+
+def _build_dialect(vocabulary: Vocabulary) -> JsonValue:
+    return {
+        "keywords": list(vocabulary.keywords),
+        "refused": list(vocabulary.refused),
+        "functions": [
+            {
+                "name": word.name,
+                "signature": word.signature,
+                "documentation": word.documentation,
+                "group": word.group,
+                "aliases": list(word.aliases),
+                "aggregate": word.aggregate,
+            }
+            for word in vocabulary.functions
+        ],
+    }

@@ -1,0 +1,64 @@
+"""The explorer's settings section. It holds no values and knows no page."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pydantic import Field, field_validator
+
+from twinframe.settings import Section, check_endpoint
+
+# SEC: what is let in here stands in a header that bounds what the page may call.
+_ORIGIN: Final = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?")
+
+
+class ExplorerSettings(Section):
+    """The explorer: whether it is served, and how people sign in. It takes no secret."""
+
+    enabled: bool = Field(default=True, description="Serve the explorer at `/explorer`.")
+    client_id: str = Field(
+        default="",
+        description="The explorer's id at the issuer, a public client with Authorization Code and "
+        "PKCE; empty offers no sign-in, then a token is pasted.",
+    )
+    authority: str = Field(
+        default="",
+        description="Where people sign in, found as `Authentication__Authority` is, whose value "
+        "it has when empty.",
+    )
+    scopes: tuple[str, ...] = Field(
+        default=(),
+        description="Scopes to ask for; empty asks for `openid` and what the API and the control "
+        "plane need.",
+    )
+    audience: str = Field(
+        default="",
+        description="Audience to ask a token for; empty takes `Authentication__Audience`.",
+    )
+    origins: tuple[str, ...] = Field(
+        default=(),
+        description="Further origins that the page may call: those of an issuer whose endpoints "
+        "are not where its authority is.",
+    )
+    directory: str = Field(
+        default="",
+        description="Directory with a built page, for work on it; empty takes the one that came "
+        "with the distribution.",
+    )
+
+    @field_validator("authority")
+    @classmethod
+    def _check_authority(cls, value: str) -> str:
+        return check_endpoint(value)
+
+    @field_validator("origins")
+    @classmethod
+    def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"{origin!r} is no origin: write it such as https://login.example, without a "
+                    "path"
+                )
+        return value

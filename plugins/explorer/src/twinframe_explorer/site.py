@@ -1,0 +1,111 @@
+"""The explorer as a site: its page for every view, its files, what it is told of the service.
+
+It renders no view: that is the page's own matter.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import orjson
+
+from twinframe.sites.base import Content, ServiceFacts, Site, SiteRequest, build_content
+from twinframe_explorer.configuration import build_configuration, build_sign_in
+from twinframe_explorer.files import HASHED, PACKAGED, read_assets
+from twinframe_explorer.language import render_language
+from twinframe_explorer.settings import ExplorerSettings
+
+PATH: Final = "/explorer"
+
+_HTML: Final = "text/html; charset=utf-8"
+_JSON: Final = "application/json"
+_MOST_BASES: Final = 8  # a base path may be called in any letter case
+_MISSING: Final = """<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>twinframe explorer</title></head>
+<body>
+<h1>The explorer is not built</h1>
+<p>In a checkout run <code>make explorer</code>, which needs Node.js 20 or later, and load this page
+again; otherwise <code>pip install --force-reinstall twinframe-explorer</code> and restart.</p>
+</body>
+</html>
+"""
+
+
+class ExplorerSite(Site):
+    """Serves the page at its path and at all below it that is no file: the page's own views."""
+
+    def __init__(self, settings: ExplorerSettings, service: ServiceFacts) -> None:
+        self._settings = settings
+        self._service = service
+        self._policy = build_policy(settings, service)
+        self._directory = Path(settings.directory) if settings.directory else PACKAGED
+        self._assets = read_assets(self._directory, self._policy)
+        self._language = build_content(render_language(), _JSON)
+        self._kept: dict[tuple[str, str], Content] = {}
+
+    @property
+    def path(self) -> str:
+        return PATH
+
+    async def read(self, request: SiteRequest) -> Content | None:
+        name = "/".join(request.segments)
+        if name == "configuration.json":
+            return self._keep(request.base, name, self._build_configuration)
+        if name == "language.json":
+            return self._language
+        if self._assets is None:  # it may be built by now
+            self._assets = read_assets(self._directory, self._policy)
+        if self._assets is None:
+            return build_content(_MISSING.encode(), _HTML, status=503)
+        found = self._assets.files.get(name)
+        if found is not None or request.segments[:1] == (HASHED,):
+            return found
+        page = self._assets.page
+        return self._keep(request.base, "", lambda base: self._build_page(page, base))
+
+    def _keep(self, base: str, name: str, build: Callable[[str], Content]) -> Content:
+        """What depends on the base path alone."""
+        found = self._kept.get((base, name))
+        if found is None:
+            found = build(base)
+            if len(self._kept) < 2 * _MOST_BASES:
+                self._kept[base, name] = found
+        return found
+
+    def _build_page(self, page: str, base: str) -> Content:
+        """The page with the address that its links are relative to."""
+        place = html.escape(f"{base}{PATH}/", quote=True)
+        text = page.replace("<head>", f'<head><base href="{place}">', 1)
+        return build_content(text.encode(), _HTML, policy=self._policy)
+
+    def _build_configuration(self, base: str) -> Content:
+        document = build_configuration(self._settings, self._service, base)
+        return build_content(orjson.dumps(document), _JSON)
+
+
+def build_policy(settings: ExplorerSettings, service: ServiceFacts) -> str:
+    """The Content-Security-Policy of the page: it may call the service and who signs people in.
+
+    SEC: nothing inline, nothing from other hosts; whoever gets text into a twin gets no script out
+    of it.
+    """
+    sign_in = build_sign_in(settings, service)
+    addresses = [service.control, *([] if sign_in is None else [sign_in.authority])]
+    named = [_find_origin(address) for address in addresses] + list(settings.origins)
+    origins = " ".join(dict.fromkeys(["'self'", *filter(None, named)]))
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+        f"font-src 'self'; worker-src 'self'; connect-src {origins}; form-action 'none'; "
+        "frame-ancestors 'none'; base-uri 'self'"
+    )
+
+
+def _find_origin(address: str) -> str:
+    """The origin of a URL; empty for a path, which is the service's own."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""

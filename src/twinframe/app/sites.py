@@ -1,0 +1,84 @@
+"""The sites of an installation: what they are told of the service, and that none is in the way.
+
+It serves none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import twinframe
+from twinframe.app.installation import Installation
+from twinframe.errors import PluginError, SettingsError
+from twinframe.settings import ControlSettings, Settings
+from twinframe.sites.base import ServiceFacts, Site
+from twinframe.web.control.route_parts import PREFIX
+from twinframe.web.hosted_edge import HOSTED
+from twinframe.web.hosted_routes import HOSTED_ROUTES
+
+_PATH: Final = re.compile(r"/[a-z0-9][a-z0-9-]*")
+_TAKEN: Final = frozenset(
+    {route.path.split("/")[1] for route in HOSTED_ROUTES}
+    | {HOSTED, PREFIX.split("/")[1], "mcp", "sse"}
+)
+"""First segments of the service's own paths, whether what is there is on or not."""
+
+
+def build_sites(installation: Installation) -> tuple[Site, ...]:
+    """The sites of all plugins.
+
+    Raises `PluginError` for one whose path is not its to take, `SettingsError` for a base path that
+    would hide one.
+    """
+    settings = installation.settings
+    first = settings.server.base_path.partition("/")[2].partition("/")[0].lower()
+    found: dict[str, tuple[Site, str]] = {}
+    for owner, site in installation.build_sites(build_facts(settings)):
+        path = site.path
+        if not _PATH.fullmatch(path):
+            raise PluginError(
+                f"{owner} has a site at {path!r}: write one segment of a-z, 0-9 and -, such as "
+                "/explorer."
+            )
+        if path[1:] in _TAKEN:
+            raise PluginError(f"{owner} has a site at {path}, where operations of the service are.")
+        if path in found:
+            raise PluginError(f"{owner} and {found[path][1]} both have a site at {path}.")
+        if path[1:] == first:
+            raise SettingsError(
+                f"Server__BasePath={settings.server.base_path} would hide what {owner} has at "
+                f"{path}. Choose another."
+            )
+        found[path] = (site, owner)
+    return tuple(site for site, _owner in found.values())
+
+
+def build_facts(settings: Settings) -> ServiceFacts:
+    """What sites are told of a service with these settings."""
+    access, control = settings.authentication, settings.control
+    return ServiceFacts(
+        version=twinframe.__version__,
+        asks=access.asks,
+        takes_tokens=access.asks and access.takes_tokens,
+        authority=access.authority or access.expected_issuer,
+        audience=access.audience,
+        scopes=_list_scopes(settings.authorization.required_scopes),
+        control=_find_control(control),
+        control_audience=control.audience or access.audience,
+        control_scopes=control.required_scopes,
+        hosting=settings.hosting.enabled,
+        events=settings.events.enabled,
+    )
+
+
+def _find_control(settings: ControlSettings) -> str:
+    if settings.enabled:  # it is in this process, wherever that is
+        return PREFIX
+    return settings.public_url and settings.public_url + PREFIX
+
+
+def _list_scopes(required: Sequence[str]) -> tuple[str, ...]:
+    """NOTE: those of the MCP server are none of the API's."""
+    return tuple(scope for scope in required if not scope.startswith("mcp:"))
