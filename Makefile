@@ -100,7 +100,7 @@ reliability: setup
 	@$(BIN)/python -m tests.reliability $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 reliability-smoke: setup
-	@$(BIN)/python -m tests.reliability --smoke $(ARGS)
+	@$(BIN)/python -m tests.reliability --smoke --at-once 2 $(ARGS)
 
 reliability-r%: setup
 	@$(BIN)/python -m tests.reliability --only R$(patsubst 0%,%,$*) $(ARGS)

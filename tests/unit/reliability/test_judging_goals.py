@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -187,6 +188,35 @@ def test_a_run_of_some_goals_leaves_the_table_of_all(
         assert command.main() == 0
         assert (tmp_path / f"{stem}.md").exists()
     assert (tmp_path / "report.md").read_text().count("\n| R") == 24
+
+
+def test_goals_that_are_judged_at_once_are_all_told_in_the_order_of_the_table(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    meeting = threading.Barrier(2, timeout=60)
+    first = threading.Event()
+
+    def run(goal: Goal, *_: object, **__: object) -> Row:
+        meeting.wait()  # broken unless two are there at once
+        if goal.id == "R1":  # ends last
+            assert first.wait(60)
+        first.set()
+        return Row(goal, "held", [], [], 1.0, 1.0, 0.0, "")
+
+    monkeypatch.setattr(command, "run_goal", run)
+    options = ["--only", "R1,R6", "--at-once", "2", "--report", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["reliability", *options])
+    assert command.main() == 0
+    table = (tmp_path / "some.md").read_text(encoding="utf-8")
+    assert -1 < table.index("\n| R1 ") < table.index("\n| R6 ")
+
+
+def test_a_judge_that_cannot_go_on_ends_a_run_of_several_at_once() -> None:
+    def judge(goal: Goal) -> Row:
+        raise OSError(goal.id)
+
+    with pytest.raises(OSError, match="R1"):
+        list(command.run_goals([build_goal(), build_goal()], judge, 2))
 
 
 def test_what_tests_recorded_is_read_and_a_broken_run_of_them_is_none(tmp_path: Path) -> None:
