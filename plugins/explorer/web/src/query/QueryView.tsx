@@ -1,4 +1,100 @@
-/** The view is made here. */
+import { useEffect, useMemo } from "react";
+
+import { useModels } from "../models/useModels";
+import { ResultsPanel } from "../results/ResultsPanel";
+import { useResults } from "../results/store";
+import { useSession } from "../session/session";
+import { applySuggestion, buildDiagnostics } from "./diagnostics";
+import { EditorFoot } from "./EditorFoot";
+import { ParametersPanel } from "./ParametersPanel";
+import { readParameters, usedParameters } from "./parameters";
+import "./query.css";
+import { QueryEditor } from "./QueryEditor";
+import { QueryToolbar } from "./QueryToolbar";
+import { buildSamples } from "./samples";
+import { buildSchema } from "./schema";
+import { useQueries } from "./store";
+import { useCheck } from "./useCheck";
+import { useLanguageWords } from "./useLanguageWords";
+import { useLink, useWrite } from "./useLink";
+import { useRun } from "./useRun";
+
+/** Ask the graph: the editor, what goes with it, and the results below. */
 export default function QueryView() {
-  return <section aria-label="QueryView" />;
+  const { configuration, graphId } = useSession();
+  useQueries.getState().open(configuration.base, graphId);
+  const { text, parameters } = useQueries();
+  const write = useWrite();
+  const { index } = useModels();
+  const schema = useMemo(() => buildSchema(index), [index]);
+  const samples = useMemo(() => buildSamples(index), [index]);
+  const words = useLanguageWords();
+  const read = useMemo(() => readParameters(parameters), [parameters]);
+  const missing = useMemo(
+    () => usedParameters(text).filter((name) => !(name in (read.value ?? {}))),
+    [text, read],
+  );
+  const running = useResults((state) => state.activity === "running");
+  const check = useCheck(text, read.value, running);
+  const diagnostics = useDiagnostics(text, check.finding);
+  const { run, explain } = useRun();
+  const known = useMemo(
+    () => ({ schema, words, parameters: Object.keys(read.value ?? {}) }),
+    [schema, words, read],
+  );
+  useLink(run, explain);
+  useEffect(() => focusOnSlash(), []);
+  return (
+    <section className="query" aria-label="Query">
+      <QueryToolbar onRun={run} onExplain={explain} samples={samples} />
+      <QueryEditor
+        value={text}
+        onChange={(value) => write({ text: value })}
+        onRun={run}
+        onExplain={explain}
+        known={known}
+        diagnostics={diagnostics}
+      />
+      <EditorFoot text={text} check={check} />
+      <ParametersPanel
+        value={parameters}
+        error={read.error}
+        missing={missing}
+        parsed={read.value}
+        onChange={(value) => write({ parameters: value })}
+      />
+      <ResultsPanel
+        onFix={(warning) => write({ text: applySuggestion(text, warning) })}
+        written={text}
+      />
+    </section>
+  );
+}
+
+/** What the check found, else what the run did, if it ran the text that stands there. */
+function useDiagnostics(text: string, found: ReturnType<typeof useCheck>["finding"]) {
+  const { asked, error, warnings } = useResults();
+  return useMemo(() => {
+    const ran = asked === text && (error !== null || warnings.length > 0);
+    const finding = found ?? (ran ? { text, error, warnings } : null);
+    return finding === null ? [] : buildDiagnostics(finding);
+  }, [text, found, asked, error, warnings]);
+}
+
+/** `/` leads to the editor from anywhere where it is not written. */
+function focusOnSlash(): () => void {
+  const hear = (event: KeyboardEvent): void => {
+    const target = event.composedPath()[0];
+    const writes =
+      target instanceof HTMLElement &&
+      (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || writes) return;
+    const host = document.querySelector(".query-editor");
+    const content = host?.shadowRoot?.querySelector<HTMLElement>(".cm-content");
+    if (content === null || content === undefined) return;
+    event.preventDefault();
+    content.focus();
+  };
+  document.addEventListener("keydown", hear);
+  return () => document.removeEventListener("keydown", hear);
 }

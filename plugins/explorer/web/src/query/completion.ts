@@ -29,11 +29,11 @@ export function completeAt(text: string, at: number, known: Known): Offer | null
   return options.length === 0 ? null : { from: startOf(context, text), options };
 }
 
-/** For CodeMirror; `known` is asked at each time. */
-export function completionSource(known: () => Known) {
+/** For CodeMirror. */
+export function completionSource(known: Known) {
   return (context: CompletionContext): CompletionResult | null => {
     const text = context.state.doc.toString();
-    const found = completeAt(text, context.pos, known());
+    const found = completeAt(text, context.pos, known);
     if (found === null) return null;
     // Without a key only where something was begun, so that a blank line is left alone.
     const begun = found.from < context.pos || /[.:$|&]$/.test(text.slice(0, context.pos));

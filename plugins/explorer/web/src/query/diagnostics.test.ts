@@ -27,6 +27,13 @@ test("an error is underlined where it says it is", () => {
   });
 });
 
+test("what was put in front of the text moves nothing", () => {
+  const warning = { ...WARNING, line: 2 };
+  const text = "EXPLAIN\nMATCH (r:Rom) RETURN r";
+  const [found] = buildDiagnostics({ text, prefix: 8, error: null, warnings: [warning] });
+  expect(found).toMatchObject({ from: 9, to: 12 });
+});
+
 test("an error without a place is underlined nowhere", () => {
   const error = new ApiError(503, "StorageBusy", "Too many queries wait.");
   expect(buildDiagnostics({ text: "MATCH (n) RETURN n", error, warnings: [] })).toEqual([]);
@@ -50,7 +57,7 @@ test("a suggestion keeps the quotes of what it replaces, or brings those it need
 });
 
 test("a warning without a suggestion has no fix and changes nothing", () => {
-  const { suggestion: _, ...plain } = WARNING;
+  const plain = { ...WARNING, suggestion: null };
   expect(
     buildDiagnostics({ text: "MATCH (r:Rom)", error: null, warnings: [plain] })[0]?.actions,
   ).toEqual([]);

@@ -8,19 +8,25 @@ import { offsetOf, rangeAt, readPlace } from "./place";
 export interface Finding {
   /** The very text that was sent, by which the places are counted. */
   text: string;
+  /** How much of it was put in front of what the user wrote. */
+  prefix?: number;
   error: unknown;
   warnings: readonly QueryWarning[];
 }
 
 /** The findings as CodeMirror underlines them. What has no place stands nowhere: the strip tells it. */
 export function buildDiagnostics(finding: Finding): Diagnostic[] {
-  const { text, error, warnings } = finding;
+  const { text, error, warnings, prefix = 0 } = finding;
   const found: Diagnostic[] = warnings.map((warning) => buildWarning(text, warning));
   const place = error instanceof ApiError ? readPlace(error.message) : null;
   if (place !== null) {
     found.push({ ...rangeAt(text, offsetOf(text, place)), severity: "error", message: place.text });
   }
-  return found;
+  return found.map((one) => ({
+    ...one,
+    from: Math.max(0, one.from - prefix),
+    to: Math.max(0, one.to - prefix),
+  }));
 }
 
 function buildWarning(text: string, warning: QueryWarning): Diagnostic {
@@ -30,7 +36,7 @@ function buildWarning(text: string, warning: QueryWarning): Diagnostic {
     to,
     severity: "warning",
     message: warning.message,
-    actions: fixesOf(text, warning),
+    actions: fixesOf(warning),
   };
 }
 
@@ -38,14 +44,16 @@ function rangeOf(text: string, warning: QueryWarning): { from: number; to: numbe
   return rangeAt(text, offsetOf(text, warning));
 }
 
-function fixesOf(text: string, warning: QueryWarning): NonNullable<Diagnostic["actions"]> {
+function fixesOf(warning: QueryWarning): NonNullable<Diagnostic["actions"]> {
   const { suggestion } = warning;
   if (suggestion === undefined || suggestion === null) return [];
   return [
     {
       name: `Replace by ${suggestion}`,
       apply: (view, from, to) =>
-        view.dispatch({ changes: { from, to, insert: spell(text.slice(from, to), suggestion) } }),
+        view.dispatch({
+          changes: { from, to, insert: spell(view.state.sliceDoc(from, to), suggestion) },
+        }),
     },
   ];
 }

@@ -42,6 +42,7 @@ export async function runQuery(question: Question): Promise<Outcome | null> {
   set({
     ...kept,
     graphId,
+    asked: text,
     running: true,
     activity: "running",
     since: performance.now(),
@@ -56,6 +57,7 @@ export async function runQuery(question: Question): Promise<Outcome | null> {
       signal: controller.signal,
     });
     if (current !== controller) return null;
+    if (useResults.getState().graphId !== graphId) return null; // another graph is looked at
     finish({ ...(explains ? planOf(page, text) : rowsOf(page)), warnings: page.warnings });
     const { milliseconds } = page;
     return { rows: page.value.length, more: page.continuationToken !== null, milliseconds };
@@ -65,11 +67,17 @@ export async function runQuery(question: Question): Promise<Outcome | null> {
   }
 }
 
+/** What goes in front of a text to ask for its plan: on a line of its own, so columns stay. */
+export const EXPLAIN_PREFIX = "EXPLAIN\n";
+
+/** The text that asks for the plan of `text`. */
+export function explainText(text: string): string {
+  return isExplain(text) ? text : EXPLAIN_PREFIX + text;
+}
+
 /** The plan of a text, beside the rows that are there. */
 export function explainQuery(question: Question): Promise<Outcome | null> {
-  // NOTE: on a line of its own, so that columns of errors stay those of the text.
-  const text = isExplain(question.text) ? question.text : `EXPLAIN\n${question.text}`;
-  return runQuery({ ...question, text });
+  return runQuery({ ...question, text: explainText(question.text) });
 }
 
 /** Asks for the next page, or for all pages up to the limit of rows. */

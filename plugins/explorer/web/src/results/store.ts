@@ -13,6 +13,8 @@ export interface ResultState {
   /** The graph that was asked; empty before the first query. */
   graphId: string;
   query: string;
+  /** The very text that was sent last, for rows or for a plan: places of errors are counted in it. */
+  asked: string;
   parameters: JsonObject;
   rows: JsonObject[];
   continuationToken: string | null;
@@ -36,6 +38,7 @@ export interface ResultState {
 
 export const NO_RESULT = {
   query: "",
+  asked: "",
   parameters: {},
   rows: [],
   continuationToken: null,

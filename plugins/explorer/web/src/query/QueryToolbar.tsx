@@ -1,0 +1,76 @@
+import { Link2, ListTree, Play, Square } from "lucide-react";
+import { Button, Group, Toolbar } from "react-aria-components";
+
+import { ROUTES_BASE, routeOf } from "../app/addresses";
+import { useNotices } from "../app/notices";
+import { useResults } from "../results/store";
+import { useSession } from "../session/session";
+import { QueryLibrary } from "./QueryLibrary";
+import { cancelQuery } from "./run";
+import type { Sample } from "./samples";
+import { SaveQuery } from "./SaveQuery";
+import { renderLink } from "./share";
+import { useQueries } from "./store";
+
+interface Props {
+  onRun(): void;
+  onExplain(): void;
+  samples: Sample[];
+}
+
+const MODIFIER = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘" : "Ctrl";
+
+/** What one does with a query. */
+export function QueryToolbar({ onRun, onExplain, samples }: Props) {
+  const empty = useQueries((state) => state.text.trim() === "");
+  const busy = useResults((state) => state.activity === "running");
+  return (
+    <Toolbar className="query-toolbar" aria-label="Query">
+      <Group className="query-group" aria-label="Run">
+        {busy ? (
+          <Button className="button button-danger" onPress={cancelQuery}>
+            <Square size={14} aria-hidden /> Cancel
+          </Button>
+        ) : (
+          <Button className="button button-primary" onPress={onRun} isDisabled={empty}>
+            <Play size={14} aria-hidden /> Run
+            <kbd className="query-key">{MODIFIER} ↵</kbd>
+          </Button>
+        )}
+        <Button className="button" onPress={onExplain} isDisabled={empty || busy}>
+          <ListTree size={14} aria-hidden /> Explain
+        </Button>
+      </Group>
+      <Group className="query-group query-group-end" aria-label="Keep and share">
+        <QueryLibrary samples={samples} onRun={onRun} />
+        <SaveQuery />
+        <Share isDisabled={empty} />
+      </Group>
+    </Toolbar>
+  );
+}
+
+function Share({ isDisabled }: { isDisabled: boolean }) {
+  const { graphId } = useSession();
+  const copy = async (): Promise<void> => {
+    const { text, parameters } = useQueries.getState();
+    const link = renderLink({ text, parameters, view: useResults.getState().view });
+    const address = window.location.origin + ROUTES_BASE + routeOf(graphId, "query", link.slice(1));
+    try {
+      await navigator.clipboard.writeText(address);
+      useNotices.getState().say("The link to this query is copied.");
+    } catch (error) {
+      useNotices.getState().sayError(error);
+    }
+  };
+  return (
+    <Button
+      className="button"
+      aria-label="Copy link"
+      onPress={() => void copy()}
+      isDisabled={isDisabled}
+    >
+      <Link2 size={14} aria-hidden /> <span className="query-wide">Link</span>
+    </Button>
+  );
+}

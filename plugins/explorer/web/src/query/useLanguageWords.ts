@@ -1,0 +1,18 @@
+import { useQuery } from "@tanstack/react-query";
+
+import type { LanguageWords } from "../api/types";
+import { besidePage } from "../app/addresses";
+
+/** The words of both languages, which the service writes beside the page; null until they come. */
+export function useLanguageWords(): LanguageWords | null {
+  const { data } = useQuery({
+    queryKey: ["language"],
+    queryFn: async ({ signal }): Promise<LanguageWords> => {
+      const response = await fetch(besidePage("language.json"), { signal });
+      if (!response.ok) throw new Error(`language.json: ${response.status} ${response.statusText}`);
+      return (await response.json()) as LanguageWords;
+    },
+    staleTime: Infinity,
+  });
+  return data ?? null;
+}

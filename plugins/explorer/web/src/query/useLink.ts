@@ -1,0 +1,37 @@
+import { useEffect } from "react";
+import { useLocation, useSearch } from "wouter";
+
+import { useResults } from "../results/store";
+import { readLink } from "./share";
+import { useQueries } from "./store";
+
+/**
+ * Follows a link with a query: it is written into the editor and run, which is safe, since queries
+ * only read. What is written afterwards is no longer what the link says; `useWrite` drops it then.
+ */
+export function useLink(run: () => void, explain: () => void): void {
+  const search = useSearch();
+  useEffect(() => {
+    const shared = readLink(search);
+    if (shared === null) return;
+    const { text, parameters, write } = useQueries.getState();
+    const { query, asked, set } = useResults.getState();
+    // The address of what is there already, as after a run.
+    const there = shared.text === text && shared.parameters.trim() === parameters.trim();
+    if (there && (query === text || asked.endsWith(text))) return;
+    write({ text: shared.text, parameters: shared.parameters });
+    set({ view: shared.view });
+    if (shared.view === "plan") explain();
+    else run();
+  }, [search, run, explain]);
+}
+
+/** Writes into the editor, and takes the query out of the address that it no longer is. */
+export function useWrite(): (part: { text?: string; parameters?: string }) => void {
+  const search = useSearch();
+  const [path, navigate] = useLocation();
+  return (part) => {
+    useQueries.getState().write(part);
+    if (search !== "") navigate(path, { replace: true });
+  };
+}

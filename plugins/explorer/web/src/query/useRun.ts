@@ -1,0 +1,42 @@
+import { useCallback } from "react";
+import { useLocation } from "wouter";
+
+import { routeOf } from "../app/addresses";
+import { useNotices } from "../app/notices";
+import { useResults } from "../results/store";
+import { useSession } from "../session/session";
+import { readParameters } from "./parameters";
+import { explainQuery, runQuery } from "./run";
+import { renderLink } from "./share";
+import { useQueries } from "./store";
+
+// Longer addresses are cut or refused somewhere between browsers and servers.
+const LONGEST_LINK = 6000;
+
+/** Run or explain what is written; what was run is in the address and in the history. */
+export function useRun() {
+  const { graph, graphId } = useSession();
+  const [, navigate] = useLocation();
+  const ask = useCallback(
+    async (how: typeof runQuery): Promise<void> => {
+      const { text, parameters, remember } = useQueries.getState();
+      if (text.trim() === "") return;
+      const { value, error } = readParameters(parameters);
+      if (value === null) {
+        useNotices.getState().sayError(new Error(error));
+        return;
+      }
+      const { view } = useResults.getState();
+      const shown = how === explainQuery ? "plan" : view === "plan" ? "table" : view;
+      const link = renderLink({ text, parameters, view: shown });
+      const kept = link.length <= LONGEST_LINK ? link.slice(1) : "";
+      navigate(routeOf(graphId, "query", kept), { replace: true });
+      const outcome = await how({ graph, graphId, text, parameters: value });
+      if (outcome !== null && how === runQuery) remember(text, parameters, outcome);
+    },
+    [graph, graphId, navigate],
+  );
+  const run = useCallback(() => void ask(runQuery), [ask]);
+  const explain = useCallback(() => void ask(explainQuery), [ask]);
+  return { run, explain };
+}

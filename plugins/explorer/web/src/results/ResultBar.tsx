@@ -1,0 +1,89 @@
+import { useEffect, useState } from "react";
+import { Button } from "react-aria-components";
+
+import { cancelQuery, fetchMore, ROWS_LIMIT } from "../query/run";
+import { useSession } from "../session/session";
+import { Box, ExportDialog } from "./ExportDialog";
+import { useResults } from "./store";
+
+interface Props {
+  spread: boolean;
+  onSpread(spread: boolean): void;
+}
+
+/** How many rows in which time at which charge, and what may be done with them. */
+export function ResultBar({ spread, onSpread }: Props) {
+  const { graph } = useSession();
+  const { rows, continuationToken, activity, view, explained } = useResults();
+  const nested = rows.length > 0 && view === "table";
+  return (
+    <div className="results-facts">
+      {nested && (
+        <Box isSelected={spread} onChange={onSpread}>
+          Spread members
+        </Box>
+      )}
+      <span role="status" className="results-count">
+        {activity === "running" ? (
+          <Elapsed />
+        ) : view === "plan" && explained !== null ? (
+          `Planned in ${time(explained.milliseconds)}`
+        ) : (
+          <Facts />
+        )}
+      </span>
+      {activity === "more" && (
+        <Button className="button button-small button-danger" onPress={cancelQuery}>
+          Stop
+        </Button>
+      )}
+      {activity === "idle" && continuationToken !== null && view !== "plan" && (
+        <>
+          <Button className="button button-small" onPress={() => void fetchMore(graph)}>
+            More rows
+          </Button>
+          <Button className="button button-small" onPress={() => void fetchMore(graph, ROWS_LIMIT)}>
+            All
+          </Button>
+        </>
+      )}
+      {rows.length > 0 && <ExportDialog spread={spread} />}
+    </div>
+  );
+}
+
+function Facts() {
+  const { query, rows, continuationToken, charge, milliseconds } = useResults();
+  if (query === "" || milliseconds === null) return null;
+  const count = rows.length.toLocaleString();
+  const plural = rows.length === 1 && continuationToken === null ? "row" : "rows";
+  return (
+    <>
+      <strong>
+        {count}
+        {continuationToken === null ? "" : "+"} {plural}
+      </strong>
+      <span title="From the call to the first page, as seen from here">{time(milliseconds)}</span>
+      {charge !== null && (
+        <span title="The sum of the header query-charge">charge {charge.toFixed(2)}</span>
+      )}
+    </>
+  );
+}
+
+/** The time that a query has run so far. */
+function Elapsed() {
+  const since = useResults((state) => state.since);
+  const [now, setNow] = useState(since);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), 100);
+    return () => clearInterval(timer);
+  }, []);
+  return <span aria-hidden>{time(Math.max(0, now - since))}</span>;
+}
+
+function time(milliseconds: number): string {
+  return milliseconds < 10_000
+    ? `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`
+    : `${(milliseconds / 1000).toFixed(1)} s`;
+}

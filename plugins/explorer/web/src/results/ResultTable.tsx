@@ -1,0 +1,248 @@
+import {
+  columnResizingFeature,
+  columnSizingFeature,
+  createColumnHelper,
+  createSortedRowModel,
+  rowSortingFeature,
+  tableFeatures,
+  useTable,
+} from "@tanstack/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown, ArrowUp } from "lucide-react";
+import { useCallback, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { Button } from "react-aria-components";
+
+import type { JsonObject } from "../api/types";
+import { useNotices } from "../app/notices";
+import { Cell } from "./cells";
+import { compareValues, valueAt, type Column } from "./columns";
+import { useGridFocus } from "./useGridFocus";
+
+const features = tableFeatures({
+  columnSizingFeature,
+  columnResizingFeature,
+  rowSortingFeature,
+  sortedRowModel: createSortedRowModel(),
+});
+const helper = createColumnHelper<typeof features, JsonObject>();
+
+const ROW_HEIGHT = 29;
+const NUMBER_WIDTH = 56;
+
+interface Props {
+  rows: JsonObject[];
+  columns: Column[];
+  /** Called when the last rows come into sight. */
+  onEnd(): void;
+}
+
+/** The rows as a grid of cells; only what is in sight is drawn, so that 100,000 rows are no more. */
+export function ResultTable({ rows, columns, onEnd }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const definitions = useMemo(
+    () => columns.map((column) => define(column, columns.length)),
+    [columns],
+  );
+  const table = useTable({
+    features,
+    columns: definitions,
+    data: rows,
+    columnResizeMode: "onChange",
+    enableMultiSort: true,
+    sortDescFirst: false,
+    getRowId: (_row, index) => String(index),
+  });
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const sorted = table.getRowModel().rows;
+  // eslint-disable-next-line react-hooks/incompatible-library -- no compiler memoises here
+  const virtualizer = useVirtualizer({
+    count: sorted.length,
+    getScrollElement: () => place.current,
+    estimateSize: () => ROW_HEIGHT,
+    getItemKey: (index) => sorted[index]?.id ?? index,
+    overscan: 8,
+    onChange: (one) => {
+      const last = one.getVirtualItems().at(-1);
+      if (last !== undefined && last.index >= sorted.length - 20) onEnd();
+    },
+  });
+  const items = virtualizer.getVirtualItems();
+  const grid = useGridFocus({
+    rows: sorted.length,
+    drawn: { first: items[0]?.index ?? 0, last: items.at(-1)?.index ?? 0 },
+    columns: columns.length,
+    scrollTo: (row) => virtualizer.scrollToIndex(row),
+    place,
+  });
+  const toggle = useCallback(
+    (key: string) =>
+      setOpen((before) => {
+        const after = new Set(before);
+        if (!after.delete(key)) after.add(key);
+        return after;
+      }),
+    [],
+  );
+  const copy = (event: KeyboardEvent): void => {
+    const isCopy = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "c";
+    if (!isCopy || grid.focused.row < 0 || String(getSelection()) !== "") return;
+    const [row, column] = [sorted[grid.focused.row], columns[grid.focused.column]];
+    if (row === undefined || column === undefined) return;
+    event.preventDefault();
+    const value = valueAt(row.original, column.path);
+    void copyText(typeof value === "string" ? value : JSON.stringify(value ?? null, null, 2));
+  };
+  const widths = table
+    .getFlatHeaders()
+    .map((header) => `${header.getSize()}px`)
+    .join(" ");
+  const width = table.getTotalSize() + NUMBER_WIDTH;
+  return (
+    <div className="results-scroll" ref={place}>
+      <div
+        role="grid"
+        aria-label="Rows of the result"
+        aria-rowcount={sorted.length + 1}
+        aria-colcount={columns.length}
+        aria-readonly="true"
+        className="results-grid"
+        tabIndex={-1}
+        style={{ width, "--results-columns": `${NUMBER_WIDTH}px ${widths}` } as React.CSSProperties}
+        onKeyDown={(event) => {
+          copy(event);
+          grid.onKeyDown(event);
+        }}
+      >
+        <div role="rowgroup" className="results-head">
+          <div role="row" aria-rowindex={1} className="results-row">
+            <span aria-hidden className="results-index" />
+            {table.getFlatHeaders().map((header, at) => {
+              const direction = header.column.getIsSorted();
+              return (
+                <div
+                  key={header.id}
+                  role="columnheader"
+                  aria-colindex={at + 1}
+                  aria-sort={
+                    direction === false ? "none" : direction === "asc" ? "ascending" : "descending"
+                  }
+                  className="results-header"
+                >
+                  <Button
+                    className="results-sort"
+                    onPress={(event) => header.column.toggleSorting(undefined, event.shiftKey)}
+                  >
+                    <span className="results-name">{columns[at]?.name}</span>
+                    {direction === "asc" && <ArrowUp size={13} aria-hidden />}
+                    {direction === "desc" && <ArrowDown size={13} aria-hidden />}
+                  </Button>
+                  <Resizer
+                    name={columns[at]?.name ?? ""}
+                    size={header.getSize()}
+                    onStart={header.getResizeHandler()}
+                    onSize={(size) =>
+                      table.setColumnSizing((before) => ({ ...before, [header.column.id]: size }))
+                    }
+                  />
+                </div>
+              );
+            })}
+          </div>
+        </div>
+        <div
+          role="rowgroup"
+          className="results-body"
+          style={{ height: virtualizer.getTotalSize() }}
+        >
+          {items.map((item) => {
+            const row = sorted[item.index];
+            if (row === undefined) return null;
+            return (
+              <div
+                key={item.key}
+                role="row"
+                aria-rowindex={item.index + 2}
+                data-index={item.index}
+                ref={virtualizer.measureElement}
+                className="results-row results-data"
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                <span aria-hidden className="results-index">
+                  {item.index + 1}
+                </span>
+                {columns.map((column, at) => {
+                  const key = `${row.id}/${column.id}`;
+                  return (
+                    <div key={column.id} {...grid.cell(item.index, at)} className="results-cell">
+                      <Cell
+                        value={valueAt(row.original, column.path)}
+                        name={column.path.at(-1) ?? ""}
+                        open={open.has(key)}
+                        onToggle={() => toggle(key)}
+                      />
+                    </div>
+                  );
+                })}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function define(column: Column, count: number) {
+  // NOTE: null and missing alike are undefined here, which stays at the end in either direction.
+  return helper.accessor((row: JsonObject): unknown => valueAt(row, column.path) ?? undefined, {
+    id: column.id,
+    header: column.name,
+    size: count === 1 ? 480 : count <= 4 ? 260 : 180,
+    minSize: 60,
+    maxSize: 1600,
+    sortUndefined: "last",
+    sortFn: (one, other) =>
+      compareValues(valueAt(one.original, column.path), valueAt(other.original, column.path)),
+  });
+}
+
+interface ResizerProps {
+  name: string;
+  size: number;
+  onStart: (event: unknown) => void;
+  onSize(size: number): void;
+}
+
+/** The edge of a header, to be drawn by mouse or touch or moved by the arrow keys. */
+function Resizer({ name, size, onStart, onSize }: ResizerProps) {
+  return (
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a window splitter
+    <div
+      role="separator"
+      aria-orientation="vertical"
+      aria-label={`Width of ${name}`}
+      aria-valuenow={Math.round(size)}
+      // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it takes arrow keys
+      tabIndex={0}
+      className="results-resizer"
+      onMouseDown={onStart}
+      onTouchStart={onStart}
+      onKeyDown={(event) => {
+        const by = { ArrowLeft: -20, ArrowRight: 20 }[event.key];
+        if (by === undefined) return;
+        event.preventDefault();
+        event.stopPropagation();
+        onSize(Math.min(1600, Math.max(60, size + by)));
+      }}
+    />
+  );
+}
+
+async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    useNotices.getState().say("The value is copied.");
+  } catch (error) {
+    useNotices.getState().sayError(error);
+  }
+}

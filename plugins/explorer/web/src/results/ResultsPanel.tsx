@@ -1,0 +1,99 @@
+import { lazy, Suspense, useMemo, useState } from "react";
+import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+
+import type { JsonObject, QueryWarning } from "../api/types";
+import { Boundary } from "../app/Boundary";
+import { Waiting } from "../app/Waiting";
+import { fetchMore } from "../query/run";
+import { useSession } from "../session/session";
+import { columnsOf, type Column } from "./columns";
+import { Messages } from "./Messages";
+import "./results.css";
+import { ResultBar } from "./ResultBar";
+import { ResultTable } from "./ResultTable";
+import { useResults, type ResultView } from "./store";
+
+// PERF: each is loaded when it is looked at for the first time.
+const JsonView = lazy(() => import("./JsonView"));
+const PictureView = lazy(() => import("../picture/PictureView"));
+const PlanView = lazy(() => import("./explain/PlanView"));
+
+interface Props {
+  /** What stands in the editor, to which a warning's suggestion applies. */
+  written: string;
+  onFix(warning: QueryWarning): void;
+}
+
+/** What the last query gave: messages, then the rows as table, JSON or graph, and the plan. */
+export function ResultsPanel({ written, onFix }: Props) {
+  const { view, explained, set, rows } = useResults();
+  const [spread, setSpread] = useState(false);
+  const columns = useMemo(() => columnsOf(rows, spread), [rows, spread]);
+  return (
+    <div className="results">
+      <Messages written={written} onFix={onFix} />
+      <Tabs
+        className="react-aria-Tabs results-tabs"
+        selectedKey={view}
+        onSelectionChange={(key) => set({ view: key as ResultView })}
+      >
+        <div className="results-bar">
+          <TabList aria-label="Result as" className="react-aria-TabList results-tablist">
+            <Tab id="table">Table</Tab>
+            <Tab id="json">JSON</Tab>
+            <Tab id="graph">Graph</Tab>
+            {explained !== null && <Tab id="plan">Plan</Tab>}
+          </TabList>
+          <ResultBar spread={spread} onSpread={setSpread} />
+        </div>
+        <Shown id="table">
+          <TableShown rows={rows} columns={columns} />
+        </Shown>
+        <Shown id="json">{rows.length > 0 ? <JsonView rows={rows} /> : <Nothing />}</Shown>
+        <Shown id="graph">{rows.length > 0 ? <PictureView rows={rows} /> : <Nothing />}</Shown>
+        {explained !== null && (
+          <Shown id="plan">
+            <PlanView explained={explained} />
+          </Shown>
+        )}
+      </Tabs>
+    </div>
+  );
+}
+
+function Shown({ id, children }: { id: ResultView; children: React.ReactNode }) {
+  return (
+    <TabPanel id={id} className="react-aria-TabPanel results-panel">
+      <Boundary name={`The result as ${id}`}>
+        <Suspense fallback={<Waiting />}>{children}</Suspense>
+      </Boundary>
+    </TabPanel>
+  );
+}
+
+function TableShown({ rows, columns }: { rows: JsonObject[]; columns: Column[] }) {
+  const { graph } = useSession();
+  if (rows.length === 0) return <Nothing />;
+  const onEnd = (): void => {
+    const { error, cancelled } = useResults.getState();
+    // What failed or was ended is taken up by the button, not by scrolling.
+    if (error === null && !cancelled) void fetchMore(graph);
+  };
+  return <ResultTable rows={rows} columns={columns} onEnd={onEnd} />;
+}
+
+/** Why there are no rows. */
+function Nothing() {
+  const { query, activity, error, cancelled } = useResults();
+  if (activity === "running") return <Waiting label="The query runs" />;
+  if (error !== null && query !== "") return null;
+  return (
+    <p className="results-nothing muted">
+      {query === ""
+        ? "Write a query and run it, or choose one under «Queries»."
+        : cancelled
+          ? "The query was cancelled before its first rows came."
+          : "The query gives no rows."}
+    </p>
+  );
+}

@@ -1,0 +1,137 @@
+import { ChevronRight } from "lucide-react";
+import { memo } from "react";
+import { Button } from "react-aria-components";
+
+import type { Json } from "../api/types";
+import { useSelection, type Selected } from "../app/selection";
+import { nameOf } from "../models/index";
+import { isObject, isRelationship, isTwin } from "./documents";
+
+interface CellProps {
+  value: Json | undefined;
+  /** The name of the member that it is; `$dtId` and models are links. */
+  name: string;
+  open: boolean;
+  onToggle(): void;
+}
+
+/** A value in the table: a link where it is a twin, a relationship or a model, folded where nested. */
+export const Cell = memo(function Cell({ value, name, open, onToggle }: CellProps) {
+  if (value === undefined) return null;
+  if (value === null || typeof value !== "object") return <Scalar value={value} name={name} />;
+  return (
+    <div className="results-nested">
+      <span className="results-nested-head">
+        <Button
+          className="results-toggle"
+          aria-label={`${open ? "Fold" : "Unfold"} ${name}`}
+          aria-expanded={open}
+          onPress={onToggle}
+          // NOTE: within a grid of its own keys, so that Tab passes over thousands of rows.
+          excludeFromTabOrder
+        >
+          <ChevronRight size={13} aria-hidden />
+        </Button>
+        <Summary value={value} />
+      </span>
+      {open && <Members value={value} depth={0} />}
+    </div>
+  );
+});
+
+function Scalar({ value, name }: { value: Json; name: string }) {
+  if (value === null) return <span className="results-null">null</span>;
+  if (typeof value === "number") return <span className="results-number">{value}</span>;
+  if (typeof value === "boolean") return <span className="results-boolean">{String(value)}</span>;
+  const text = String(value);
+  if (name === "$dtId" || name === "$sourceId" || name === "$targetId") {
+    return <Link to={{ kind: "twin", id: text }}>{text}</Link>;
+  }
+  if (/^dtmi:[\w:]+;\d+(?:\.\d+)?$/.test(text)) {
+    return <Link to={{ kind: "model", id: text }}>{text}</Link>;
+  }
+  return <span className="results-text">{text}</span>;
+}
+
+function Summary({ value }: { value: Json }) {
+  if (isTwin(value)) {
+    return (
+      <>
+        <Link to={{ kind: "twin", id: value.$dtId }}>{value.$dtId}</Link>
+        <span className="results-kind">{nameOf(value.$metadata.$model)}</span>
+      </>
+    );
+  }
+  if (isRelationship(value)) {
+    const to: Selected = {
+      kind: "relationship",
+      sourceId: value.$sourceId,
+      id: value.$relationshipId,
+    };
+    return (
+      <>
+        <Link to={{ kind: "twin", id: value.$sourceId }}>{value.$sourceId}</Link>
+        <span className="muted">–</span>
+        <Link to={to}>{value.$relationshipName || value.$relationshipId}</Link>
+        <span className="muted">→</span>
+        <Link to={{ kind: "twin", id: value.$targetId }}>{value.$targetId}</Link>
+      </>
+    );
+  }
+  if (Array.isArray(value)) {
+    return <span className="muted">{`[${value.length}] ${preview(value)}`}</span>;
+  }
+  if (isObject(value) && typeof value["id"] === "string" && value["id"].startsWith("dtmi:")) {
+    return <Link to={{ kind: "model", id: value["id"] }}>{value["id"]}</Link>;
+  }
+  return <span className="muted">{preview(value)}</span>;
+}
+
+/** The beginning of a value's text. PERF: long ones are not written out whole to be cut. */
+function preview(value: Json): string {
+  const text = JSON.stringify(value, (_, member: unknown) =>
+    typeof member === "string" && member.length > 60 ? `${member.slice(0, 60)}…` : member,
+  );
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+}
+
+const DEEPEST = 12;
+
+function Members({ value, depth }: { value: Json; depth: number }) {
+  if (value === null || typeof value !== "object") return null;
+  return (
+    <dl className="results-members">
+      {Object.entries(value).map(([name, member]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            {member === null || typeof member !== "object" ? (
+              <Scalar value={member} name={name} />
+            ) : depth >= DEEPEST ? (
+              <span className="results-text">{JSON.stringify(member)}</span>
+            ) : (
+              <>
+                {(isTwin(member) || isRelationship(member)) && <Summary value={member} />}
+                <Members value={member} depth={depth + 1} />
+              </>
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Link({ to, children }: { to: Selected; children: string }) {
+  const select = useSelection((state) => state.select);
+  return (
+    <Button
+      className="results-link"
+      onPress={() => select(to)}
+      excludeFromTabOrder
+      {...(to.kind === "twin" ? { "data-twin": to.id } : {})}
+    >
+      {children}
+    </Button>
+  );
+}

@@ -1,0 +1,98 @@
+import { sql } from "@codemirror/lang-sql";
+import { Copy } from "lucide-react";
+import { useState } from "react";
+import { Button, ToggleButton, ToggleButtonGroup, type Key } from "react-aria-components";
+
+import type { PushedPart } from "../../api/types";
+import { useNotices } from "../../app/notices";
+import { Code } from "../../code/Code";
+import "./explain.css";
+import { listOperators, type Explained } from "./plan";
+import { PlanPicture } from "./PlanPicture";
+
+const SQL = sql();
+
+/** How the service would run a query: its operators, and what it gives the store to run. */
+export default function PlanView({ explained }: { explained: Explained }) {
+  const [shown, setShown] = useState<ReadonlySet<Key>>(new Set(["picture"]));
+  const { pushed, root, text } = explained;
+  const operators = listOperators(root);
+  const inStore = operators.filter((one) => one.part !== null).length;
+  const summary =
+    pushed.length === 0
+      ? `The evaluator runs all ${operators.length} operators.`
+      : `The store runs ${inStore} of ${operators.length} operators in ${pushed.length === 1 ? "one statement" : `${pushed.length} statements`}; the evaluator runs the rest.`;
+  return (
+    <div className="plan">
+      <div className="plan-main">
+        <div className="plan-head">
+          <ToggleButtonGroup
+            aria-label="Plan as"
+            selectionMode="single"
+            disallowEmptySelection
+            selectedKeys={shown}
+            onSelectionChange={setShown}
+          >
+            <ToggleButton id="picture" className="react-aria-ToggleButton button-small">
+              Picture
+            </ToggleButton>
+            <ToggleButton id="text" className="react-aria-ToggleButton button-small">
+              Text
+            </ToggleButton>
+          </ToggleButtonGroup>
+          <span className="muted">{summary}</span>
+        </div>
+        {shown.has("picture") ? (
+          <PlanPicture root={root} pushed={pushed} />
+        ) : (
+          // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- scrolled by the keyboard
+          <pre className="plan-text" tabIndex={0} aria-label="Plan as text">
+            {text}
+          </pre>
+        )}
+      </div>
+      {pushed.length > 0 && (
+        <aside className="plan-parts" aria-label="What the store runs">
+          {pushed.map((part, at) => (
+            <Part key={`${at}:${part.statement}`} part={part} number={at} />
+          ))}
+        </aside>
+      )}
+    </div>
+  );
+}
+
+function Part({ part, number }: { part: PushedPart; number: number }) {
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(part.statement);
+      useNotices.getState().say("The statement is copied.");
+    } catch (error) {
+      useNotices.getState().sayError(error);
+    }
+  };
+  return (
+    <section className="plan-part" data-part={number % 4}>
+      <header>
+        <h3>
+          <span className="plan-swatch" aria-hidden /> Part {number + 1} · {part.engine}
+        </h3>
+        <Button className="button button-quiet button-small" onPress={() => void copy()}>
+          <Copy size={13} aria-hidden /> Copy
+        </Button>
+      </header>
+      <p className="muted">
+        {part.indexes.length === 0
+          ? "No index is used: every row is looked at."
+          : `Indexes: ${part.indexes.join(", ")}`}
+      </p>
+      <Code
+        className="plan-statement"
+        label={`Statement of part ${number + 1}`}
+        value={part.statement}
+        extensions={SQL}
+        lines={false}
+      />
+    </section>
+  );
+}
