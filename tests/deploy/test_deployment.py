@@ -35,6 +35,14 @@ IMAGE = f"twinframe:{__version__}"
 UNIT = DEPLOY / "systemd" / "twinframe.service"
 KUBERNETES = "1.32"
 
+KEPT = (
+    "Storage__Sqlite__Directory",
+    "Storage__Rdf__Directory",
+    "Hosting__Directory",
+    "Authentication__ApiKeys__File",
+)
+"""What is kept in files, unless it is switched off: below the directory of data."""
+
 INSTRUCTIONS = parse_dockerfile(DEPLOY / "Dockerfile")
 FINAL = [one for one in INSTRUCTIONS if one.stage == 1]
 
@@ -103,7 +111,7 @@ def test_the_image_has_settings_that_the_service_knows() -> None:
 def test_the_data_of_the_image_lies_in_its_volume() -> None:
     (volume,) = find("VOLUME")
     environment = read_environment()
-    for key in ("Storage__Sqlite__Directory", "Storage__Rdf__Directory", "Hosting__Directory"):
+    for key in KEPT:
         assert environment[key].startswith(f"{volume.words[0]}/")
 
 
@@ -228,6 +236,11 @@ def test_the_unit_has_known_settings_and_time_to_end() -> None:
     environment = dict(one.split("=", 1) for one in unit["Environment"])
     assert CONFIG_VARIABLE in environment
     check_settings(environment)
+    (state,) = unit["StateDirectory"]
+    for key in KEPT:
+        assert environment[key].startswith(f"/var/lib/{state}/")
+    # It hides the boot's id, by which the leases of dead workers are told from those of living.
+    assert "ProcSubset" not in unit
     settings = load_installation(None, {}).settings
     needed = settings.server.drain_delay + settings.server.graceful_timeout + 5
     assert int(unit["TimeoutStopSec"][0]) > needed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from pydantic import ValidationError
 from twinframe.errors import ConfigurationError, StorageBusy, StorageDamaged, TwinframeError
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_twin_record
+from twinframe_storage_sqlite.checksums import holds_checksums
 from twinframe_storage_sqlite.connection import verify_library
 from twinframe_storage_sqlite.files import build_files
 from twinframe_storage_sqlite.settings import SqliteSettings
@@ -117,6 +120,24 @@ def test_a_damaged_file_is_refused_with_a_reason_and_not_changed(
     message = open_expecting(filled, StorageDamaged)
     assert str(database) in message
     assert (database.read_bytes() if database.exists() else None) == before
+
+
+def test_a_file_that_cannot_be_opened_is_told_with_who_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = build_files(str(tmp_path), "graph").database
+    database.mkdir()
+    message = open_expecting(tmp_path, ConfigurationError)
+    assert str(database) in message
+    assert f"let user {os.geteuid()} read and write it" in message
+    database.rmdir()
+    database.write_bytes(b"")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert holds_checksums(database) is None
 
 
 def test_a_zeroed_page_is_found_by_verifying(filled: Path) -> None:

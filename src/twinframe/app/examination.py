@@ -13,9 +13,11 @@ from pathlib import Path
 
 from twinframe.app.installation import Installation
 from twinframe.app.instruments import build_traces
-from twinframe.app.preflight import check_bind, find_problems, list_warnings
+from twinframe.app.listening import check_addresses
+from twinframe.app.preflight import find_problems, list_warnings
 from twinframe.authentication.build import build_issuer
 from twinframe.authentication.key_cache import KeysUnavailable
+from twinframe.authentication.key_file import read_keys
 from twinframe.diagnosis.endpoints import check_endpoint
 from twinframe.diagnosis.findings import (
     Finding,
@@ -36,8 +38,8 @@ from twinframe.diagnosis.places import check_directory, check_offered
 from twinframe.diagnosis.secrecy import check_certificate, check_private_file, check_secret
 from twinframe.errors import ConfigurationError, SettingsError, StorageError, TwinframeError
 from twinframe.hooks.drivers import find_plugins
-from twinframe.hooks.seams import SEAMS
-from twinframe.settings import CONFIG_VARIABLE, LOOPBACK_BINDS, Settings
+from twinframe.hooks.seams import SEAMS, SITE
+from twinframe.settings import CONFIG_VARIABLE, AuthenticationSettings, Settings
 from twinframe.settings.sources import find_near_misses
 
 _FILES_A_GRAPH = 24
@@ -54,9 +56,10 @@ def examine(
     yield from _list_start(installation)
     yield from _convert(installation.list_findings)
     yield from _check_machine(settings)
-    yield from _check_addresses(settings)
+    yield from check_addresses(settings)
     yield from _check_secrets(settings, config)
     yield from _check_directories(settings)
+    yield from _check_keys_file(settings.authentication)
     if network:
         yield from _check_issuer(settings)
         yield from _check_traces(settings)
@@ -82,7 +85,8 @@ def _list_start(installation: Installation) -> Iterator[Finding]:
     if not problems:
         owner = installation.load_storage().info.owner
         yield build_fine("start", f"Settings, plugins and the store are sound: {owner}.")
-    for warning in (*list_warnings(installation.settings), *find_near_misses(os.environ)):
+    sites = [info.name for info in find_plugins(SITE)]
+    for warning in (*list_warnings(installation.settings), *find_near_misses(os.environ, sites)):
         yield build_warning("settings", warning)
 
 
@@ -107,33 +111,6 @@ def _check_machine(settings: Settings) -> Iterator[Finding]:
     yield check_open_files(settings.server.max_connections, graphs)
 
 
-def _check_addresses(settings: Settings) -> Iterator[Finding]:
-    """Whether the addresses are free. NOTE: a service that runs has them, which is as it should."""
-    try:
-        check_bind(settings.server)
-    except SettingsError as error:
-        fix = "In use by this service itself? Then all is well; else choose another."
-        yield build_warning("address", error.message, fix)
-    else:
-        yield build_fine("address", f"Server__Bind={settings.server.bind} is free.")
-    metrics = settings.metrics
-    if metrics.enabled and not metrics.bind.startswith(LOOPBACK_BINDS):
-        yield build_warning(
-            "address",
-            f"Metrics__Bind={metrics.bind} is reachable from other machines, and asks nobody.",
-            "Let the network allow only what scrapes it.",
-        )
-    server = settings.server
-    near = server.bind.startswith(LOOPBACK_BINDS)
-    if settings.authentication.asks and not (near or server.tls.certificate or server.public_url):
-        yield build_warning(
-            "address",
-            "Credentials would travel in clear text: there is no TLS, and no proxy is named.",
-            "Set Server__Tls__Certificate and Server__Tls__Key, or Server__PublicUrl=https://… of "
-            "what ends TLS in front.",
-        )
-
-
 def _check_secrets(settings: Settings, config: Path | None) -> Iterator[Finding]:
     yield from check_secret("Secrets__TokenKey", settings.secrets.token_key.get_secret_value())
     file = config or Path(os.environ.get(CONFIG_VARIABLE, ""))
@@ -156,6 +133,30 @@ def _check_directories(settings: Settings) -> Iterator[Finding]:
     for number, directory in enumerate(settings.jobs.directories):
         if "{graph}" not in directory:  # those of hosted graphs come with them
             yield from check_offered(f"Jobs__Directories__{number}", Path(directory))
+
+
+def _check_keys_file(own: AuthenticationSettings) -> Iterator[Finding]:
+    """Whether the file with the issuer's keys has any: without them, nobody gets in."""
+    if not (own.asks and own.takes_tokens and own.keys_file):
+        return
+    fix = (
+        "Put the issuer's keys there, a JWK Set of RSA or EC keys; or name the issuer by "
+        "Authentication__Authority and unset it."
+    )
+    try:
+        keys = read_keys(Path(own.keys_file))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        yield build_error("issuer", f"Authentication__KeysFile={own.keys_file}: {reason}.", fix)
+        return
+    if not keys.keys:
+        text = (
+            f"Authentication__KeysFile={own.keys_file} has no key that tokens can be verified by."
+        )
+        yield build_error("issuer", text, fix)
+    else:
+        text = f"Authentication__KeysFile={own.keys_file} has {len(keys.keys)} keys."
+        yield build_fine("issuer", text)
 
 
 def _check_issuer(settings: Settings) -> Iterator[Finding]:

@@ -61,7 +61,7 @@ class KeyFile(KeySource):
             status = self._path.stat()
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
             if stamp != self._stamp:
-                self._take(_read_keys(self._path))
+                self._take(read_keys(self._path))
                 # SEC: only now: what could not be read a moment ago may be what withdraws a key.
                 self._stamp = stamp
         except (OSError, ValueError) as error:
@@ -77,7 +77,8 @@ class KeyFile(KeySource):
         self._problem = ""
 
 
-def _read_keys(path: Path) -> KeySet:
+def read_keys(path: Path) -> KeySet:
+    """The keys of the JWK Set in a file. Raises `OSError`, `ValueError` for what is none."""
     with path.open("rb") as file:
         raw = file.read(_MAX_BYTES + 1)
     if len(raw) > _MAX_BYTES:

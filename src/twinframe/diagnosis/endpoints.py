@@ -17,6 +17,9 @@ from twinframe.diagnosis.findings import Finding, build_error, build_fine, build
 
 _HEADERS: Final = {"User-Agent": "twinframe", "Accept-Encoding": "identity"}
 _SERVER_ERROR: Final = 500
+_FINE: Final = 200
+_LIVE: Final = b'{"status":"live"}'
+_ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "": "127.0.0.1"}  # noqa: S104  (asked)
 _SKEW_SECONDS: Final = 5.0
 
 
@@ -50,6 +53,33 @@ def check_endpoint(
     else:
         yield build_fine("reachability", f"{key}={url} answers.")
     yield from compare_clock(key, date, time.time())
+
+
+def is_live(bind: str, *, tls: bool = False, timeout: float = 2.0) -> bool:
+    """Whether a service of ours answers at an address of this machine, as it is bound.
+
+    SEC: whose certificate it shows does not matter: it is given nothing, and believed in nothing
+    but that it is there.
+    """
+    host, _, port = bind.rpartition(":")
+    transport = None
+    if bind.startswith("unix:"):
+        transport = httpx2.HTTPTransport(uds=bind.removeprefix("unix:"))
+        host, port = "localhost", "80"
+    elif host in _ANYWHERE:
+        host = _ANYWHERE[host]
+    url = f"{'https' if tls else 'http'}://{host}:{port}/health/live"
+    trusting = ssl.create_default_context()
+    trusting.check_hostname = False
+    trusting.verify_mode = ssl.CERT_NONE
+    try:
+        with httpx2.Client(
+            verify=trusting, transport=transport, timeout=timeout, trust_env=False
+        ) as client:
+            answer = client.get(url, headers=_HEADERS)
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError):
+        return False
+    return answer.status_code == _FINE and answer.content == _LIVE
 
 
 def compare_clock(key: str, date: str, now: float) -> Iterator[Finding]:

@@ -22,6 +22,7 @@ from tests.unit.app.hosting_app import (
     request,
     serving,
 )
+from twinframe.app.hosted_backups import prune_backups
 from twinframe.app.hosting import LocalGraphHost, build_address, build_catalog, check_hosting
 from twinframe.app.installation import Installation, load_installation
 from twinframe.errors import SettingsError, StorageError
@@ -291,7 +292,13 @@ def test_a_backup_that_was_cut_off_is_no_backup_and_those_before_it_are_sound(
         )
     made, whole = count_backups(installation), whole_backups(installation)
     assert len(whole) >= 8
-    assert len(made) - len(whole) <= 4
+    # A copy that was cut off may have its own journal beside it, which is of the same backup.
+    unfinished = {path.name.partition(".part")[0] for path in made if path not in whole}
+    assert len(unfinished) <= 4
+    for path in (path for path in made if path not in whole):
+        os.utime(path, (0, 0))
+    prune_backups(whole[0].parents[1], 30)
+    assert count_backups(installation) == whole
     asyncio.run(take_down(host, build_graph("a")))
     assert not count_backups(installation)
 

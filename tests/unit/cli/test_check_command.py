@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from tests.unit.authentication.token_factory import TokenFactory
+from twinframe.app.installation import load_installation
 from twinframe.cli import main
 
 
@@ -53,17 +58,112 @@ def test_settings_that_cannot_be_read_are_findings_too(monkeypatch: pytest.Monke
     assert any("Did you mean Server__Bind?" in text for text in find(document, "settings", "error"))
 
 
-def test_an_address_in_use_is_a_warning_since_it_may_be_our_own(
+@contextmanager
+def listening(answer: bytes) -> Iterator[str]:
+    """An address at which a program of one thread gives the same answer to all."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+
+        def run() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = taken.accept()
+                    with connection:
+                        connection.recv(65536)
+                        connection.sendall(answer)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{taken.getsockname()[1]}"
+        finally:
+            taken.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def build_answer(body: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [(build_answer(b'{"status":"live"}'), 0), (build_answer(b"another"), 1), (b"SSH-2.0\r\n", 1)],
+)
+def test_an_address_in_use_is_an_error_unless_a_service_of_ours_answers_there(
+    monkeypatch: pytest.MonkeyPatch, answer: bytes, code: int
+) -> None:
+    with listening(answer) as address:
+        monkeypatch.setenv("Server__Bind", address)
+        found, document = check("--offline")
+        assert (found, len(find(document, "address", "error"))) == (code, code)
+
+
+def test_an_address_of_another_machine_is_said_to_be_none_of_this_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        monkeypatch.setenv("Server__Bind", f"127.0.0.1:{taken.getsockname()[1]}")
-        code, document = check()
-        assert code == 0
-        assert len(find(document, "address", "warning")) == 1
-        assert check("--strict")[0] == 1
+    monkeypatch.setenv("Server__Bind", "192.0.2.1:8080")
+    monkeypatch.setenv("Authentication__AllowAnonymous", "true")
+    code, document = check("--offline")
+    assert code == 1
+    (fix,) = [one["fix"] for one in document["findings"] if one["severity"] == "error"]
+    assert "an address of this machine" in fix
+
+
+def test_metrics_need_an_address_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("Metrics__Enabled", "true")
+    bind = load_installation().settings.server.bind
+    monkeypatch.setenv("Metrics__Bind", bind)
+    code, document = check("--offline")
+    assert code == 1
+    assert "are one address" in find(document, "address", "error")[0]
+    with listening(b"") as address:
+        monkeypatch.setenv("Metrics__Bind", address)
+        code, document = check("--offline")
+        assert code == 1
+        assert find(document, "address", "error")[0].startswith(f"Metrics__Bind={address}: ")
+    monkeypatch.setenv("Metrics__Bind", address)
+    assert check("--offline")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, "No such file"),
+        ("nonsense", "keys.json"),
+        ('{"keys":[]}', "no"),
+        ('{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}', "no"),
+    ],
+)
+def test_a_file_of_keys_without_keys_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str | None, reason: str
+) -> None:
+    file = tmp_path / "keys.json"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("Authentication__Enabled", "true")
+    monkeypatch.setenv("Authentication__Audience", "https://twins.example")
+    monkeypatch.setenv("Authentication__Issuer", "https://login.example")
+    monkeypatch.setenv("Authentication__KeysFile", str(file))
+    code, document = check("--offline")
+    assert code == 1
+    (message,) = find(document, "issuer", "error")
+    assert reason in message
+    assert str(file) in message
+    file.write_text(json.dumps(TokenFactory().jwks()), encoding="utf-8")
+    code, document = check("--offline")
+    assert (code, len(find(document, "issuer", "fine"))) == (0, 1)
+
+
+def test_a_database_whose_pages_are_damaged_is_an_error(tmp_path: Path) -> None:
+    assert check("--offline")[0] == 0
+    database = tmp_path / "data" / "default.db"
+    content = bytearray(database.read_bytes())
+    content[5 * 4096 : 11 * 4096] = bytes(6 * 4096)
+    database.write_bytes(content)
+    code, document = check("--offline")
+    assert code == 1
+    (finding,) = [one for one in document["findings"] if one["severity"] == "error"]
+    assert str(database) in finding["message"]
+    assert "twinframe verify" in finding["fix"]
 
 
 def test_an_issuer_that_does_not_answer_is_an_error_unless_offline(

@@ -40,11 +40,14 @@ def choose_vfs(path: str, *, wanted: bool = False) -> str | None:
 
 
 def holds_checksums(path: Path) -> bool | None:
-    """Whether a database has them; None for no file, an empty one, and no database."""
+    """Whether a database has them; None for no file, an empty one, and no database.
+
+    NOTE: nor is it known of one that may not be read; SQLite does not open it either, and says so.
+    """
     try:
         with path.open("rb") as file:
             head = file.read(_RESERVED_AT + 1)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
         return None
     if len(head) <= _RESERVED_AT or not head.startswith(_MAGIC):
         return None

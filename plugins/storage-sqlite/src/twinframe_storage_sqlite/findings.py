@@ -1,9 +1,11 @@
-"""What may be wrong where SQLite files shall lie, for `twinframe check`. It opens no database."""
+"""What may be wrong where SQLite files shall lie, for `twinframe check`. It changes no database."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from time import monotonic
+from typing import Final
 
 import apsw
 
@@ -12,8 +14,11 @@ from twinframe.diagnosis.machine import check_clock
 from twinframe.diagnosis.places import check_directory
 from twinframe.errors import ConfigurationError
 from twinframe_storage_sqlite.ballast import NAME
-from twinframe_storage_sqlite.connection import verify_library
+from twinframe_storage_sqlite.connection import open_reader, verify_library
 from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.verify import find_broken_page
+
+_LOOK_SECONDS: Final = 5.0
 
 
 def list_findings(settings: SqliteSettings) -> Sequence[Finding]:
@@ -23,6 +28,7 @@ def list_findings(settings: SqliteSettings) -> Sequence[Finding]:
         check_library(apsw.sqlite_lib_version()),
         *check_directory("Storage__Sqlite__Directory", directory, shares_memory=True),
         *_check_files(directory),
+        *_check_pages(directory, settings),
         *_check_ballast(settings),
         *_check_durability(settings),
     ]
@@ -43,6 +49,34 @@ def _check_files(directory: Path) -> Iterator[Finding]:
         return
     files = sorted(directory.glob("*.db"), key=lambda path: path.stat().st_mtime)
     yield from check_clock(files[-1] if files else None)
+
+
+def _check_pages(directory: Path, settings: SqliteSettings) -> Iterator[Finding]:
+    """Files whose structure is damaged; those written last first, as far as the time goes."""
+    end = monotonic() + _LOOK_SECONDS
+    files = sorted(directory.glob("*.db"), key=lambda path: -path.stat().st_mtime)
+    for path in files:
+        try:
+            connection = open_reader(str(path), settings)
+        except apsw.Error:
+            continue  # whether the service can open its own is looked at where it does
+        connection.authorizer = None  # the check is a pragma
+        try:
+            fault, is_whole = find_broken_page(connection, end - monotonic())
+        finally:
+            connection.close()
+        if fault:
+            yield build_error(
+                "storage",
+                f"{path} is damaged: {fault}.",
+                "Let twinframe verify say how far, then stop the service and restore a backup "
+                "(twinframe restore).",
+            )
+        elif is_whole:
+            yield build_fine("storage", f"{path} is sound in its structure.")
+        else:
+            text = f"{path} was not looked through: it is large. twinframe verify does."
+            yield build_fine("storage", text)
 
 
 def _check_ballast(settings: SqliteSettings) -> Iterator[Finding]:

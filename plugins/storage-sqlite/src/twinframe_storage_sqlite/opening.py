@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -108,7 +109,10 @@ def open_database(
             connection.close(force=True)
             raise
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise ConfigurationError(f"{path} cannot be opened for writing: {error}.") from error
+        raise ConfigurationError(
+            f"{path} cannot be opened for writing ({error}): let user {os.geteuid()} read and "
+            "write it and its directory."
+        ) from error
     except EngineError as error:
         raise build_error(error, path) from error
     return connection

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import monotonic
 from typing import Final
 
 import apsw
 
 _LARGEST_REPORT: Final = 100
+_STEPS: Final = 10_000
 
 _CLOSURE: Final = """
 WITH RECURSIVE above (descendant, ancestor) AS (
@@ -64,6 +66,26 @@ def verify_graph(connection: apsw.Connection) -> list[str]:
     finally:
         connection.execute("ROLLBACK")
     return findings
+
+
+def find_broken_page(connection: apsw.Connection, seconds: float) -> tuple[str, bool]:
+    """The first fault in the structure of the file, or nothing; and whether all was looked at.
+
+    It ends after so many seconds. What its pages hold is not compared: `verify_graph` does.
+    """
+    end = monotonic() + seconds
+    connection.set_progress_handler(lambda: monotonic() > end, _STEPS)
+    try:
+        for (line,) in connection.execute("PRAGMA quick_check(1)"):
+            if line != "ok":
+                return str(line).replace("\n", " "), True
+    except apsw.InterruptError:
+        return "", False
+    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
+        return str(error), True
+    finally:
+        connection.set_progress_handler(None)
+    return "", True
 
 
 def _find(connection: apsw.Connection) -> Iterator[str]:
