@@ -1,10 +1,12 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
+import { precompress } from "./precompress";
+
 // Assets are named relative to the page: the server decides where the page stands (<base href>).
 export default defineConfig({
   base: "./",
-  plugins: [react()],
+  plugins: [react(), precompress()],
   build: {
     outDir: "../src/twinframe_explorer/assets",
     emptyOutDir: true,
