@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -189,6 +191,26 @@ def test_a_process_without_clients_ends(tmp_path: Path, place: Path) -> None:
     store.close()
     while Path(f"/proc/{process}").exists() and _is_running(process):
         time.sleep(0.02)
+
+
+def test_whoever_started_a_process_ends_without_a_word_while_it_goes_on(
+    tmp_path: Path, place: Path
+) -> None:
+    code = (
+        "import sys\n"
+        "from twinframe_storage_rdf.building import build_store\n"
+        "from twinframe_storage_rdf.settings import RdfSettings\n"
+        "store = build_store(RdfSettings(directory=sys.argv[1], idle_seconds=60), 'default')\n"
+        "store.open()\n"
+        "store.close()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, str(tmp_path)], capture_output=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    process = find_process(place)
+    assert _is_running(process)
+    os.kill(process, signal.SIGKILL)
 
 
 def _is_running(process: int) -> bool:

@@ -5,6 +5,7 @@ Whoever finds no process starts one. It never opens the store itself.
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import os
 import shutil
@@ -51,6 +52,18 @@ _WRITE_WAIT: Final = 30.0
 _PAUSE: Final = 0.01
 _CHILDREN: Final[list[subprocess.Popen[bytes]]] = []
 """Processes this one started; kept so that they are waited for when they end."""
+
+
+@atexit.register
+def leave_children() -> None:
+    """Wait no more for processes that others may use and that end by themselves.
+
+    NOTE: a `Popen` that goes while its process runs warns of it, in the exit of whoever started it.
+    """
+    for child in _CHILDREN:
+        if child.poll() is None:
+            child.returncode = 0
+    _CHILDREN.clear()
 
 
 class ProcessEngine(Engine):
