@@ -35,7 +35,7 @@ def main() -> int:
     stem = "some" if asked.only or asked.twins or asked.no_twins else REPORTS[size]
 
     def judge(goal: Goal) -> Row:
-        print(f"{goal.id} {goal.title} ...", flush=True)
+        print(f"{goal.id} {goal.title} ...\n", end="", flush=True)  # as a whole, beside others
         return run_goal(
             goal, size, asked.seed, with_goal=not asked.twins, with_twin=not asked.no_twins
         )
