@@ -19,7 +19,7 @@ WEB      = plugins/explorer/web
 PAGE     = plugins/explorer/src/twinframe_explorer/assets/index.html
 MODULES  = $(WEB)/node_modules/.package-lock.json
 CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
-HAS_NODE = node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' >/dev/null 2>&1 && npm --version >/dev/null 2>&1
+HAS_NODE = { node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' && npm --version; } >/dev/null 2>&1
 NPM_CI   = npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=1000
 
 .PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-samples test-mcp test-fuzz reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly test-explorer need-node check format lint types contracts docs bench tck dtdl-cases clean

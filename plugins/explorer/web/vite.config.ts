@@ -1,7 +1,7 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
-import { precompress } from "./precompress";
+import { precompress } from "./precompress.ts";
 
 // Assets are named relative to the page: the server decides where the page stands (<base href>).
 export default defineConfig({

@@ -25,6 +25,7 @@ from twinframe.settings import ServerSettings, Settings
 from twinframe.tokenserver.addresses import build_addresses
 from twinframe.tokenserver.clients import Clients
 
+_EXPLORER = "/explorer/"
 _START_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _OPEN = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104  (compared, not bound)
@@ -67,7 +68,9 @@ def demo(config: Path | None, *, once: bool, auth: bool) -> None:
             raise SystemExit(tour.returncode)
         if once:
             return
-        click.echo(f"\nServing on. API: {url}{settings.server.base_path}   Explorer: {url}/swagger")
+        click.echo(f"\nServing on. API: {url}{settings.server.base_path}   Try it: {url}/swagger")
+        if _answers(f"{url}{_EXPLORER}"):
+            click.echo(f"Explorer: {url}{_EXPLORER}")
         _tell_access(access, url)
         click.echo("Press Ctrl-C to end.")
         service.wait()
@@ -151,6 +154,15 @@ def _serving(
 
 def _end(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(0)
+
+
+def _answers(url: str) -> bool:
+    """Whether there is a page: one that is not installed is 404, one that is not built 503."""
+    try:
+        with urllib.request.urlopen(url, timeout=2):  # noqa: S310  (http only)
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
 
 
 def _wait_until_ready(service: subprocess.Popen[bytes], url: str) -> None:
