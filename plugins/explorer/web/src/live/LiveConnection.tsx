@@ -1,0 +1,98 @@
+import { useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+
+import { useSession } from "../session/session";
+import { readChange, type Change } from "./changes";
+import { takeChanges, useLive } from "./store";
+import { follow } from "./stream";
+
+const TOLD_EVERY = 150;
+const COUNTED_EVERY = 2000;
+
+export type ChangeListener = (changes: readonly Change[]) => void;
+
+const listeners = new Set<ChangeListener>();
+
+/** Hear all changes of the graph that is looked at, in lots; returns what ends it. */
+export function listenToChanges(listener: ChangeListener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The one connection of the page to the events of its graph. It shows nothing. */
+export function LiveConnection() {
+  const { configuration, graph, graphId, may } = useSession();
+  const client = useQueryClient();
+  const events = configuration.events;
+  const allowed =
+    may("digitaltwins/read") && may("digitaltwins/relationships/read") && may("models/read");
+
+  useEffect(() => {
+    useLive.setState({ ...useLive.getInitialState() });
+    if (!events || !allowed) {
+      const why = events
+        ? "You may not follow the changes of this graph."
+        : "The service keeps no events (Events__Enabled).";
+      useLive.setState({ state: "refused", why });
+      return;
+    }
+    const stopping = new AbortController();
+    let pending: Change[] = [];
+    let counted = 0;
+    let uncounted = false;
+    // PERF: a flood of events is told in lots, so that the page draws between them.
+    const telling = setInterval(() => {
+      if (pending.length === 0 && !uncounted) return;
+      const lot = pending;
+      pending = [];
+      uncounted ||= lot.some(changesCounts);
+      if (uncounted && Date.now() - counted > COUNTED_EVERY) {
+        counted = Date.now();
+        uncounted = false;
+        void client.invalidateQueries({ queryKey: ["counts", graphId] });
+      }
+      if (lot.length === 0) return;
+      takeChanges(lot);
+      invalidate(client, graphId, lot);
+      for (const listener of listeners) listener(lot);
+    }, TOLD_EVERY);
+    void follow(
+      graph.http,
+      {
+        onEvent: (event) => {
+          const change = readChange(event);
+          if (change !== null) pending.push(change);
+        },
+        onGap: () => void client.invalidateQueries(),
+        onState: (state, why) => useLive.setState({ state, why: why ?? null }),
+      },
+      stopping.signal,
+    );
+    return () => {
+      stopping.abort();
+      clearInterval(telling);
+    };
+  }, [client, graph, graphId, events, allowed]);
+  return null;
+}
+
+function changesCounts(change: Change): boolean {
+  return (change.kind === "twin" && change.verb !== "update") || change.kind === "model";
+}
+
+/** What was read of what has changed is old. */
+function invalidate(client: QueryClient, graphId: string, changes: readonly Change[]): void {
+  const keys = new Map<string, readonly string[]>();
+  const add = (...key: string[]) => keys.set(key.join("\n"), key);
+  for (const change of changes) {
+    if (change.kind === "twin") add("twin", graphId, change.id);
+    else if (change.kind === "model") add("models", graphId);
+    else if (change.kind === "relationship") {
+      add("relationship", graphId, change.sourceId, change.id);
+      add("relationships", graphId, change.sourceId);
+      if (change.targetId === null) add("incoming", graphId);
+      else add("incoming", graphId, change.targetId);
+    }
+  }
+  for (const queryKey of keys.values()) void client.invalidateQueries({ queryKey });
+}
