@@ -117,6 +117,8 @@ export class TestAuthority {
           Location: url.searchParams.get("post_logout_redirect_uri") ?? "/",
         });
         return void response.end();
+      case "/favicon.ico":
+        return void response.writeHead(204).end();
       default:
         return void response.writeHead(404).end();
     }

@@ -13,7 +13,18 @@ const WEB = resolve(import.meta.dirname, "..");
  */
 export default async function setUp(): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), "twinframe-explorer-e2e-"));
+  const tearDown = (): void => rmSync(folder, { recursive: true, force: true });
   process.env["TWINFRAME_E2E_FOLDER"] = folder;
+  try {
+    await prepare(folder);
+  } catch (error) {
+    tearDown();
+    throw error;
+  }
+  return tearDown;
+}
+
+async function prepare(folder: string): Promise<void> {
   if (process.env["TWINFRAME_EXPLORER_ASSETS"] === undefined) {
     const assets = join(folder, "assets");
     run("npx", ["vite", "build", "--outDir", assets, "--logLevel", "warn"], WEB);
@@ -27,7 +38,6 @@ export default async function setUp(): Promise<() => void> {
   } finally {
     await service.stop();
   }
-  return () => rmSync(folder, { recursive: true, force: true });
 }
 
 /** The Python beside the service's command. */

@@ -1,5 +1,4 @@
 import { QueryClientProvider, useQuery } from "@tanstack/react-query";
-import { useEffect } from "react";
 import { Router } from "wouter";
 
 import { SignInGate } from "../session/SignInGate";
@@ -11,11 +10,9 @@ import { Waiting } from "./Waiting";
 import { ROUTES_BASE } from "./addresses";
 import { queryClient } from "./queryClient";
 import { Failure } from "./Failure";
-import { wearTheme } from "./preferences";
 
 /** The whole page: configuration, sign-in, routes, notices. */
 export function App() {
-  useEffect(wearTheme, []);
   return (
     <QueryClientProvider client={queryClient}>
       <Router base={ROUTES_BASE}>

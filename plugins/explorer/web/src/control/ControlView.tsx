@@ -1,3 +1,4 @@
+import { useEffect } from "react";
 import { useSearchParams } from "wouter";
 
 import { Failure } from "../app/Failure";
@@ -27,12 +28,17 @@ export default function ControlView() {
 function Tenancy() {
   const { tenants, error, refetch } = useTenants();
   const [search, setSearch] = useSearchParams();
-  const go = (place: Place): void => setSearch({ at: renderPlace(place) });
+  const go = (place: Place, replace = false): void =>
+    setSearch({ at: renderPlace(place) }, { replace });
   if (tenants === undefined) {
     if (error === null) return <Waiting label="Asking the control plane" />;
     return <Failure title="The control plane cannot be shown" error={error} onRetry={refetch} />;
   }
-  const place = parsePlace(search.get("at")) ?? findStart(tenants);
+  const place = parsePlace(search.get("at"));
+  if (place === null) {
+    const start = findStart(tenants);
+    if (start !== null) return <Start onStart={() => go(start, true)} />;
+  }
   return (
     <div className="control">
       <nav className="control-places" aria-label="Organizations and projects">
@@ -52,6 +58,12 @@ function Tenancy() {
       </div>
     </div>
   );
+}
+
+/** Goes where there is something to see first, so that the address says where one is. */
+function Start({ onStart }: { onStart(): void }) {
+  useEffect(onStart);
+  return null;
 }
 
 function findStart({ projects, organizations }: Tenants): Place | null {

@@ -1,6 +1,5 @@
 import {
   useMutation,
-  useQueries,
   useQuery,
   useQueryClient,
   type UseMutationResult,
@@ -17,6 +16,7 @@ import {
   type Scope,
 } from "../api/control";
 import { covers } from "../session/permissions";
+import { useProjects, useResources, type Pace } from "../session/graphs";
 import { useSession } from "../session/session";
 
 /** How often states are asked for, in milliseconds: while one moves, and otherwise. */
@@ -42,45 +42,31 @@ export interface Tenants {
   resources: Resource[];
 }
 
+const pace: Pace = (resources) =>
+  resources?.some((one) => isMoving(one.status)) === true ? MOVING : STILL;
+
 /** Everything that one may see, with states that keep up. */
 export function useTenants(): {
   tenants: Tenants | undefined;
   error: Error | null;
   refetch(): void;
 } {
-  const control = useControl();
-  const organizations = useQuery({
-    queryKey: ["control", "organizations"],
-    queryFn: ({ signal }) => control.listOrganizations(signal),
-  });
-  const projects = useQuery({
-    queryKey: ["control", "projects"],
-    queryFn: ({ signal }) => control.listProjects(signal),
-  });
-  const resources = useQueries({
-    queries: (projects.data ?? []).map(({ project_id: id }) => ({
-      queryKey: ["control", "resources", id],
-      queryFn: ({ signal }: { signal: AbortSignal }) => control.listResources(id, signal),
-      refetchInterval: ({ state }: { state: { data?: Resource[] | undefined } }) =>
-        state.data?.some((one) => isMoving(one.status)) ? MOVING : STILL,
-    })),
-    combine: (results) => ({
-      data: results.flatMap((one) => one.data ?? []),
-      loaded: results.every((one) => one.data !== undefined),
-      error: results.find((one) => one.error !== null)?.error ?? null,
-    }),
-  });
-  const loaded = organizations.data !== undefined && projects.data !== undefined;
+  const { control } = useSession();
+  const organizations = useRead(["organizations"], (client, signal) =>
+    client.listOrganizations(signal),
+  );
+  const projects = useProjects(control);
+  const { resources, isLoaded, error } = useResources(control, projects.data ?? [], pace);
+  const complete = organizations.data !== undefined && projects.data !== undefined && isLoaded;
   return {
-    tenants:
-      loaded && resources.loaded
-        ? {
-            organizations: withUnseen(organizations.data, projects.data),
-            projects: projects.data,
-            resources: resources.data,
-          }
-        : undefined,
-    error: organizations.error ?? projects.error ?? resources.error,
+    tenants: complete
+      ? {
+          organizations: withUnseen(organizations.data, projects.data),
+          projects: projects.data,
+          resources,
+        }
+      : undefined,
+    error: organizations.error ?? projects.error ?? error,
     refetch: () => {
       void organizations.refetch();
       void projects.refetch();

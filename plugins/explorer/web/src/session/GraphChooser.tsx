@@ -10,7 +10,7 @@ import { useSession } from "./session";
 export function GraphChooser() {
   const { configuration, control, graphId, graphName } = useSession();
   const [path, navigate] = useLocation();
-  const { data: hosted = [] } = useHostedGraphs(configuration.hosting ? control : null);
+  const hosted = useHostedGraphs(configuration.hosting ? control : null);
   const label = (
     <>
       <Network size={20} aria-hidden />

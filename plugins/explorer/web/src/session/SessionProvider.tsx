@@ -39,7 +39,7 @@ export function SessionProvider({ configuration, graphId, children }: Props) {
   const hosted = useHostedGraphs(configuration.hosting ? control : null);
   const { data, error, refetch } = useQuery({
     queryKey: ["permissions", graphId, signedIn],
-    queryFn: () => readPermissions(graph),
+    queryFn: () => readPermissions(graph, graphId === "own" || configuration.hosting),
   });
   // What was selected and found is of the graph that was looked at before.
   useEffect(
@@ -51,7 +51,7 @@ export function SessionProvider({ configuration, graphId, children }: Props) {
   );
   const session = useMemo<Session | null>(() => {
     if (data === undefined) return null;
-    const named = hosted.data?.find((one) => one.resource_id === graphId)?.name;
+    const named = hosted.find((one) => one.resource_id === graphId)?.name;
     return {
       configuration,
       graphId,
@@ -62,7 +62,7 @@ export function SessionProvider({ configuration, graphId, children }: Props) {
       may: (permission) => data === null || covers(data.permissions, permission),
       signOut: () => void signOut(),
     };
-  }, [configuration, graphId, graph, control, signedIn, data, hosted.data]);
+  }, [configuration, graphId, graph, control, signedIn, data, hosted]);
   if (session !== null) return <SessionContext value={session}>{children}</SessionContext>;
   if (error !== null) return <NoGraph error={error} graphId={graphId} onRetry={refetch} />;
   return <Waiting label="Opening the graph" />;
@@ -93,13 +93,19 @@ function rootOf({ base }: Configuration, graphId: string): string {
   return graphId === "own" ? base : `${base}/graphs/${encodeURIComponent(graphId)}`;
 }
 
-/** What the caller may do; null where the service does not tell, and all is offered. */
-async function readPermissions(graph: GraphClient): Promise<OwnPermissions | null> {
+/**
+ * What the caller may do; null where a service that may have such a graph does not tell, and all is
+ * offered.
+ */
+async function readPermissions(
+  graph: GraphClient,
+  mayExist: boolean,
+): Promise<OwnPermissions | null> {
   try {
     return await graph.readPermissions();
   } catch (error) {
     const untold = error instanceof ApiError && error.status === 404;
-    if (untold && error.code !== "GraphNotFound") return null;
+    if (untold && mayExist && error.code !== "GraphNotFound") return null;
     throw error;
   }
 }

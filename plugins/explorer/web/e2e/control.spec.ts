@@ -1,0 +1,123 @@
+import type { Page } from "@playwright/test";
+
+import { expect, signIn, test, watchConsole, type Secured } from "./fixtures";
+import { takeScreenshot } from "./screenshots";
+
+async function openControl(page: Page, hosted: Secured, name: string): Promise<void> {
+  await page.goto(`${hosted.service.url}/explorer/own/control`);
+  await signIn(page, name);
+}
+
+/** Ada's project `id`, made past the page. */
+async function createProject({ service, authority }: Secured, id: string): Promise<void> {
+  const answer = await fetch(`${service.url}/api/v1/projects`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${authority.issue("ada")}`,
+      "Content-Type": "application/json",
+    },
+    body: JSON.stringify({ id, organization_id: "acme", name: `Project ${id}` }),
+  });
+  expect(answer.status).toBe(201);
+}
+
+test("from nothing to a graph that is looked at, and back", async ({ page, hosted }) => {
+  const problems = watchConsole(page);
+  await openControl(page, hosted, "Ada Lovelace");
+  await page.getByRole("row", { name: "acme" }).click();
+  await page.getByRole("button", { name: "New project" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("Campus North");
+  await expect(page.getByLabel("Id", { exact: true })).toHaveValue("campus-north");
+  await page.getByRole("button", { name: "Create" }).click();
+  await expect(page.getByRole("heading", { name: "Campus North" })).toBeVisible();
+
+  await page.getByRole("button", { name: "New graph" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("Tower One");
+  await page.getByText("Keep a log of all changes").click();
+  await page.getByRole("button", { name: "Create" }).click();
+  await expect(page.getByRole("heading", { name: "Tower One" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Open the graph" })).toBeVisible();
+  await expect(page.locator(".control-settings")).toContainText('"enable_audit_logging": true');
+  await page.getByRole("tab", { name: "Operations" }).click();
+  await expect(page.getByRole("article").first()).toContainText("creating → running");
+  await page.getByRole("tab", { name: "Usage" }).click();
+  await expect(page.getByText("Operations per minute")).toBeVisible();
+  await takeScreenshot(page, "control-plane");
+
+  await page.getByRole("link", { name: "Open the graph" }).click();
+  await expect(page).toHaveURL(`${hosted.service.url}/explorer/tower-one/query`);
+  await page.getByRole("button", { name: /^Graph: Tower One/ }).click();
+  await page.getByRole("menuitemradio", { name: /This service/ }).click();
+  await expect(page).toHaveURL(`${hosted.service.url}/explorer/own/query`);
+
+  await page.getByRole("link", { name: "Control plane" }).click();
+  await page.getByRole("row", { name: "Tower One" }).first().click();
+  await page.getByRole("button", { name: "Delete" }).click();
+  const confirm = page.getByRole("button", { name: "Delete it and all its data" });
+  await expect(confirm).toBeDisabled();
+  await page.getByLabel("Write Tower One to go on").fill("Tower One");
+  await confirm.click();
+  await expect(page.getByRole("row", { name: /Tower One.*terminated/ })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("a role is granted and revoked, and counts at once", async ({ page, hosted, browser }) => {
+  await createProject(hosted, "shared");
+  await openControl(page, hosted, "Ada Lovelace");
+  await page.getByRole("row", { name: "Project shared" }).click();
+  await page.getByRole("tab", { name: "Access" }).click();
+  await page.getByRole("button", { name: "Grant a role" }).click();
+  await page.getByLabel("Who", { exact: true }).fill("rob");
+  await page.getByRole("button", { name: /Role/ }).click();
+  await page.getByRole("option", { name: "Viewer" }).first().click();
+  await page.getByRole("button", { name: /How long/ }).click();
+  await page.getByRole("option", { name: "For a week" }).click();
+  await page.getByRole("button", { name: "Grant", exact: true }).click();
+  const row = page.getByRole("row", { name: /rob.*Viewer/ });
+  await expect(row).toContainText(/20\d\d/);
+
+  const other = await browser.newPage();
+  await openControl(other, hosted, "Rob Reader");
+  await expect(other.getByRole("heading", { name: "Project shared" })).toBeVisible();
+  await expect(other.getByRole("button", { name: "New graph" })).toHaveCount(0);
+  await expect(other.getByRole("tab", { name: "Access" })).toHaveCount(0);
+
+  await row.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  await expect(row).toHaveCount(0);
+  await other.getByRole("link", { name: "Query" }).click();
+  await other.goto(`${hosted.service.url}/explorer/own/control`);
+  await expect(other.getByText("You have no role at any organization")).toBeVisible();
+  await other.close();
+});
+
+test("what the service refuses is shown in the form, which stays as it was", async ({
+  page,
+  hosted,
+}) => {
+  await createProject(hosted, "taken");
+  await openControl(page, hosted, "Ada Lovelace");
+  await page.getByRole("row", { name: "acme" }).click();
+  await page.getByRole("button", { name: "New project" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("Taken");
+  await page.getByRole("button", { name: "Create" }).click();
+  await expect(page.getByRole("dialog").getByRole("alert")).toContainText("taken");
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("Taken");
+  await page.getByLabel("Id", { exact: true }).fill("Not An Id");
+  await expect(page.getByText("An id is made of lower-case letters")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Create" })).toBeDisabled();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+});
+
+test("a place of the control plane has an address that a reload keeps", async ({
+  page,
+  hosted,
+}) => {
+  await createProject(hosted, "kept");
+  await openControl(page, hosted, "Ada Lovelace");
+  await page.getByRole("row", { name: "Project kept" }).click();
+  await expect(page).toHaveURL(/at=project(%3A|:)kept/);
+  await page.reload();
+  await expect(page.getByRole("heading", { name: "Project kept" })).toBeVisible();
+});

@@ -1,0 +1,241 @@
+import { readFileSync } from "node:fs";
+
+import type { Page } from "@playwright/test";
+
+import { expect, open, test, watchConsole } from "./fixtures";
+import { takeScreenshot } from "./screenshots";
+
+const ROOMS = "MATCH (r:Room)\nRETURN r.$dtId AS id, r.area AS area\nORDER BY area DESC";
+
+function editor(page: Page) {
+  return page.getByRole("textbox", { name: "Query", exact: true });
+}
+
+async function write(page: Page, text: string): Promise<void> {
+  await editor(page).click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(text);
+  await page.keyboard.press("Escape");
+}
+
+async function run(page: Page, text: string): Promise<void> {
+  await write(page, text);
+  await page.keyboard.press("ControlOrMeta+Enter");
+}
+
+function cells(page: Page) {
+  return page.getByRole("gridcell");
+}
+
+test("a query runs by Ctrl+Enter, with its rows, time and charge", async ({ page, demo }) => {
+  const problems = watchConsole(page);
+  await open(page, demo, "own/query");
+  await run(
+    page,
+    "MATCH (r:Room)-[x]->(b)\nRETURN r, x, b.name AS name\nORDER BY r.$dtId\nLIMIT 40",
+  );
+  await expect(page.getByText("40 rows")).toBeVisible();
+  await expect(page.getByText(/charge \d+\.\d\d/)).toBeVisible();
+  await expect(page.getByRole("columnheader")).toHaveText(["r", "x", "name"]);
+  await takeScreenshot(page, "query-table");
+  await cells(page).first().getByRole("button", { name: "b1-l0-r01" }).click();
+  await expect(page.getByRole("complementary", { name: /inspector/i })).toBeVisible();
+  await cells(page).first().getByRole("button", { name: "Unfold r" }).click();
+  await expect(cells(page).first()).toContainText("emergencyExit");
+  await page.getByRole("tab", { name: "JSON" }).click();
+  await expect(page.getByLabel("Rows as JSON")).toContainText('"$dtId": "b1-l0-r01"');
+  expect(problems).toEqual([]);
+});
+
+test("a page of the vendor's language has the members of twins as columns", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "own/query");
+  await run(
+    page,
+    "SELECT TOP(3) * FROM DIGITALTWINS T WHERE IS_OF_MODEL(T, 'dtmi:com:example:building:Site;1')",
+  );
+  await expect(page.getByRole("columnheader").first()).toHaveText("$dtId");
+  await expect(page.getByText("Azure Digital Twins SQL")).toBeVisible();
+});
+
+test("columns are sorted by their values, and the arrow keys move among cells", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "own/query");
+  await run(page, "UNWIND [10, null, 9, 100] AS n RETURN n");
+  await expect(cells(page)).toHaveText(["10", "null", "9", "100"]);
+  await page.getByRole("button", { name: "n", exact: true }).click();
+  await expect(cells(page)).toHaveText(["9", "10", "100", "null"]);
+  await page.getByRole("button", { name: "n", exact: true }).click();
+  await expect(cells(page)).toHaveText(["100", "10", "9", "null"]);
+  await cells(page).first().focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(cells(page).nth(1)).toBeFocused();
+});
+
+test("more rows come as one scrolls", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await run(page, "MATCH (n) RETURN n.$dtId AS id");
+  await expect(page.getByText("500+ rows")).toBeVisible();
+  await cells(page).first().focus();
+  await page.keyboard.press("ControlOrMeta+ArrowDown");
+  await expect(page.getByText("1,000+ rows")).toBeVisible();
+  await page.getByRole("button", { name: "All", exact: true }).click();
+  await expect(page.getByText("1,978 rows")).toBeVisible();
+});
+
+test("an error is underlined at its place while one writes", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await write(page, "MATCH (r:Room)\nRETRUN r");
+  await expect(page.getByRole("status").filter({ hasText: "Line 2, column 1" })).toBeVisible();
+  await expect(page.locator(".cm-lintRange-error")).toHaveText("RETRUN");
+  await takeScreenshot(page, "query-error");
+  await page.getByRole("button", { name: "Run", exact: false }).first().click();
+  await expect(page.getByRole("alert")).toContainText("The query failed");
+  await write(page, "SELECT * FROM DIGITALTWINS T WHERE T.area >> 1");
+  await expect(page.locator(".cm-lintRange-error")).toHaveText(">");
+});
+
+test("a name that nobody knows is warned of, and replaced by what was meant", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "own/query");
+  await run(page, "MATCH (r:Rom) RETURN count(r) AS n");
+  const warnings = page.getByRole("list", { name: "Warnings" });
+  await expect(warnings).toContainText("did you mean 'Room'?");
+  await expect(page.locator(".cm-lintRange-warning")).toHaveText("Rom");
+  await page.locator(".cm-lintRange-warning").hover();
+  await expect(page.getByRole("button", { name: "Replace by Room" })).toHaveCount(2);
+  await warnings.getByRole("button", { name: "Replace by Room" }).click();
+  await expect(editor(page)).toContainText("MATCH (r:Room)");
+  await expect(page.locator(".cm-lintRange-warning")).toHaveCount(0);
+  await page.getByRole("button", { name: "Run", exact: false }).first().click();
+  await expect(cells(page)).toHaveText(["408"]);
+});
+
+test("labels, properties and functions are completed", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await editor(page).click();
+  await page.keyboard.type("MATCH (r:Meet");
+  await page.getByRole("option", { name: /^MeetingRoom/ }).click();
+  await page.keyboard.type(") RETURN r.ar");
+  const area = page.getByRole("option", { name: /^area/ });
+  await expect(area).toContainText("squareMetre");
+  await takeScreenshot(page, "query-completion");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type(", toUp");
+  await expect(page.getByRole("option", { name: /^toUpper/ })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("r.name");
+  await expect(editor(page)).toHaveText("MATCH (r:MeetingRoom) RETURN r.area, toUpper(r.name)");
+});
+
+test("parameters are asked for and sent", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await write(page, "RETURN $floor + 1 AS next");
+  await expect(page.getByText("No value for $floor")).toBeVisible();
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  const field = page.getByRole("textbox", { name: "Parameters as JSON" });
+  await field.click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText('{"floor": 2');
+  await expect(page.getByRole("alert")).toContainText("The parameters are no JSON");
+  await page.keyboard.insertText("}");
+  await page.getByRole("button", { name: "Run", exact: false }).first().click();
+  await expect(cells(page)).toHaveText(["3"]);
+});
+
+test("the plan is drawn, with the statement that the store runs", async ({ page, demo }) => {
+  const problems = watchConsole(page);
+  await open(page, demo, "own/query");
+  await run(page, ROOMS);
+  await expect(page.getByText("408 rows")).toBeVisible();
+  await write(page, "MATCH (r:Room) WITH r, rand() AS x\nMATCH (r)-[:adjacentTo]->(o) RETURN o, x");
+  await page.getByRole("button", { name: "Explain" }).click();
+  await expect(page.getByRole("img", { name: /Plan of \d+ operators/ })).toBeVisible();
+  await expect(page.getByLabel("Statement of part 1")).toContainText("SELECT");
+  await takeScreenshot(page, "query-plan");
+  await page.getByRole("radio", { name: "Text" }).click();
+  await expect(page.getByLabel("Plan as text")).toContainText("Match");
+  await page.getByRole("tab", { name: "Table" }).click();
+  await expect(page.getByText("408 rows")).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("a query that takes long is cancelled, and ends at the service", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await run(page, "MATCH (a), (b), (c) WHERE a.name + b.name + c.name = 'x' RETURN count(*)");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await expect(page.getByText("The query was cancelled")).toBeVisible();
+  await run(page, "RETURN 1 AS one");
+  await expect(cells(page)).toHaveText(["1"]);
+});
+
+test("a link has query, parameters and view, and a reload keeps them", async ({
+  page,
+  demo,
+  context,
+}) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page, demo, "own/query");
+  await run(page, "RETURN 'a&b' AS text");
+  await page.getByRole("tab", { name: "JSON" }).click();
+  await page.getByRole("button", { name: "Copy link" }).click();
+  await expect(page.getByText("The link to this query is copied.")).toBeVisible();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  const other = await context.newPage();
+  await other.goto(link);
+  await expect(other.getByLabel("Rows as JSON")).toContainText('"text": "a&b"');
+  await expect(editor(other)).toHaveText("RETURN 'a&b' AS text");
+  await other.reload();
+  await expect(other.getByLabel("Rows as JSON")).toContainText('"text": "a&b"');
+});
+
+test("what is written outlives another view and a reload", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await write(page, "MATCH (n) RETURN n // not run");
+  await page.getByRole("link", { name: "Models" }).click();
+  await page.getByRole("link", { name: "Query" }).click();
+  await expect(editor(page)).toHaveText("MATCH (n) RETURN n // not run");
+  await page.reload();
+  await expect(editor(page)).toHaveText("MATCH (n) RETURN n // not run");
+});
+
+test("queries are kept in history and by name, and samples fit the models", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "own/query");
+  await run(page, "RETURN 42 AS answer");
+  await expect(cells(page)).toHaveText(["42"]);
+  await page.getByRole("button", { name: "Save query" }).click();
+  await page.getByRole("textbox", { name: "Name" }).fill("The answer");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.reload();
+  await page.getByRole("button", { name: /^Queries/ }).click();
+  await expect(page.getByRole("row", { name: "The answer" })).toBeVisible();
+  await page.getByRole("tab", { name: "History" }).click();
+  await expect(page.getByRole("row", { name: "RETURN 42 AS answer" })).toBeVisible();
+  await page.getByRole("tab", { name: "Samples" }).click();
+  await takeScreenshot(page, "query-library");
+  await page.getByRole("row", { name: "Twins by model" }).click();
+  await expect(cells(page).first()).toHaveText(/^dtmi:com:example:building:/);
+});
+
+test("a result is exported as CSV, all of its pages", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await run(page, "MATCH (n) RETURN n.$dtId AS id, '=1+\"x\"' AS text ORDER BY id");
+  await expect(page.getByText("500+ rows")).toBeVisible();
+  await page.getByRole("button", { name: "Export" }).click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("dialog").getByRole("button", { name: "Export", exact: true }).click();
+  const file = await download;
+  expect(file.suggestedFilename()).toBe("result.csv");
+  const lines = readFileSync(await file.path(), "utf-8").split("\r\n");
+  expect(lines).toHaveLength(1978 + 2);
+  expect(lines.slice(0, 2)).toEqual(["id,text", expect.stringMatching(/^[\w-]+,"'=1\+""x"""$/)]);
+});

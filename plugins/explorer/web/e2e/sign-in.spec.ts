@@ -1,0 +1,156 @@
+import type { Page } from "@playwright/test";
+
+import { expect, signIn, test, watchConsole } from "./fixtures";
+
+/** Whatever the service is asked now is refused as if the token had ended. */
+async function refuseTokens(page: Page): Promise<void> {
+  await page.route(/\/(query|models|permissions|digitaltwins)/, (route) =>
+    route.fulfill({
+      status: 401,
+      contentType: "application/json",
+      body: JSON.stringify({ error: { code: "Unauthorized", message: "The token has expired." } }),
+    }),
+  );
+}
+
+async function acceptTokens(page: Page): Promise<void> {
+  await page.unroute(/\/(query|models|permissions|digitaltwins)/);
+}
+
+test("one signs in at the authority and comes back to where one was", async ({ page, secured }) => {
+  const problems = watchConsole(page);
+  await page.goto(`${secured.service.url}/explorer/own/models?q=room`);
+  await signIn(page, "Ada Lovelace");
+  await expect(page).toHaveURL(`${secured.service.url}/explorer/own/models?q=room`);
+  await page.getByRole("button", { name: "Signed in as Ada Lovelace" }).click();
+  await expect(page.getByRole("menu")).toContainText("Ada Lovelace");
+  expect(problems).toEqual([]);
+});
+
+test("no token is kept anywhere but in memory", async ({ page, secured }) => {
+  await page.goto(`${secured.service.url}/explorer/`);
+  await signIn(page, "Ada Lovelace");
+  const kept = await page.evaluate(() =>
+    JSON.stringify([{ ...localStorage }, { ...sessionStorage }]),
+  );
+  expect(kept).not.toContain("eyJ");
+  expect(page.url()).not.toContain("code=");
+});
+
+test("a reload signs in again without a question, as long as the authority knows the browser", async ({
+  page,
+  secured,
+}) => {
+  await page.goto(`${secured.service.url}/explorer/own/models`);
+  await signIn(page, "Ada Lovelace");
+  await page.reload();
+  await expect(page.getByRole("button", { name: "Signed in as Ada Lovelace" })).toBeVisible();
+  await expect(page).toHaveURL(`${secured.service.url}/explorer/own/models`);
+
+  await page.context().clearCookies();
+  await page.reload();
+  await expect(page.getByRole("button", { name: /^Sign in at/ })).toBeVisible();
+  await expect(page).toHaveURL(`${secured.service.url}/explorer/own/models`);
+});
+
+test("a token that has ended is renewed with the next call, once", async ({ page, secured }) => {
+  const { authority, service } = secured;
+  authority.lifetime = 20; // below the time ahead of its end at which a token is renewed
+  try {
+    await page.goto(`${service.url}/explorer/own/query`);
+    await signIn(page, "Ada Lovelace");
+    authority.lifetime = 3600;
+    authority.grants.length = 0;
+    await page.getByRole("link", { name: "Models" }).click();
+    await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
+    await expect.poll(() => authority.grants).toEqual(["refresh_token"]);
+  } finally {
+    authority.lifetime = 3600;
+  }
+});
+
+test("when the token is refused one signs in again beside the page, which stays as it is", async ({
+  page,
+  secured,
+}) => {
+  const { authority, service } = secured;
+  authority.refreshes = false;
+  try {
+    await page.goto(`${service.url}/explorer/own/query`);
+    await signIn(page, "Ada Lovelace");
+    await page.evaluate(() => document.body.setAttribute("data-same-page", ""));
+    await page.waitForLoadState("networkidle");
+    await refuseTokens(page);
+    await page.getByRole("link", { name: "Models" }).click();
+    const dialog = page.getByRole("alertdialog", { name: "Sign in again" });
+    await expect(dialog).toContainText("of Ada Lovelace");
+    await acceptTokens(page);
+    const popup = page.waitForEvent("popup");
+    await dialog.getByRole("button", { name: "Sign in again" }).click();
+    await popup;
+    await expect(dialog).toBeHidden();
+    await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
+    await expect(page.locator("body[data-same-page]")).toHaveCount(1);
+  } finally {
+    authority.refreshes = true;
+  }
+});
+
+test("a pasted token is tried before it is taken", async ({ page, secured }) => {
+  const { authority, service } = secured;
+  await page.goto(`${service.url}/explorer/own/models`);
+  const field = page.getByLabel("Access token");
+  await field.fill("Bearer no.such.token");
+  await page.getByRole("button", { name: "Use this token" }).click();
+  await expect(field).toHaveAttribute("aria-invalid", "true");
+  await field.fill(authority.issue("ada", -60));
+  await page.getByRole("button", { name: "Use this token" }).click();
+  await expect(page.getByText("This token has expired")).toBeVisible();
+  await field.fill(`Bearer ${authority.issue("rob")}`);
+  await page.getByRole("button", { name: "Use this token" }).click();
+  await expect(page.getByRole("button", { name: "Signed in as Rob Reader" })).toBeVisible();
+  await expect(page).toHaveURL(`${service.url}/explorer/own/models`);
+});
+
+test("who signs out is out at the authority too", async ({ page, secured }) => {
+  await page.goto(`${secured.service.url}/explorer/`);
+  await signIn(page, "Ada Lovelace");
+  await page.getByRole("button", { name: /^Signed in as/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: /^Sign in at/ }).click();
+  await expect(page.getByRole("link", { name: "Rob Reader" })).toBeVisible();
+});
+
+test("what the authority refuses is said in its words", async ({ page, secured }) => {
+  await page.goto(`${secured.service.url}/explorer/`);
+  await page.route("**/token", (route) =>
+    route.fulfill({
+      status: 400,
+      contentType: "application/json",
+      headers: { "Access-Control-Allow-Origin": "*" },
+      body: JSON.stringify({ error: "invalid_grant", error_description: "The clock is wrong." }),
+    }),
+  );
+  await page.getByRole("button", { name: /^Sign in at/ }).click();
+  await page.getByRole("link", { name: "Ada Lovelace" }).click();
+  await expect(page.getByRole("alert")).toContainText("invalid_grant. The clock is wrong.");
+  await page.unroute("**/token");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByRole("button", { name: /^Sign in at/ })).toBeVisible();
+});
+
+test("an answer that nobody here has asked for signs nobody in", async ({ page, secured }) => {
+  await page.goto(`${secured.service.url}/explorer/signed-in?code=stolen&state=forged`);
+  await expect(page.getByText("You may close this window")).toBeVisible();
+  await page.goto(`${secured.service.url}/explorer/`);
+  await expect(page.getByRole("button", { name: /^Sign in at/ })).toBeVisible();
+});
+
+test("who may only read is offered nothing that would be refused", async ({ page, secured }) => {
+  await page.goto(`${secured.service.url}/explorer/own/models`);
+  await signIn(page, "Rob Reader");
+  await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
+  const offers = page.getByRole("button", { name: /upload|delete|decommission|create|new twin/i });
+  await expect(page.getByRole("treegrid").or(page.getByRole("tree")).first()).toBeVisible();
+  await expect(offers).toHaveCount(0);
+});
