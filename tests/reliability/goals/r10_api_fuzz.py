@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.e2e.control_plane import SCOPE, ControlProcess
+from tests.e2e.hostile_requests import MODEL, MODELS, TWIN
 from tests.e2e.server import Server
 from tests.e2e.token_server import TokenProcess
 from tests.reliability.judging import ROOT, Figure, Goal, Trial, Twin, at_least, exactly
 from tests.reliability.suites import run_tests
 from tests.reliability.tools import install_tool
-from tests.reliability.traffic import add_model, wait_for_workers
+from tests.reliability.traffic import Line, add_model, wait_for_workers
+from tests.storages import SERVED
 
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,"
-    "response_schema_conformance"
+    "response_schema_conformance,response_headers_conformance,unsupported_method"
 )
 LAWS = (
     "tests/unit/web/test_hostile_writes.py",
@@ -25,11 +28,28 @@ LAWS = (
     "tests/unit/graph/test_paging_laws.py",
 )
 TARGETS = ("query", "patch", "model", "id")
+NAMES = {
+    "twin_id": "room",
+    "component": "part",
+    "relationship_id": "edge",
+    "route_id": "route",
+    "model_id": MODEL,
+}
+"""Ids that are there: with made-up ones alone most requests end at «not found»."""
+KEEPING = (
+    *("--exclude-path", "/events", "--exclude-path", "/jobs/deletions"),
+    *("--exclude-method", "DELETE"),
+)
+TRIPLES = tuple(
+    part
+    for path in ("/sparql", "/export", "/export/shapes", "/export/report")
+    for part in ("--include-path", path)
+)
 
 
 def judge(trial: Trial) -> Sequence[Figure]:
     """schemathesis over two services, hypothesis by its tests, atheris for four parsers."""
-    graph = _fuzz_graph(trial)
+    graph = _fuzz_graph(trial, "any", trial.pick(60, 2), "--exclude-path", "/events")
     figures = [
         exactly("failures of the graph's document", graph["failed"]),
         at_least("cases of it", graph["cases"], trial.pick(4_000, 300)),
@@ -37,6 +57,13 @@ def judge(trial: Trial) -> Sequence[Figure]:
     ]
     if trial.fault:
         return figures
+    named = _fuzz_graph(trial, "named", trial.pick(15, 1), *KEEPING)
+    triples = _fuzz_graph(trial, "triples", trial.pick(40, 5), *TRIPLES)
+    figures += [
+        exactly("failures with ids that are there", named["failed"]),
+        exactly("failures of SPARQL and export", triples["failed"]),
+        exactly("tracebacks of these", named["tracebacks"] + triples["tracebacks"]),
+    ]
     control = _fuzz_control(trial)
     figures += [
         exactly("failures of the control plane's", control["failed"]),
@@ -57,7 +84,8 @@ def _run(url: str, folder: Path, examples: int, seed: int, *options: str) -> dic
         [
             str(tool), "run", url, "--max-examples", str(examples), "--seed", str(seed),
             "--phases", "examples,coverage,fuzzing", "--checks", CHECKS, "--continue-on-failure",
-            "--no-color", "--report-json-path", str(report), *options,
+            "--no-color", "--report-json-path", str(report),
+            "--suppress-health-check", "filter_too_much", *options,
         ],
         cwd=folder,
         capture_output=True,
@@ -74,15 +102,39 @@ def _run(url: str, folder: Path, examples: int, seed: int, *options: str) -> dic
     return {"cases": int(cases[-1][0].replace(",", "")), "failed": len(failed)}
 
 
-def _fuzz_graph(trial: Trial) -> dict[str, int]:
-    with Server(trial.folder, workers=2, environment={"Logging__Access": "false"}) as server:
-        wait_for_workers(server)
+def _fuzz_graph(trial: Trial, name: str, examples: int, *options: str) -> dict[str, int]:
+    folder = trial.folder / name
+    (folder / "files").mkdir(parents=True)
+    environment = {
+        "Logging__Access": "false",
+        "Events__Endpoints__lines__Type": "log",
+        "Jobs__Directories": json.dumps([str(folder / "files")]),
+    }
+    if name == "triples":
+        environment |= {**SERVED["oxigraph"](folder), "Sparql__Enabled": "true"}
+    if name == "named":
+        lines = (f'"path.{key}" = "{value}"\n' for key, value in NAMES.items())
+        (folder / "schemathesis.toml").write_text("[parameters]\n" + "".join(lines))
+    with Server(folder, workers=2, environment=environment) as server:
+        if name != "triples":  # its store process is no worker
+            wait_for_workers(server)
         add_model(server.port)
-        found = _run(
-            f"{server.url}/openapi.json", trial.folder, trial.pick(60, 2), trial.seed,
-            "--exclude-path", "/events",
-        )  # fmt: skip
+        _fill(server)
+        found = _run(f"{server.url}/openapi.json", folder, examples, trial.seed, *options)
     return found | {"tracebacks": _count_tracebacks(server.log)}
+
+
+def _fill(server: Server) -> None:
+    """The things that NAMES names."""
+    line = Line(server.port)
+    twins = [(f"/digitaltwins/{twin}", TWIN) for twin in ("room", "hall")]
+    edge = {"$relationshipName": "to", "$targetId": "hall"}
+    route = {"endpointName": "lines", "filter": "true"}
+    more = [("/digitaltwins/room/relationships/edge", edge), ("/eventroutes/route", route)]
+    assert line.call("POST", "/models", MODELS)[0] == 201
+    for path, body in (*twins, *more):
+        assert line.call("PUT", path, body)[0] in (200, 204), path
+    line.close()
 
 
 def _fuzz_control(trial: Trial) -> dict[str, int]:
