@@ -3,6 +3,7 @@ import { lazy, Suspense, useEffect, type ReactNode } from "react";
 import { Button, Dialog, Modal, ModalOverlay } from "react-aria-components";
 import { Group, Panel, Separator, useDefaultLayout } from "react-resizable-panels";
 
+import { LiveConnection } from "../live/LiveConnection";
 import { useSession } from "../session/session";
 import { Boundary } from "./Boundary";
 import { Rail } from "./Rail";
@@ -36,6 +37,7 @@ export function Frame({ view }: { view: View }) {
       <a className="frame-skip" href="#view" onClick={skipToView}>
         Skip to the view
       </a>
+      <LiveConnection />
       <Rail current={view} />
       {narrow ? <Narrow>{shown}</Narrow> : <Wide inspected={view.inspected}>{shown}</Wide>}
     </div>

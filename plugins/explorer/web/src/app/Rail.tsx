@@ -11,6 +11,7 @@ import {
 } from "react-aria-components";
 
 import { GraphChooser } from "../session/GraphChooser";
+import { LiveSign } from "../live/LiveSign";
 import { useSession } from "../session/session";
 import { routeOf } from "./addresses";
 import { usePreferences, type Theme } from "./preferences";
@@ -36,6 +37,7 @@ export function Rail({ current }: { current: View }) {
         ))}
       </nav>
       <div className="rail-end">
+        <LiveSign />
         <ThemeMenu />
         {session.user !== null && <UserMenu />}
       </div>
