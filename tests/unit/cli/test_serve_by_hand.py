@@ -78,7 +78,8 @@ def wait_for_answer(url: str, running: subprocess.Popen[str]) -> bytes:
     end = time.monotonic() + 30
     while running.poll() is None and time.monotonic() < end:
         try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
+            # NOTE: gunicorn listens before its worker is there, which a busy machine may delay.
+            with urllib.request.urlopen(url, timeout=30) as answer:
                 return bytes(answer.read()).partition(b",")[0]
         except urllib.error.URLError:
             time.sleep(0.05)
