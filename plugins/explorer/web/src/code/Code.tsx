@@ -6,6 +6,7 @@ import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useEffectEvent, useRef } from "react";
 
 import "./code.css";
+import { writeOver } from "./replace";
 import { codeTheme } from "./theme";
 
 export interface CodeProps {
@@ -62,6 +63,7 @@ export function Code(props: CodeProps) {
           changeable.current.of(changing()),
           keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap, ...searchKeymap]),
           codeTheme,
+          writeOver,
           EditorView.lineWrapping,
           EditorView.updateListener.of((update) => {
             if (update.docChanged) tellChange(update.state.doc.toString());

@@ -2,6 +2,7 @@ import {
   autocompletion,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   completionKeymap,
 } from "@codemirror/autocomplete";
 import { lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
@@ -36,8 +37,8 @@ export function QueryEditor({ value, onChange, onRun, onExplain, known, diagnost
       tooltips({ position: "fixed" }),
       Prec.high(
         keymap.of([
-          { key: "Mod-Enter", run: () => (onRun(), true) },
-          { key: "Mod-Shift-Enter", run: () => (onExplain(), true) },
+          { key: "Mod-Enter", run: does(onRun) },
+          { key: "Mod-Shift-Enter", run: does(onExplain) },
         ]),
       ),
       keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap]),
@@ -60,4 +61,13 @@ export function QueryEditor({ value, onChange, onRun, onExplain, known, diagnost
       extensions={extensions}
     />
   );
+}
+
+/** A command of a key; what was being completed is left as it is written. */
+function does(what: () => void) {
+  return (view: EditorView): boolean => {
+    closeCompletion(view);
+    what();
+    return true;
+  };
 }

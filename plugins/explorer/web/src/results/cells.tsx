@@ -101,23 +101,28 @@ function Members({ value, depth }: { value: Json; depth: number }) {
   if (value === null || typeof value !== "object") return null;
   return (
     <dl className="results-members">
-      {Object.entries(value).map(([name, member]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            {member === null || typeof member !== "object" ? (
-              <Scalar value={member} name={name} />
-            ) : depth >= DEEPEST ? (
-              <span className="results-text">{JSON.stringify(member)}</span>
-            ) : (
-              <>
-                {(isTwin(member) || isRelationship(member)) && <Summary value={member} />}
-                <Members value={member} depth={depth + 1} />
-              </>
-            )}
-          </dd>
-        </div>
-      ))}
+      {Object.entries(value).map(([name, member]) => {
+        const nested = member !== null && typeof member === "object";
+        // Times of change fill more lines than all else; the inspector tells them.
+        const folded = nested && (name === "$metadata" || depth >= DEEPEST);
+        return (
+          <div key={name} className={nested && !folded ? "results-group" : undefined}>
+            <dt>{name}</dt>
+            <dd>
+              {!nested ? (
+                <Scalar value={member} name={name} />
+              ) : folded ? (
+                <span className="muted">{preview(member)}</span>
+              ) : (
+                <>
+                  {(isTwin(member) || isRelationship(member)) && <Summary value={member} />}
+                  <Members value={member} depth={depth + 1} />
+                </>
+              )}
+            </dd>
+          </div>
+        );
+      })}
     </dl>
   );
 }

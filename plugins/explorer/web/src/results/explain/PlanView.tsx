@@ -7,7 +7,7 @@ import type { PushedPart } from "../../api/types";
 import { useNotices } from "../../app/notices";
 import { Code } from "../../code/Code";
 import "./explain.css";
-import { listOperators, type Explained } from "./plan";
+import { listOperators, type Explained, type PlanNode } from "./plan";
 import { PlanPicture } from "./PlanPicture";
 
 const SQL = sql();
@@ -17,11 +17,7 @@ export default function PlanView({ explained }: { explained: Explained }) {
   const [shown, setShown] = useState<ReadonlySet<Key>>(new Set(["picture"]));
   const { pushed, root, text } = explained;
   const operators = listOperators(root);
-  const inStore = operators.filter((one) => one.part !== null).length;
-  const summary =
-    pushed.length === 0
-      ? `The evaluator runs all ${operators.length} operators.`
-      : `The store runs ${inStore} of ${operators.length} operators in ${pushed.length === 1 ? "one statement" : `${pushed.length} statements`}; the evaluator runs the rest.`;
+  const summary = summarize(operators, pushed.length);
   return (
     <div className="plan">
       <div className="plan-main">
@@ -60,6 +56,16 @@ export default function PlanView({ explained }: { explained: Explained }) {
       )}
     </div>
   );
+}
+
+function summarize(operators: PlanNode[], statements: number): string {
+  const all = operators.length;
+  const inStore = operators.filter((one) => one.part !== null).length;
+  if (inStore === 0) return `The evaluator runs all ${all} operators.`;
+  const how = statements === 1 ? "in one statement" : `in ${statements} statements`;
+  return inStore === all
+    ? `The store runs all ${all} operators ${how}.`
+    : `The store runs ${inStore} of ${all} operators ${how}, the evaluator the rest.`;
 }
 
 function Part({ part, number }: { part: PushedPart; number: number }) {

@@ -5,7 +5,9 @@ import { wrap, type PlanNode } from "./plan";
 export const CARD_WIDTH = 340;
 const CHARACTERS = 46;
 const LINE_HEIGHT = 16;
-const GAP = { across: 36, down: 34 };
+const GAP = { across: 40, down: 40 };
+// Around what a part runs; its name stands above the first card.
+const FRAME = { side: 14, above: 24, below: 12 };
 
 /** An operator where it is drawn; `x` and `y` are its upper left corner. */
 export interface Card {
@@ -77,6 +79,12 @@ function frameParts(cards: Card[]): PlanLayout["parts"] {
     const [x, y] = [Math.min(...own.map((one) => one.x)), Math.min(...own.map((one) => one.y))];
     const right = Math.max(...own.map((one) => one.x)) + CARD_WIDTH;
     const bottom = Math.max(...own.map((one) => one.y + one.height));
-    return { part, x: x - 14, y: y - 14, width: right - x + 28, height: bottom - y + 28 };
+    return {
+      part,
+      x: x - FRAME.side,
+      y: y - FRAME.above,
+      width: right - x + 2 * FRAME.side,
+      height: bottom - y + FRAME.above + FRAME.below,
+    };
   });
 }
