@@ -4,7 +4,8 @@ import { defineConfig } from "@playwright/test";
 export default defineConfig({
   testDir: "e2e",
   globalSetup: "./e2e/setup.ts",
-  outputDir: "test-results",
+  // Runs beside each other need a folder each.
+  outputDir: process.env["TWINFRAME_E2E_RESULTS"] ?? "test-results",
   fullyParallel: false,
   forbidOnly: process.env["CI"] !== undefined,
   retries: 0,

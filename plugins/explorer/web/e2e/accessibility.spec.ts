@@ -1,0 +1,57 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+
+import { expect, open, signIn, test } from "./fixtures";
+
+/** What axe finds that is serious or worse, in words. */
+async function findBarriers(page: Page): Promise<string[]> {
+  // Transitions at half-way have contrasts that nobody reads.
+  await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)).catch(() => null));
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations
+    .filter((one) => one.impact === "serious" || one.impact === "critical")
+    .map((one) => `${one.id}: ${one.help}\n${one.nodes.map((node) => node.html).join("\n")}`);
+}
+
+for (const theme of ["light", "dark"] as const) {
+  test.describe(`in the ${theme} theme`, () => {
+    test.use({ colorScheme: theme, reducedMotion: "reduce" });
+
+    test("the query view has no serious barrier, before and after a query", async ({
+      page,
+      demo,
+    }) => {
+      await open(page, demo, "own/query");
+      await expect(page.getByRole("button", { name: /^Run/ })).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+      await page.getByRole("button", { name: /^Run/ }).click();
+      await expect(page.getByRole("tab", { name: "Table" })).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+    });
+
+    test("the models view has no serious barrier", async ({ page, demo }) => {
+      await open(page, demo, "own/models");
+      await expect(page.getByRole("treegrid").getByRole("row").first()).toBeVisible();
+      await page.getByRole("treegrid").getByRole("row").first().click();
+      expect(await findBarriers(page)).toEqual([]);
+    });
+
+    test("the sign-in page has no serious barrier", async ({ page, secured }) => {
+      await page.goto(`${secured.service.url}/explorer/`);
+      await expect(page.getByRole("button", { name: /^Sign in at/ })).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+    });
+
+    test("the control plane has no serious barrier", async ({ page, hosted }) => {
+      await page.goto(`${hosted.service.url}/explorer/own/control`);
+      await signIn(page, "Ada Lovelace");
+      await page.getByRole("row", { name: "acme" }).click();
+      await page.getByRole("tab", { name: "Access" }).click();
+      await expect(page.getByRole("grid", { name: "Who holds which role" })).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+      await page.getByRole("button", { name: "Grant a role" }).click();
+      await expect(page.getByRole("dialog")).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+    });
+  });
+}
