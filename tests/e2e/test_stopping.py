@@ -146,6 +146,36 @@ def is_query_running(metrics: int) -> bool:
         )
 
 
+def test_who_asks_again_and_again_is_told_which_answer_is_the_last(tmp_path: Path) -> None:
+    with Server(tmp_path, workers=WORKERS) as server:
+        open_ones = [http.client.HTTPConnection("127.0.0.1", server.port) for _ in range(20)]
+        silent = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        silent.connect()
+        for connection in open_ones:
+            ask(connection)
+        assert server.process is not None
+        server.process.send_signal(signal.SIGHUP)
+        end = time.monotonic() + 30
+        while open_ones:
+            assert time.monotonic() < end, f"{len(open_ones)} were never told"
+            for connection in tuple(open_ones):
+                if ask(connection) == "close":
+                    open_ones.remove(connection)
+                    connection.close()
+        assert silent.sock.recv(1) == b"", "who never asked is not waited for"
+        silent.close()
+    assert "Traceback" not in read_log(server)
+
+
+def ask(connection: http.client.HTTPConnection) -> str | None:
+    """What the answer says of the connection. Raises when it is closed instead."""
+    connection.request("GET", "/health/live")
+    with connection.getresponse() as answer:
+        answer.read()
+        assert answer.status == 200
+        return answer.getheader("connection")
+
+
 def test_an_answer_that_takes_its_time_is_finished(tmp_path: Path) -> None:
     metrics = free_port()
     environment = {"Metrics__Enabled": "true", "Metrics__Bind": f"127.0.0.1:{metrics}"}

@@ -19,9 +19,11 @@ from tests.reliability.traffic import LOST, Line
 class Writer:
     """Writes rising values to one twin, or with `pair` to two of them in one transaction.
 
-    After each lost connection it reads what is there: the last value acknowledged, or the one that
+    A connection that an answer says to be the last of is left without being counted as broken.
+    After each broken one it reads what is there: the last value acknowledged, or the one that
     was under way; anything else is `lost`. Two twins of a transaction that differ are `halved`.
-    `tell` hears of each acknowledged value of a twin.
+    `tell` hears of each acknowledged value of a twin. `slowest` is of the answers that came, and
+    `refused` those that said 503.
     """
 
     name: str
@@ -32,7 +34,9 @@ class Writer:
     lost: int = 0
     halved: int = 0
     errors: int = 0
-    reconnects: int = 0
+    broken: int = 0
+    slowest: float = 0.0
+    refused: int = 0
     tell: Callable[[str, int], None] | None = None
 
     @property
@@ -50,10 +54,12 @@ class Writer:
                 continue
             try:
                 self.check(line)
-                while not stop.is_set():
+                while not (stop.is_set() or line.ended):
+                    start = time.monotonic()
                     self._write(line)
+                    self.slowest = max(self.slowest, time.monotonic() - start)
             except LOST:
-                self.reconnects += 1
+                self.broken += 1
             finally:
                 line.close()
 
@@ -84,6 +90,7 @@ class Writer:
                     self.tell(twin, value)
         elif status == 503:
             # SPEC: 503 to a write says that nothing was changed.
+            self.refused += 1
             self.sent = self.acknowledged
         else:
             self.errors += 1

@@ -20,7 +20,7 @@ from typing import Any, Final
 from tests.e2e.server import Server
 from tests.e2e.wire import counter
 from tests.reliability.traffic import LOST, Line, add_model, wait_for_workers
-from tests.reliability.vitals import count_files, count_threads, read_resident
+from tests.reliability.vitals import count_files, count_threads, read_resident, read_time
 
 TWINS: Final = 5000
 CLIENTS: Final = 4
@@ -29,6 +29,12 @@ CALLS: Final = 500
 
 WARM_UP: Final = 5.0
 """Minutes; caches, spools and threads are there by then."""
+
+MOST_GROWTH: Final = 5.0
+"""MiB of a worker after the warm-up."""
+
+LEAST_SHARE: Final = 0.2
+"""Of the work, that each of the two workers has to have had."""
 
 Request = tuple[str, str, Any]
 
@@ -120,7 +126,9 @@ def run_soak(folder: Path, minutes: float, rate: float) -> bool:
         clients = [Client(server.port, CLIENTS / rate, end, seed) for seed in range(CLIENTS)]
         for client in clients:
             client.start()
+        begun = [read_time(worker) for worker in workers]
         seen = _watch(workers, end, min(WARM_UP, minutes / 4))
+        worked = [read_time(w) - was for w, was in zip(workers, begun, strict=True)]
         for client in clients:
             client.join()
         assert server.process is not None
@@ -129,9 +137,19 @@ def run_soak(folder: Path, minutes: float, rate: float) -> bool:
     _print_times(clients)
     for each in wrong[:10]:
         print("wrong:", each)
-    grown = max(last - first for first, last in zip(seen[0], seen[-1], strict=True)) / 2**20
+    grown = max(_measure_growth(list(sizes)) for sizes in zip(*seen, strict=True)) / 2**20
     print(f"a worker grew {grown:+.1f} MiB after the warm-up; {len(wrong)} wrong answers")
-    return not wrong and alive and grown <= 5
+    least = min(worked) / sum(worked)
+    print(f"the worker that had less to do had {least:.0%} of the work")
+    held = not wrong and alive and grown <= MOST_GROWTH and least >= LEAST_SHARE
+    print("held" if held else "FAILED")
+    return held
+
+
+def _measure_growth(sizes: Sequence[int]) -> float:
+    """From the median of the first third to that of the last: one look sees garbage too."""
+    third = max(1, len(sizes) // 3)
+    return statistics.median(sizes[-third:]) - statistics.median(sizes[:third])
 
 
 def _fill(port: int) -> None:

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import orjson
 
-from twinframe.storage.base import GraphTransaction, TwinRecord, Work
+from twinframe.storage.base import GraphStore, GraphTransaction, TwinRecord, Work
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
@@ -49,7 +49,7 @@ def write_batches(store: SqliteGraphStore, name: str, tell: Callable[[int], None
         tell(number)
 
 
-def read_values(store: SqliteGraphStore) -> dict[str, int]:
+def read_values(store: GraphStore) -> dict[str, int]:
     """The number in each twin."""
     session = store.session()
     try:

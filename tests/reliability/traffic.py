@@ -19,12 +19,13 @@ LOST = (OSError, ValueError)
 
 
 class Line:
-    """A connection to a server on loopback."""
+    """A connection to a server on loopback. `ended` says that the last answer was its last."""
 
     def __init__(self, port: int, *, timeout: float = 30.0, token: str = "") -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._held = b""
+        self.ended = False
         self._fields = f"Host: 127.0.0.1:{port}\r\n"
         if token:
             self._fields += f"Authorization: Bearer {token}\r\n"
@@ -50,6 +51,7 @@ class Line:
             held += self._receive()
         head, rest = held[:end].lower(), held[end + 4 :]
         status = int(head[9:12])
+        self.ended = b"\r\nconnection: close" in head
         start = head.find(b"\r\ncontent-length:")
         length = int(head[start + 17 :].split(b"\r\n", 1)[0]) if start >= 0 else 0
         while len(rest) < length:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,6 +22,12 @@ def _read_own(pid: int) -> int:
         raise NotRun("it reads the memory of processes in /proc, which is not here") from None
     private = [line for line in lines if line.startswith(("Private_Clean:", "Private_Dirty:"))]
     return sum(int(line.split()[1]) for line in private) * 1024
+
+
+def read_time(pid: int) -> float:
+    """Seconds of processor time that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def count_files(pid: int) -> int:

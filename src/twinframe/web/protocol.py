@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 1024 * 1024
 """More than this of what a refused client goes on sending is not read."""
+LEAVING_SECONDS = 0.5
+"""For so long a worker that ends waits for the next request of a client that asked just now."""
 
 
 class Refused(Exception):
@@ -116,6 +118,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._found: Fault | None = None  # by a parser callback, in the present request
         self._fault: Fault | None = None  # the connection ends with this answer
         self._upgraded = False
+        self._leaving = False
         self._ignored = 0  # bytes that came after a refusal was written
         self._served: RequestResponseCycle | None = None  # what the application has at present
 
@@ -136,6 +139,19 @@ class GuardedProtocol(HttpToolsProtocol):
             # answered may have others behind it, and would be written to a closed connection.
             self._served.disconnected = True
             self._served.message_event.set()
+
+    def shutdown(self) -> None:
+        """Let go of the connection, as its worker ends.
+
+        NOTE: a client that asks again and again would find it closed under its next request. The
+        answer to that is told to be the last one; a client that has been silent is not waited for.
+        """
+        waits = self._phase in (Phase.HEAD, Phase.BODY, Phase.IDLE) and self._fault is None
+        if waits and self.loop.time() - self._since < LEAVING_SECONDS:
+            self._leaving = True
+            self.loop.call_later(LEAVING_SECONDS, super().shutdown)
+        else:
+            super().shutdown()
 
     def data_received(self, data: bytes) -> None:
         if self._fault is not None or self._upgraded:
@@ -201,6 +217,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._chunk_overhead = 0
         self._phase = Phase.BODY
         super().on_headers_complete()
+        if self._leaving:
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import signal
 import time
 from collections.abc import Sequence
 
@@ -12,6 +13,8 @@ from tests.e2e.test_jobs import write_file
 from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exactly, told
 from tests.reliability.load import Wrk, fill, finish
 from tests.reliability.traffic import Line, wait_for_workers
+
+LONGEST = 240.0
 
 
 def judge(trial: Trial) -> Sequence[Figure]:
@@ -25,28 +28,30 @@ def judge(trial: Trial) -> Sequence[Figure]:
         wait_for_workers(server)
         fill(server.port)
         wrk = Wrk(server.port)
-        alone = wrk.run(trial.pick(15.0, 3.0), writes=20, clients=8)
+        alone = wrk.run(trial.pick(20.0, 3.0), writes=20, clients=8)
         start = time.monotonic()
         _start_import(server.port, files.as_uri())
-        load = wrk.start(trial.pick(20.0, 4.0), writes=20, clients=8)
+        # It ends with the import: what comes after it would make the percentile look better.
+        load = wrk.start(LONGEST, writes=20, clients=8)
         status = _wait_for_end(server.port)
         seconds = time.monotonic() - start
+        load.send_signal(signal.SIGINT)
         beside = finish(load)
         count = {"query": "SELECT COUNT() FROM RELATIONSHIPS"}
         line = Line(server.port)
         _, _, answer = line.call("POST", "/query", count)
         line.close()
     found = json.loads(answer)["value"][0]["COUNT"]
-    # SPEC: D5 asks twice the undisturbed p99, whose own noise is that large: 10 ms are allowed.
-    bound = max(2 * alone.p99, 10.0)
     return [
         exactly("relationships missing", 2 * twins - found),
         exactly("import jobs that failed", 0 if status == "succeeded" else 1),
         trial.at_least_when_full("items a second beside clients", 3 * twins / seconds, 20_000),
-        trial.at_most_when_full("p99 ms beside the import", beside.p99, min(bound, 50.0)),
+        trial.at_most_when_full("p99 ms beside the import", beside.p99, min(2 * alone.p99, 50.0)),
         exactly("errors", alone.errors + beside.errors),
         at_least("requests beside it", beside.requests, 100),
         told("undisturbed p99 ms", alone.p99),
+        told("worst ms beside it", beside.worst),
+        told("items", 3 * twins),
     ]
 
 
@@ -76,8 +81,8 @@ def _wait_for_end(port: int) -> str:
 GOAL = Goal(
     id="R14",
     title="import beside clients",
-    asked="≥ 20,000 items/s beside 8 clients, whose p99 stays ≤ 2 times the undisturbed one and "
-    "≤ 50 ms; nothing is missing",
+    asked="an import of 450,000 items: ≥ 20,000 a second beside 8 clients, whose p99 stays ≤ 2 "
+    "times the undisturbed one and ≤ 50 ms; nothing is missing",
     judge=judge,
     twins=(
         Twin(
