@@ -1,7 +1,7 @@
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, foldGutter, foldKeymap, indentOnInput } from "@codemirror/language";
 import { searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { Annotation, Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useEffectEvent, useRef } from "react";
 
@@ -26,6 +26,9 @@ export interface CodeProps {
 
 const NONE: Extension = [];
 
+/** Marks a change that came by `value`, of which who gave it knows. */
+const FROM_OUTSIDE = Annotation.define<boolean>();
+
 /** A text in CodeMirror, to be edited or read. */
 export function Code(props: CodeProps) {
   const { label, value, onChange, extensions = NONE, className } = props;
@@ -37,7 +40,8 @@ export function Code(props: CodeProps) {
   const tellChange = useEffectEvent((text: string) => onChange?.(text));
   const tellView = useEffectEvent((one: EditorView | null) => props.onView?.(one));
   const changing = useEffectEvent(() => [
-    EditorView.contentAttributes.of({ "aria-label": label }),
+    // A text that scrolls can be reached by Tab whether it is written or read only.
+    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
     extensions,
   ]);
   const text = useEffectEvent(() => value);
@@ -66,7 +70,8 @@ export function Code(props: CodeProps) {
           writeOver,
           EditorView.lineWrapping,
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) tellChange(update.state.doc.toString());
+            const given = update.transactions.some((one) => one.annotation(FROM_OUTSIDE));
+            if (update.docChanged && !given) tellChange(update.state.doc.toString());
           }),
         ],
       }),
@@ -83,7 +88,10 @@ export function Code(props: CodeProps) {
   useEffect(() => {
     const made = view.current;
     if (made === null || made.state.doc.toString() === value) return;
-    made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: value } });
+    made.dispatch({
+      changes: { from: 0, to: made.state.doc.length, insert: value },
+      annotations: FROM_OUTSIDE.of(true),
+    });
   }, [value]);
 
   useEffect(() => {

@@ -9,7 +9,7 @@ import {
 } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { useCallback, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { memo, useCallback, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { Button } from "react-aria-components";
 
 import type { JsonObject } from "../api/types";
@@ -108,6 +108,7 @@ export function ResultTable({ rows, columns, onEnd }: Props) {
         className="results-grid"
         tabIndex={-1}
         style={{ width, "--results-columns": `${NUMBER_WIDTH}px ${widths}` } as React.CSSProperties}
+        onFocus={grid.onFocus}
         onKeyDown={(event) => {
           copy(event);
           grid.onKeyDown(event);
@@ -158,32 +159,18 @@ export function ResultTable({ rows, columns, onEnd }: Props) {
             const row = sorted[item.index];
             if (row === undefined) return null;
             return (
-              <div
+              <Row
                 key={item.key}
-                role="row"
-                aria-rowindex={item.index + 2}
-                data-index={item.index}
-                ref={virtualizer.measureElement}
-                className="results-row results-data"
-                style={{ transform: `translateY(${item.start}px)` }}
-              >
-                <span aria-hidden className="results-index">
-                  {item.index + 1}
-                </span>
-                {columns.map((column, at) => {
-                  const key = `${row.id}/${column.id}`;
-                  return (
-                    <div key={column.id} {...grid.cell(item.index, at)} className="results-cell">
-                      <Cell
-                        value={valueAt(row.original, column.path)}
-                        name={column.path.at(-1) ?? ""}
-                        open={open.has(key)}
-                        onToggle={() => toggle(key)}
-                      />
-                    </div>
-                  );
-                })}
-              </div>
+                id={row.id}
+                row={row.original}
+                index={item.index}
+                start={item.start}
+                columns={columns}
+                entry={grid.entry.row === item.index ? grid.entry.column : -1}
+                open={open}
+                onToggle={toggle}
+                measure={virtualizer.measureElement}
+              />
             );
           })}
         </div>
@@ -191,6 +178,59 @@ export function ResultTable({ rows, columns, onEnd }: Props) {
     </div>
   );
 }
+
+interface RowProps {
+  id: string;
+  row: JsonObject;
+  index: number;
+  start: number;
+  columns: Column[];
+  /** The column whose cell is in the order of Tab; -1 where none of this row is. */
+  entry: number;
+  open: ReadonlySet<string>;
+  onToggle(key: string): void;
+  measure: (element: Element | null) => void;
+}
+
+/** PERF: memoised, so that scrolling draws the rows that come into sight and no other. */
+const Row = memo(function Row(props: RowProps) {
+  const { id, row, index, start, columns, entry, open, onToggle, measure } = props;
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      data-index={index}
+      ref={measure}
+      className="results-row results-data"
+      style={{ transform: `translateY(${start}px)` }}
+    >
+      <span aria-hidden className="results-index">
+        {index + 1}
+      </span>
+      {columns.map((column, at) => {
+        const key = `${id}/${column.id}`;
+        return (
+          <div
+            key={column.id}
+            role="gridcell"
+            aria-colindex={at + 1}
+            data-cell={`${index}/${at}`}
+            tabIndex={at === entry ? 0 : -1}
+            className="results-cell"
+          >
+            <Cell
+              value={valueAt(row, column.path)}
+              name={column.path.at(-1) ?? ""}
+              open={open.has(key)}
+              toggleKey={key}
+              onToggle={onToggle}
+            />
+          </div>
+        );
+      })}
+    </div>
+  );
+});
 
 function define(column: Column, count: number) {
   // NOTE: null and missing alike are undefined here, which stays at the end in either direction.

@@ -1,6 +1,5 @@
 import { ChevronRight } from "lucide-react";
 import { memo } from "react";
-import { Button } from "react-aria-components";
 
 import type { Json } from "../api/types";
 import { useSelection, type Selected } from "../app/selection";
@@ -12,26 +11,32 @@ interface CellProps {
   /** The name of the member that it is; `$dtId` and models are links. */
   name: string;
   open: boolean;
-  onToggle(): void;
+  toggleKey: string;
+  onToggle(key: string): void;
 }
 
-/** A value in the table: a link where it is a twin, a relationship or a model, folded where nested. */
-export const Cell = memo(function Cell({ value, name, open, onToggle }: CellProps) {
+/**
+ * A value in the table: a link where it is a twin, a relationship or a model, folded where nested.
+ *
+ * PERF: its buttons are the browser's own, since hundreds come into sight in a frame of scrolling;
+ * they are out of the order of Tab, for the keys of the grid lead to them.
+ */
+export const Cell = memo(function Cell({ value, name, open, toggleKey, onToggle }: CellProps) {
   if (value === undefined) return null;
   if (value === null || typeof value !== "object") return <Scalar value={value} name={name} />;
   return (
     <div className="results-nested">
       <span className="results-nested-head">
-        <Button
+        <button
+          type="button"
           className="results-toggle"
           aria-label={`${open ? "Fold" : "Unfold"} ${name}`}
           aria-expanded={open}
-          onPress={onToggle}
-          // NOTE: within a grid of its own keys, so that Tab passes over thousands of rows.
-          excludeFromTabOrder
+          onClick={() => onToggle(toggleKey)}
+          tabIndex={-1}
         >
           <ChevronRight size={13} aria-hidden />
-        </Button>
+        </button>
         <Summary value={value} />
       </span>
       {open && <Members value={value} depth={0} />}
@@ -112,7 +117,7 @@ function Members({ value, depth }: { value: Json; depth: number }) {
               {!nested ? (
                 <Scalar value={member} name={name} />
               ) : folded ? (
-                <span className="muted">{preview(member)}</span>
+                <span className="muted results-folded">{preview(member)}</span>
               ) : (
                 <>
                   {(isTwin(member) || isRelationship(member)) && <Summary value={member} />}
@@ -130,13 +135,14 @@ function Members({ value, depth }: { value: Json; depth: number }) {
 function Link({ to, children }: { to: Selected; children: string }) {
   const select = useSelection((state) => state.select);
   return (
-    <Button
+    <button
+      type="button"
       className="results-link"
-      onPress={() => select(to)}
-      excludeFromTabOrder
+      onClick={() => select(to)}
+      tabIndex={-1}
       {...(to.kind === "twin" ? { "data-twin": to.id } : {})}
     >
       {children}
-    </Button>
+    </button>
   );
 }

@@ -1,4 +1,11 @@
-import { useEffect, useRef, useState, type KeyboardEvent, type RefObject } from "react";
+import {
+  useEffect,
+  useRef,
+  useState,
+  type FocusEvent,
+  type KeyboardEvent,
+  type RefObject,
+} from "react";
 
 interface Options {
   rows: number;
@@ -55,16 +62,13 @@ export function useGridFocus({ rows, columns, drawn, scrollTo, place }: Options)
     row: isDrawn ? focused.row : drawn.first,
     column: Math.min(focused.column, columns - 1),
   };
-  const cell = (row: number, column: number) => ({
-    role: "gridcell",
-    "aria-colindex": column + 1,
-    "data-cell": `${row}/${column}`,
-    tabIndex: row === entry.row && column === entry.column ? 0 : -1,
-    onFocus: () => {
-      if (row !== focused.row || column !== focused.column) setFocused({ row, column });
-    },
-  });
-  return { focused, onKeyDown, cell };
+  const onFocus = (event: FocusEvent): void => {
+    const cell = (event.target as HTMLElement).closest<HTMLElement>("[data-cell]");
+    const [row = -1, column = -1] = (cell?.dataset["cell"] ?? "").split("/").map(Number);
+    if (cell === null || (row === focused.row && column === focused.column)) return;
+    setFocused({ row, column });
+  };
+  return { focused, entry, onKeyDown, onFocus };
 }
 
 function find(place: HTMLElement | null, row: number, column: number): HTMLElement | null {
