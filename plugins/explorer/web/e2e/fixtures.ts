@@ -66,6 +66,7 @@ export const test = base.extend<object, WorkerFixtures>({
         Control__PollInterval: "0.2",
         Control__RetryDelay: "0.2",
         Hosting__Enabled: "true",
+        Hosting__DrainSeconds: "0.5",
         Hosting__Directory: join(own, "hosting"),
         Hosting__PublicUrl: `http://127.0.0.1:${port}`,
       };
@@ -148,4 +149,12 @@ export function watchConsole(page: Page): string[] {
     if (message.type() === "error") problems.push(message.text());
   });
   return problems;
+}
+
+/** Write a query into the editor of the query view, in place of what is there. */
+export async function writeQuery(page: Page, text: string): Promise<void> {
+  await page.getByRole("textbox", { name: "Query", exact: true }).click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(text);
+  await page.keyboard.press("Escape"); // closes what is offered to complete it
 }

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 
-import { expect, open, signIn, test } from "./fixtures";
+import { expect, open, signIn, test, writeQuery } from "./fixtures";
 
 test.use({ viewport: { width: 390, height: 844 }, hasTouch: true });
 
@@ -25,9 +25,9 @@ test("on a phone the views stack, nothing lies beside the screen, all is reached
 
 test("on a phone what is selected is a sheet that closes again", async ({ page, demo }) => {
   await open(page, demo);
+  await writeQuery(page, "MATCH (b:Building) RETURN b LIMIT 1");
   await page.getByRole("button", { name: /^Run/ }).tap();
-  const cell = page.getByRole("grid").getByText("building-1", { exact: true }).first();
-  await cell.tap();
+  await page.getByRole("gridcell").getByRole("button", { name: "b1", exact: true }).tap();
   const sheet = page.getByRole("dialog", { name: "What is selected" });
   await expect(sheet).toBeVisible();
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);

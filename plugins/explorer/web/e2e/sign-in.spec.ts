@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 
-import { expect, signIn, test, watchConsole } from "./fixtures";
+import { expect, signIn, test, watchConsole, writeQuery } from "./fixtures";
 
 /** Whatever the service is asked now is refused as if the token had ended. */
 async function refuseTokens(page: Page): Promise<void> {
@@ -69,19 +69,19 @@ test("a token that has ended is renewed with the next call, once", async ({ page
   }
 });
 
-test("when the token is refused one signs in again beside the page, which stays as it is", async ({
+test("when the token is refused one signs in again beside the page, and loses nothing of it", async ({
   page,
   secured,
 }) => {
   const { authority, service } = secured;
+  const text = "MATCH (s:Site) RETURN s.name AS site";
   authority.refreshes = false;
   try {
     await page.goto(`${service.url}/explorer/own/query`);
     await signIn(page, "Ada Lovelace");
-    await page.evaluate(() => document.body.setAttribute("data-same-page", ""));
-    await page.waitForLoadState("networkidle");
+    await writeQuery(page, text);
     await refuseTokens(page);
-    await page.getByRole("link", { name: "Models" }).click();
+    await page.keyboard.press("ControlOrMeta+Enter");
     const dialog = page.getByRole("alertdialog", { name: "Sign in again" });
     await expect(dialog).toContainText("of Ada Lovelace");
     await acceptTokens(page);
@@ -89,8 +89,10 @@ test("when the token is refused one signs in again beside the page, which stays 
     await dialog.getByRole("button", { name: "Sign in again" }).click();
     await popup;
     await expect(dialog).toBeHidden();
-    await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
-    await expect(page.locator("body[data-same-page]")).toHaveCount(1);
+    const editor = page.getByRole("textbox", { name: "Query", exact: true });
+    await expect(editor).toContainText(text);
+    await page.getByRole("button", { name: /^Run/ }).click();
+    await expect(page.getByText("1 row", { exact: true })).toBeVisible();
   } finally {
     authority.refreshes = true;
   }
