@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Final
 
@@ -13,8 +14,16 @@ _PLACE: Final = ROOT / "var" / "reliability-tools"
 PINNED: Final = {"schemathesis": "schemathesis==4.32.5", "atheris": "atheris==3.0.0"}
 
 
+_TURN: Final = threading.Lock()
+
+
 def install_tool(name: str, *more: str) -> Path:
     """The folder with the programs of a tool; got from the package index once."""
+    with _TURN:
+        return _install(name, *more)
+
+
+def _install(name: str, *more: str) -> Path:
     place = _PLACE / name
     ready = place / ".ready"
     wanted = "\n".join((PINNED[name], *more))

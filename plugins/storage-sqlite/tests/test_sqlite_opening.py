@@ -194,6 +194,18 @@ def test_a_current_sqlite_library_is_accepted(version: str) -> None:
     verify_library(version)
 
 
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "fuse.sshfs"])
+def test_a_network_file_system_is_refused_before_a_file_is_made_there(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = "twinframe_storage_sqlite.connection.read_file_system"
+    monkeypatch.setattr(where, lambda _: kind)
+    message = open_expecting(tmp_path / "data", ConfigurationError)
+    assert kind in message
+    assert "Storage__Sqlite__Directory" in message
+    assert not list(tmp_path.rglob("*.db*"))
+
+
 @pytest.mark.parametrize("name", ["default", "a", "graph-2_x", "0", "a" * 64])
 def test_graph_names_become_file_names(name: str) -> None:
     assert build_files("var", name).database == Path("var") / f"{name}.db"

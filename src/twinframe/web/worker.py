@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import math
 import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Protocol, cast
@@ -47,13 +49,27 @@ class DrainingServer(Server):
         super().__init__(config)
         self._begin_drain = begin_drain
         self._parent = parent
+        self._notified = -math.inf
 
     async def on_tick(self, counter: int) -> bool:
         # NOTE: the signal of the parent's death comes once; if it comes while handlers are
         # being exchanged at the start, it is lost.
         if counter % _TICKS_A_LOOK == 0 and os.getppid() != self._parent:
             self.should_exit = True
+        self._choose_notice(counter)
         return await super().on_tick(counter)
+
+    def _choose_notice(self, counter: int) -> None:
+        """Have the base class tell the arbiter that the worker lives when it is time to.
+
+        NOTE: uvicorn measures that by the wall clock. Set back, it would end all signs of life for
+        as long, and the arbiter kill each worker.
+        """
+        now = time.monotonic()
+        is_due = now - self._notified > self.config.timeout_notify
+        self.last_notified = -math.inf if is_due else math.inf
+        if is_due and counter % _TICKS_A_LOOK == 0:
+            self._notified = now
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._begin_drain()

@@ -21,8 +21,8 @@ from tests.reliability.traffic import LOST, Line, add_model, list_workers
 def judge(trial: Trial) -> Sequence[Figure]:
     """Kill in turn two workers and then all; writers look for what was acknowledged to them."""
     dice = random.Random(trial.seed)
-    rounds, longest = trial.pick(200, 6), trial.pick(285, 20)
-    server = Server(trial.folder, workers=2)
+    rounds, longest = trial.pick(200, 6), trial.pick(250, 20)
+    server = Server(trial.folder, workers=2, environment={"Logging__Access": "false"})
     writers = [Writer(f"w{n}") for n in range(8)] + [Writer(f"p{n}", pair=True) for n in range(4)]
     starts: list[float] = []
     kills = whole = 0

@@ -18,7 +18,7 @@ WRITERS = 4
 def judge(trial: Trial) -> Sequence[Figure]:
     """Fork writers, kill all or one first, look for what they were told; over and over."""
     dice = random.Random(trial.seed)
-    rounds, longest = trial.pick(500, 12), trial.pick(280, 20)
+    rounds, longest = trial.pick(500, 12), trial.pick(250, 20)
     store = build_store(trial.folder)
     store.open()
     store.close()

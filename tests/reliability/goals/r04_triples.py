@@ -23,6 +23,7 @@ def judge(trial: Trial) -> Sequence[Figure]:
         "-k",
         "not without_the_sync",
         "--timeout=900",
+        *("-n", "2", "--dist", "loadfile"),
     )
     measured = outcome.measured
     return [

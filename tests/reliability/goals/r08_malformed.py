@@ -16,7 +16,7 @@ from tests.reliability.vitals import read_resident
 
 def judge(trial: Trial) -> Sequence[Figure]:
     """Fuzz for a while; look at statuses, workers, memory and at what others wait for."""
-    cases, longest = trial.pick(1_000_000, 20_000), trial.pick(290, 8)
+    cases, longest = trial.pick(1_000_000, 20_000), trial.pick(250, 8)
     server = Server(trial.folder, workers=2, environment={"Logging__Access": "false"})
     with server:
         add_model(server.port)
@@ -55,6 +55,7 @@ def judge(trial: Trial) -> Sequence[Figure]:
         trial.at_least_when_full("cases a second", tally.cases / seconds, 3_300),
         trial.at_most_when_full("worst ping in ms", max(pings) * 1000, 200),
         told("different statuses", len(tally.statuses)),
+        *(told(f"answers {status}", count) for status, count in sorted(tally.statuses.items())),
     ]
 
 

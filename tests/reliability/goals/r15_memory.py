@@ -36,8 +36,8 @@ def judge(trial: Trial) -> Sequence[Figure]:
         done = finish(load)
         grown = [read_resident([w]) - was for w, was in zip(workers, before, strict=True)]
         after = [(count_files(worker), count_threads(worker)) for worker in workers]
-        deaf = _load_beside_deaf(trial, server.port, wrk)
-        during, stuck = _load_beside_reader(trial, wrk)
+        deaf = _load_beside_deaf(trial, server.port, wrk) if not trial.fault else 0
+        during, stuck = _load_beside_reader(trial, wrk) if not trial.fault else (0, 0)
     files = max(new[0] - old[0] for new, old in zip(after, resources, strict=True))
     threads = max(new[1] - old[1] for new, old in zip(after, resources, strict=True))
     return [

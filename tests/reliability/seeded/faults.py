@@ -224,6 +224,11 @@ def outlive_the_arbiter(module: Any) -> None:
     module.DrainingServer.on_tick = module.Server.on_tick
 
 
+def live_by_the_wall_clock(module: Any) -> None:
+    """Signs of life come when the wall clock says so."""
+    module.DrainingServer._choose_notice = lambda self, counter: None
+
+
 def crash_on_odd_ids(module: Any) -> None:
     """A name beyond ASCII was not thought of."""
     parse = module._parse_id
@@ -258,6 +263,7 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "migrate-without-transaction": (("twinframe_storage_sqlite.migrations", migrate_in_pieces),),
     "wall-clock-rules": (("twinframe.model.clock", follow_the_wall_clock),),
     "copy-the-file": (("twinframe_storage_sqlite.copies", copy_without_log),),
+    "heart-by-the-wall-clock": (("twinframe.web.worker", live_by_the_wall_clock),),
     "outlive-the-arbiter": (("twinframe.web.worker", outlive_the_arbiter),),
     "crash-on-odd-ids": (("twinframe.model.ids", crash_on_odd_ids),),
     "never-sync": (("twinframe_storage_sqlite.connection", never_sync),),

@@ -106,3 +106,25 @@ def test_a_server_ends_when_its_process_has_another_parent(parent: int, ends: bo
         return await DrainingServer(config, lambda: None, parent).on_tick(0)
 
     assert asyncio.run(tick()) is ends
+
+
+def test_signs_of_life_do_not_depend_on_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    signs: list[float] = []
+    clock = [1000.0]
+
+    async def notify() -> None:
+        signs.append(clock[0])
+
+    async def scenario() -> None:
+        config = Config(None, callback_notify=notify, timeout_notify=5)  # type: ignore[arg-type]
+        server = DrainingServer(config, lambda: None, os.getppid())
+        for second in range(12):
+            clock[0] = 1000.0 + second
+            wall = 2e9 - second * 3600  # it is set back again and again
+            monkeypatch.setattr("uvicorn.server.time.time", lambda wall=wall: wall)
+            for tick in range(10):
+                await server.on_tick(tick)
+
+    monkeypatch.setattr("twinframe.web.worker.time.monotonic", lambda: clock[0])
+    asyncio.run(scenario())
+    assert signs == [1000.0, 1006.0]

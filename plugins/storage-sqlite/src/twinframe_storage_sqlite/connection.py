@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final
 
 import apsw
 
+from twinframe.diagnosis.places import NETWORK, find_existing, read_file_system
 from twinframe.errors import ConfigurationError
 from twinframe_storage_sqlite.checksums import choose_vfs
 from twinframe_storage_sqlite.settings import SqliteSettings
@@ -35,6 +37,16 @@ def verify_library(version: str) -> None:
         raise ConfigurationError(
             f"SQLite {version} is too old: several processes could damage a database. SQLite "
             f"{wanted} or later is needed; install a current apsw (pip install --upgrade apsw)."
+        )
+
+
+def verify_place(directory: Path) -> None:
+    """`ConfigurationError` when the files would lie on a file system of other machines."""
+    kind = read_file_system(find_existing(directory))
+    if kind in NETWORK:
+        raise ConfigurationError(
+            f"{directory} lies on a network file system ({kind}), where a write-ahead log can be "
+            "damaged: put Storage__Sqlite__Directory on a disk of this machine."
         )
 
 

@@ -15,7 +15,7 @@ from twinframe.errors import StorageDamaged, StorageError, TwinframeError
 from twinframe.storage.base import Outcome
 from twinframe_storage_sqlite.ballast import keep_ballast
 from twinframe_storage_sqlite.commit import commit_works
-from twinframe_storage_sqlite.connection import open_writer, verify_library
+from twinframe_storage_sqlite.connection import open_writer, verify_library, verify_place
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.files import DatabaseFiles
 from twinframe_storage_sqlite.janitor import WalJanitor
@@ -49,10 +49,12 @@ class FileWriter(Generic[X]):
     def open(self, schema: FileSchema) -> apsw.Connection:
         """Open or create the file, bring it to the newest schema and check that it is ours.
 
-        `ConfigurationError` for a too old SQLite, a file of a newer release or a place that cannot
-        be used; `StorageDamaged` for a file that is damaged, foreign, emptied or gone.
+        `ConfigurationError` for a too old SQLite, a network file system, a file of a newer release
+        or a place that cannot be used; `StorageDamaged` for a file that is damaged, foreign,
+        emptied or gone.
         """
         verify_library(apsw.sqlite_lib_version())
+        verify_place(self._files.database.parent)
         turn = open_turn(self._files)
         try:
             connection = open_settled(self._files, self._settings, schema)
