@@ -6,7 +6,6 @@ It serves none.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 import twinframe
@@ -64,7 +63,7 @@ def build_facts(settings: Settings) -> ServiceFacts:
         takes_tokens=access.asks and access.takes_tokens,
         authority=access.authority or access.expected_issuer,
         audience=access.audience,
-        scopes=_list_scopes(settings.authorization.required_scopes),
+        scopes=settings.authorization.api_scopes,
         control=_find_control(control),
         control_audience=control.audience or access.audience,
         control_scopes=control.required_scopes,
@@ -77,8 +76,3 @@ def _find_control(settings: ControlSettings) -> str:
     if settings.enabled:  # it is in this process, wherever that is
         return PREFIX
     return settings.public_url and settings.public_url + PREFIX
-
-
-def _list_scopes(required: Sequence[str]) -> tuple[str, ...]:
-    """NOTE: those of the MCP server are none of the API's."""
-    return tuple(scope for scope in required if not scope.startswith("mcp:"))

@@ -173,6 +173,11 @@ class AuthorizationSettings(Section):
         default="permissions", description="Claim that holds the caller's permissions."
     )
 
+    @property
+    def api_scopes(self) -> tuple[str, ...]:
+        """The scopes that a token must carry for the API."""
+        return tuple(scope for scope in self.required_scopes if not scope.startswith("mcp:"))
+
 
 class McpSettings(Section):
     """The MCP server for AI assistants."""

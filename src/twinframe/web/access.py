@@ -11,7 +11,8 @@ from functools import partial
 from falcon.asgi import Request, Response
 
 from twinframe.authentication.gate import Errand, Gate
-from twinframe.errors import Unauthenticated
+from twinframe.errors import ScopeMissing, Unauthenticated
+from twinframe.permissions.base import Caller
 from twinframe.permissions.grammar import Permission, parse_permission
 from twinframe.web.discovery import WELL_KNOWN, Discovery
 from twinframe.web.errors import BadRequestTarget, ErrorAnswer, build_answer
@@ -28,14 +29,20 @@ class AccessLayer:
     """An ASGI layer that lets only known callers through, but for the public paths.
 
     Deny by default: what is public is said by the route table (no permission); any other path
-    asks for credentials first, also one that does not exist.
+    asks for credentials first, also one that does not exist. Tokens must carry all of `scopes`.
     """
 
     def __init__(
-        self, app: Asgi, gate: Gate, discovery: Discovery, routes: Sequence[Route]
+        self,
+        app: Asgi,
+        gate: Gate,
+        discovery: Discovery,
+        routes: Sequence[Route],
+        scopes: tuple[str, ...] = (),
     ) -> None:
         self._app = app
         self._gate = gate
+        self._scopes = scopes
         self._discovery = discovery
         self._public = find_public(routes)
 
@@ -44,11 +51,12 @@ class AccessLayer:
         if scope["type"] == "http" and not is_public(scope, self._public):
             exchange: Exchange = scope[SCOPE_KEY]
             try:
-                exchange.caller = await self._gate.authenticate(
-                    scope["headers"], partial(build_errand, exchange)
-                )
+                exchange.caller = await identify(self._gate, exchange, self._scopes)
             except Unauthenticated:
                 await write_answer(send, self._build_refusal(exchange))
+                return
+            except ScopeMissing as error:
+                await write_answer(send, build_answer(error))
                 return
         await self._app(scope, receive, send)
 
@@ -57,6 +65,17 @@ class AccessLayer:
             return self._discovery.build_unauthorized(exchange)
         except BadRequestTarget as error:  # its Host cannot stand in a link
             return build_answer(error)
+
+
+async def identify(gate: Gate, exchange: Exchange, scopes: tuple[str, ...]) -> Caller:
+    """Who sent a request, whose token carries all of these scopes.
+
+    Raises `Unauthenticated`, `ScopeMissing`.
+    """
+    caller = await gate.authenticate(exchange.scope["headers"], partial(build_errand, exchange))
+    if scopes:  # PERF: most services ask for none, and an errand is made of several texts
+        gate.check_scopes(caller, scopes, build_errand(exchange))
+    return caller
 
 
 def is_public(scope: Scope, public: Mapping[str, frozenset[str]]) -> bool:

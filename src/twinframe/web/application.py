@@ -113,7 +113,8 @@ def build_application(
     admit = build_admit(gate, rates)
     app = cast("Asgi", build_falcon(edge, routes, Lifespan(start, stop), admit))
     if gate is not None:
-        app = AccessLayer(app, gate, edge.discovery, routes)
+        scopes = settings.authorization.api_scopes
+        app = AccessLayer(app, gate, edge.discovery, routes, scopes)
     for server in mounted:
         app = Mount(app, server)
     guard = build_guard(app, settings, build_error)

@@ -19,7 +19,7 @@ from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, TwinframeError, Unauthenticated
 from twinframe.settings import Settings
 from twinframe.storage.catalog import is_resource_id
-from twinframe.web.access import build_errand, find_needed, find_public, is_public
+from twinframe.web.access import build_errand, find_needed, find_public, identify, is_public
 from twinframe.web.application import Lifespan, build_falcon
 from twinframe.web.discovery import DOCUMENT, WELL_KNOWN
 from twinframe.web.edge import Edge, never
@@ -178,6 +178,7 @@ class HostedService:
     ) -> None:
         self._tenants = tenants
         self._gate = gate
+        self._scopes = settings.authorization.api_scopes
         self._public = find_public(routes)
         self._suffix = f".{settings.hosting.domain}".encode() if settings.hosting.domain else b""
         self._base = [part for part in settings.server.base_path.lower().split("/") if part]
@@ -225,9 +226,7 @@ class HostedService:
     async def _serve(self, resource_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         exchange: Exchange = scope[SCOPE_KEY]
         if self._gate is not None:
-            exchange.caller = await self._gate.authenticate(
-                scope["headers"], partial(build_errand, exchange)
-            )
+            exchange.caller = await identify(self._gate, exchange, self._scopes)
         tenant = self._tenants.find(resource_id)
         if tenant is None:
             raise GraphNotFound
