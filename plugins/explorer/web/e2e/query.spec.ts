@@ -27,7 +27,12 @@ function cells(page: Page) {
   return page.getByRole("gridcell");
 }
 
-test("a query runs by Ctrl+Enter, with its rows, time and charge", async ({ page, demo }) => {
+test("a query runs by Ctrl+Enter, with its rows, time and charge", async ({
+  page,
+  demo,
+  context,
+}) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const problems = watchConsole(page);
   await open(page, demo, "own/query");
   await run(
@@ -38,13 +43,26 @@ test("a query runs by Ctrl+Enter, with its rows, time and charge", async ({ page
   await expect(page.getByText(/charge \d+\.\d\d/)).toBeVisible();
   await expect(page.getByRole("columnheader")).toHaveText(["r", "x", "name"]);
   await takeScreenshot(page, "query-table");
-  await cells(page).first().getByRole("button", { name: "b1-l0-r01" }).click();
-  await expect(page.locator(".frame-inspector")).toContainText("b1-l0-r01");
   await cells(page).first().getByRole("button", { name: "Unfold r" }).click();
   await expect(cells(page).first()).toContainText("emergencyExit");
   await page.getByRole("tab", { name: "JSON" }).click();
   await expect(page.getByLabel("Rows as JSON")).toContainText('"$dtId": "b1-l0-r01"');
+  await page.getByRole("tab", { name: "Table" }).click();
+  await cells(page).nth(2).focus();
+  await page.keyboard.press("ControlOrMeta+c");
+  await expect(page.getByText("The value is copied.")).toBeVisible();
   expect(problems).toEqual([]);
+});
+
+test("a twin in the table is selected, which the inspector shows", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await run(page, "MATCH (s:Site) RETURN s");
+  await cells(page).first().focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("ArrowRight");
+  await expect(page.getByRole("button", { name: "site", exact: true })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.locator(".frame-inspector")).toContainText("Harbour Campus");
 });
 
 test("a page of the vendor's language has the members of twins as columns", async ({
@@ -165,7 +183,7 @@ test("the plan is drawn, with the statement that the store runs", async ({ page,
   expect(problems).toEqual([]);
 });
 
-test("a query that takes long is cancelled, and ends at the service", async ({ page, demo }) => {
+test("a query that takes long is cancelled, and the next one runs", async ({ page, demo }) => {
   await open(page, demo, "own/query");
   await run(page, "MATCH (a), (b), (c) WHERE a.name + b.name + c.name = 'x' RETURN count(*)");
   await page.getByRole("button", { name: "Cancel" }).click();
