@@ -1,6 +1,189 @@
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { Button } from "react-aria-components";
+
 import type { JsonObject } from "../api/types";
+import { Failure } from "../app/Failure";
+import { useSelection } from "../app/selection";
+import { useModels } from "../models/useModels";
+import { useSession } from "../session/session";
+import { expand, hideTwins } from "./actions";
+import { Canvas } from "./Canvas";
+import { completePicture, pictureRows, useFill } from "./fill";
+import { Legend } from "./Legend";
+import { Lists } from "./Lists";
+import { readEdgeKey, type Contents } from "./model";
+import { NodeMenu, type MenuPlace } from "./NodeMenu";
+import type { Painter } from "./Painter";
+import "./picture.css";
+import { NOTHING_HIDDEN, usePicture } from "./store";
+import { Toolbar } from "./Toolbar";
+import { useLayout } from "./useLayout";
+import { useLiveContents } from "./useLiveContents";
+import { useLook, usePalette } from "./useLook";
+import { listVisible, type Visible } from "./visible";
 
 /** The rows of a result as a picture of twins and relationships. */
 export default function PictureView({ rows }: { rows: JsonObject[] }) {
-  return <section aria-label="Graph">{rows.length}</section>;
+  const { graph } = useSession();
+  const contents = usePicture((state) => state.contents);
+  const { busy, error } = useFill();
+  useEffect(() => void pictureRows(graph, rows), [graph, rows]);
+  useLiveContents(graph);
+  useChosenElsewhere();
+  return (
+    <section aria-label="Graph of the result" className="picture">
+      {contents.nodes.size === 0 ? busy === null && <Nothing /> : <Picture contents={contents} />}
+      {error !== null && (
+        <Failure
+          title="Not all of the picture could be read"
+          error={error}
+          onRetry={() => void completePicture(graph)}
+        />
+      )}
+    </section>
+  );
+}
+
+function Nothing() {
+  return (
+    <p className="results-nothing muted">
+      The rows hold neither twins nor relationships, so there is nothing to draw. Return them whole,
+      such as <code>MATCH (a)-[r]-&gt;(b) RETURN a, r, b</code>.
+    </p>
+  );
+}
+
+function Picture({ contents }: { contents: Contents }) {
+  const { graph } = useSession();
+  const { index } = useModels();
+  const { hiding, chosen, choose } = usePicture();
+  const select = useSelection((state) => state.select);
+  const busy = useFill((state) => state.busy);
+  const [painter, setPainter] = useState<Painter | null>(null);
+  const [menu, setMenu] = useState<MenuPlace | null>(null);
+  const [asList, setAsList] = useState(false);
+  const [legend, setLegend] = useState(true);
+  const visible = useMemo(() => listVisible(contents, hiding, index), [contents, hiding, index]);
+  const palette = usePalette();
+  const look = useLook(contents, visible, palette);
+  useEffect(() => painter?.sync(contents, index), [painter, contents, index]);
+  const layout = useLayout(painter, contents, visible, busy === null);
+  const onSelect = useCallback(
+    (id: string, several: boolean) => {
+      const before = usePicture.getState().chosen;
+      if (!several) choose([id]);
+      else choose(before.includes(id) ? before.filter((one) => one !== id) : [...before, id]);
+      if (!several) select({ kind: "twin", id });
+    },
+    [choose, select],
+  );
+  const onSelectEdge = (key: string): void => {
+    select({ kind: "relationship", ...readEdgeKey(key) });
+  };
+  const onListed = (ids: readonly string[]): void => {
+    choose(ids);
+    const [id] = ids;
+    if (ids.length === 1 && id !== undefined) select({ kind: "twin", id });
+  };
+  return (
+    <>
+      <Toolbar
+        graph={graph}
+        painter={painter}
+        ground={palette.ground}
+        layout={layout}
+        asList={asList}
+        onAsList={setAsList}
+        legend={legend}
+        onLegend={setLegend}
+      />
+      <div className="picture-body">
+        {asList ? (
+          <Lists
+            contents={contents}
+            visible={visible}
+            index={index}
+            onSelect={onListed}
+            onSelectEdge={onSelectEdge}
+          />
+        ) : (
+          <Canvas
+            contents={contents}
+            visible={visible}
+            look={look}
+            onPainter={setPainter}
+            onSelect={onSelect}
+            onSelectEdge={onSelectEdge}
+            onOpen={(id) => void expand(graph, id)}
+            onMenu={(id, at) => setMenu({ id, ...at })}
+            onHide={(id) => hideTwins([id])}
+          />
+        )}
+        {legend && <Legend contents={contents} index={index} />}
+        <NodeMenu place={menu} onClose={() => setMenu(null)} />
+      </div>
+      <Foot contents={contents} visible={visible} chosen={chosen.length} />
+    </>
+  );
+}
+
+interface FootProps {
+  contents: Contents;
+  visible: Visible;
+  chosen: number;
+}
+
+/** What is in the picture, what is not to be seen, and what is under way. */
+function Foot({ contents, visible, chosen }: FootProps) {
+  const { graph } = useSession();
+  const hide = usePicture((state) => state.hide);
+  const { busy, complete } = useFill();
+  const hidden =
+    contents.nodes.size - visible.nodes.size + contents.edges.size - visible.edges.size;
+  const { nodes, edges } = contents.left;
+  return (
+    <div className="picture-foot">
+      <span role="status">
+        {count(visible.nodes.size, "twin")}, {count(visible.edges.size, "relationship")}
+        {chosen > 0 && `, ${chosen.toLocaleString()} chosen`}
+        {busy !== null && ` · ${busy}…`}
+      </span>
+      {nodes + edges > 0 && (
+        <span className="picture-left">
+          {count(nodes, "twin")} and {count(edges, "relationship")} are left out: a picture of more
+          could not be read. Narrow the query, or look at the table.
+        </span>
+      )}
+      {hidden > 0 && (
+        <Button
+          className="button button-small button-quiet"
+          onPress={() => hide({ ...NOTHING_HIDDEN })}
+        >
+          Show all ({hidden.toLocaleString()} hidden)
+        </Button>
+      )}
+      {!complete && busy === null && (
+        <Button
+          className="button button-small button-quiet"
+          onPress={() => void completePicture(graph)}
+        >
+          Read the relationships between them
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function count(number: number, name: string): string {
+  return `${number.toLocaleString()} ${name}${number === 1 ? "" : "s"}`;
+}
+
+/** What is selected elsewhere, such as in the table, is chosen here too. */
+function useChosenElsewhere(): void {
+  const selected = useSelection((state) => state.selected);
+  useEffect(() => {
+    const { contents, chosen, choose } = usePicture.getState();
+    if (selected?.kind !== "twin" || !contents.nodes.has(selected.id)) return;
+    if (!chosen.includes(selected.id)) choose([selected.id]);
+  }, [selected]);
 }

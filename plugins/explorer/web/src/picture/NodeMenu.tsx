@@ -1,0 +1,120 @@
+import { useQuery } from "@tanstack/react-query";
+import { useRef } from "react";
+import {
+  Collection,
+  Header,
+  Menu,
+  MenuItem,
+  MenuSection,
+  Popover,
+  Separator,
+} from "react-aria-components";
+
+import { useSession } from "../session/session";
+import { collapse, expand, hideTwins, showPath } from "./actions";
+import { countKinds } from "./ask";
+import { labelOf } from "./model";
+import { usePicture } from "./store";
+
+export interface MenuPlace {
+  id: string;
+  x: number;
+  y: number;
+}
+
+/** What may be done with one twin of the picture, where the pointer is. */
+export function NodeMenu({ place, onClose }: { place: MenuPlace | null; onClose(): void }) {
+  const anchor = useRef<HTMLSpanElement>(null);
+  return (
+    <>
+      <span
+        ref={anchor}
+        className="picture-anchor"
+        style={{ left: place?.x ?? 0, top: place?.y ?? 0 }}
+      />
+      <Popover
+        key={place === null ? "" : `${place.id}\n${place.x}\n${place.y}`}
+        triggerRef={anchor}
+        placement="bottom start"
+        isOpen={place !== null}
+        onOpenChange={(open) => {
+          if (!open) onClose();
+        }}
+      >
+        {place !== null && <Actions id={place.id} onClose={onClose} />}
+      </Popover>
+    </>
+  );
+}
+
+function Actions({ id, onClose }: { id: string; onClose(): void }) {
+  const { graph, graphId } = useSession();
+  const { contents, chosen, pinned, hiding, pin, hide, remove } = usePicture();
+  const { data: kinds, error } = useQuery({
+    queryKey: ["picture-kinds", graphId, id],
+    queryFn: () => countKinds(graph, id),
+    staleTime: 0,
+  });
+  const other = chosen.find((one) => one !== id);
+  const label = labelOf(id, contents.nodes.get(id));
+  const focused = hiding.focus?.has(id) ?? false;
+  const act: Record<string, () => void> = {
+    expand: () => void expand(graph, id),
+    collapse: () => collapse(id),
+    focus: () => hide({ focus: focused ? null : new Set([id]) }),
+    pin: () => pin([id], !pinned.has(id)),
+    hide: () => hideTwins([id]),
+    remove: () => remove([id]),
+    path: () => {
+      if (other !== undefined) void showPath(graph, other, id);
+    },
+  };
+  const onAction = (key: string): void => {
+    onClose();
+    const [direction, ...name] = key.split("/");
+    if (direction === "in" || direction === "out") {
+      void expand(graph, id, direction, name.join("/"));
+    } else act[key]?.();
+  };
+  return (
+    // eslint-disable-next-line jsx-a11y/no-autofocus -- a menu takes the focus when it opens.
+    <Menu aria-label={label} autoFocus="first" onAction={(key) => onAction(String(key))}>
+      <MenuSection>
+        <Header className="menu-header">{label}</Header>
+        <MenuItem id="expand">Expand all neighbours</MenuItem>
+        <Collection
+          items={(kinds ?? []).map((one) => ({ ...one, id: `${one.direction}/${one.name}` }))}
+        >
+          {(kind) => (
+            <MenuItem textValue={`Expand ${kind.name}, ${kind.direction}`}>
+              <span slot="label" className="picture-kind">
+                {kind.direction === "in" ? `← ${kind.name}` : `${kind.name} →`}
+              </span>
+              <kbd>{kind.count.toLocaleString()}</kbd>
+            </MenuItem>
+          )}
+        </Collection>
+        <MenuItem id="collapse">Collapse what hangs on it alone</MenuItem>
+      </MenuSection>
+      {error !== null && (
+        <MenuSection>
+          <Header className="menu-header">{error.message}</Header>
+        </MenuSection>
+      )}
+      <Separator className="picture-separator" />
+      <MenuSection aria-label="In the picture">
+        <MenuItem id="path" isDisabled={other === undefined}>
+          {other === undefined
+            ? "Find a path: choose another twin first"
+            : `Find a path from ${labelOf(other, contents.nodes.get(other))}`}
+        </MenuItem>
+        <MenuItem id="focus">
+          {focused ? "Show the others again" : "Show it and neighbours only"}
+        </MenuItem>
+        <MenuItem id="pin">{pinned.has(id) ? "Let it move" : "Pin it here"}</MenuItem>
+        <MenuItem id="hide">Hide it</MenuItem>
+        <MenuItem id="remove">Take it out of the picture</MenuItem>
+      </MenuSection>
+    </Menu>
+  );
+}

@@ -1,0 +1,225 @@
+import { createNodeImageProgram } from "@sigma/node-image";
+import { MultiDirectedGraph } from "graphology";
+import Sigma from "sigma";
+import { EdgeArrowProgram, EdgeLineProgram, NodeCircleProgram } from "sigma/rendering";
+import { animateNodes } from "sigma/utils";
+
+import type { ModelIndex } from "../models/index";
+import { hoverDrawer, labelDrawer } from "./draw";
+import { placeSeed } from "./layout/shapes";
+import { drawEdge, drawNode, type EdgeAttributes, type Look, type NodeAttributes } from "./look";
+import { labelOf, modelOf, type Contents } from "./model";
+import { places, type Place } from "./store";
+
+/** From so many nodes or edges on each is drawn the cheap way. */
+export const LARGE_NODES = 1500;
+export const LARGE_EDGES = 3000;
+/** From so many nodes on a layout is shown at once: moving them smoothly would stutter. */
+const MOST_ANIMATED = 1500;
+
+export type PictureGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>;
+
+/** The drawing of a picture with sigma. It knows no React and no store but the places. */
+export class Painter {
+  readonly graph: PictureGraph = new MultiDirectedGraph<NodeAttributes, EdgeAttributes>();
+  readonly sigma: Sigma<NodeAttributes, EdgeAttributes>;
+  private stopMoving: () => void = () => undefined;
+  private near: string | null = null;
+
+  constructor(
+    container: HTMLElement,
+    private look: Look,
+    private readonly icons: ReadonlyMap<string, string>,
+  ) {
+    const palette = () => this.look.palette;
+    const drawLabel = labelDrawer(palette);
+    const drawHover = hoverDrawer(palette);
+    const icon = createNodeImageProgram<NodeAttributes, EdgeAttributes>({
+      padding: 0.22,
+      size: { mode: "force", value: 64 },
+      drawLabel,
+      drawHover,
+    });
+    this.sigma = new Sigma<NodeAttributes, EdgeAttributes>(this.graph, container, {
+      allowInvalidContainer: true,
+      nodeProgramClasses: { icon, circle: NodeCircleProgram },
+      edgeProgramClasses: { arrow: EdgeArrowProgram, line: EdgeLineProgram },
+      defaultNodeType: "icon",
+      defaultEdgeType: "arrow",
+      defaultDrawNodeLabel: drawLabel,
+      defaultDrawNodeHover: drawHover,
+      nodeReducer: (id, data) => drawNode(id, data, this.look),
+      edgeReducer: (key, data) => drawEdge(key, data, this.look),
+      zIndex: true,
+      labelFont: "system-ui, 'DejaVu Sans', sans-serif",
+      labelSize: 12,
+      edgeLabelSize: 11,
+      labelDensity: 0.6,
+      labelGridCellSize: 110,
+      labelRenderedSizeThreshold: 5,
+      renderEdgeLabels: true,
+      enableEdgeEvents: true,
+      stagePadding: 40,
+      minCameraRatio: 0.005,
+      maxCameraRatio: 4,
+    });
+    this.setLook(look);
+  }
+
+  /** Draw these; what stays keeps its place, what comes begins beside a neighbour. */
+  sync(contents: Contents, index: ModelIndex): void {
+    const { graph } = this;
+    for (const key of graph.edges()) if (!contents.edges.has(key)) graph.dropEdge(key);
+    for (const id of graph.nodes()) if (!contents.nodes.has(id)) graph.dropNode(id);
+    const anchors = listAnchors(contents, graph);
+    let seed = graph.order;
+    for (const [id, twin] of contents.nodes) {
+      const model = modelOf(twin);
+      const facts = {
+        label: labelOf(id, twin),
+        color: model === "" ? "#8b949e" : index.color(model),
+        image: this.icons.get(index.icon(model)) ?? "",
+      };
+      if (graph.hasNode(id)) {
+        graph.mergeNodeAttributes(id, facts);
+        continue;
+      }
+      const place = places.get(id) ?? this.besides(anchors.get(id), seed) ?? placeSeed(seed);
+      seed += 1;
+      graph.addNode(id, { ...place, ...facts, size: 6 });
+    }
+    for (const [key, one] of contents.edges) {
+      if (graph.hasEdge(key)) continue;
+      const [source, target] = [one.$sourceId, one.$targetId];
+      graph.addEdgeWithKey(key, source, target, {
+        label: one.$relationshipName,
+        source,
+        target,
+      });
+    }
+    graph.updateEachNodeAttributes((id, data) => ({ ...data, size: this.sizeOf(id) }));
+  }
+
+  private besides(anchor: string | undefined, seed: number): Place | null {
+    if (anchor === undefined || !this.graph.hasNode(anchor)) return null;
+    const { x, y } = this.graph.getNodeAttributes(anchor);
+    const offset = placeSeed(seed % 40);
+    return { x: x + offset.x * 0.4, y: y + offset.y * 0.4 };
+  }
+
+  private sizeOf(id: string): number {
+    const { graph } = this;
+    const base = graph.order > LARGE_NODES ? 3 : graph.order > 300 ? 6 : 9;
+    return base + Math.min(base, 1.2 * Math.log2(1 + graph.degree(id)));
+  }
+
+  /** Draw all anew. What is near stays so: that is the painter's own. */
+  setLook(look: Look): void {
+    this.look = { ...look, near: this.near === null ? null : this.listNear(this.near) };
+    // PERF: of a large picture the edges and labels come back when it stands still.
+    this.sigma.setSettings({
+      hideEdgesOnMove: look.large,
+      hideLabelsOnMove: look.large,
+      renderEdgeLabels: !look.large,
+      enableEdgeEvents: !look.large,
+      edgeLabelColor: { color: look.palette.muted },
+    });
+    // NOTE: sigma keeps a place for each by its type, which a look may change: all are indexed anew.
+    this.sigma.refresh({ schedule: true });
+  }
+
+  /** Tell a twin apart with what leads to and from it, as the pointer or the keyboard is there. */
+  setNear(id: string | null): void {
+    if (id === this.near) return;
+    const before = this.look.near;
+    this.near = id;
+    const near = id === null ? null : this.listNear(id);
+    this.look = { ...this.look, near };
+    // PERF: only these are drawn anew; their types stay, so that nothing is indexed.
+    const partialGraph = {
+      nodes: [before?.id, near?.id].filter((one) => one !== undefined && this.graph.hasNode(one)),
+      edges: [...(before?.edges ?? []), ...(near?.edges ?? [])].filter((key) =>
+        this.graph.hasEdge(key),
+      ),
+    } as { nodes: string[]; edges: string[] };
+    this.sigma.refresh({ partialGraph, skipIndexation: true, schedule: true });
+  }
+
+  private listNear(id: string): Look["near"] {
+    if (!this.graph.hasNode(id)) return null;
+    return { id, edges: new Set(this.graph.edges(id)) };
+  }
+
+  /** Move nodes to these places: softly where there are few. */
+  move(moved: ReadonlyMap<string, Place>, softly: boolean): void {
+    for (const [id, place] of moved) places.set(id, place);
+    this.stopMoving();
+    if (softly && moved.size <= MOST_ANIMATED && !prefersStillness()) {
+      const targets = Object.fromEntries(
+        [...moved].flatMap(([id, { x, y }]) => (this.graph.hasNode(id) ? [[id, { x, y }]] : [])),
+      );
+      this.stopMoving = animateNodes(this.graph, targets, { duration: 450 });
+      return;
+    }
+    this.graph.updateEachNodeAttributes(
+      (id, data) => {
+        const place = moved.get(id);
+        return place === undefined ? data : { ...data, ...place };
+      },
+      { attributes: ["x", "y"] },
+    );
+  }
+
+  /** Let the whole picture fill the view. */
+  fit(): void {
+    this.sigma.setCustomBBox(null);
+    this.sigma.refresh({ schedule: true });
+    void this.sigma.getCamera().animatedReset({ duration: prefersStillness() ? 0 : 300 });
+  }
+
+  zoom(factor: number): void {
+    const camera = this.sigma.getCamera();
+    const duration = prefersStillness() ? 0 : 200;
+    void camera.animate({ ratio: camera.getBoundedRatio(camera.ratio / factor) }, { duration });
+  }
+
+  placeOf(id: string): Place {
+    const { x, y } = this.graph.getNodeAttributes(id);
+    return { x, y };
+  }
+
+  /** Where a node is in the view, in pixels. */
+  whereIs(id: string): Place {
+    return this.sigma.graphToViewport(this.placeOf(id));
+  }
+
+  /** Move the view so that a node is in it, if it is not. */
+  reveal(id: string): void {
+    const at = this.sigma.getNodeDisplayData(id);
+    if (at === undefined) return;
+    const { x, y } = this.whereIs(id);
+    const { width, height } = this.sigma.getDimensions();
+    if (x > 20 && y > 20 && x < width - 20 && y < height - 20) return;
+    const duration = prefersStillness() ? 0 : 250;
+    void this.sigma.getCamera().animate({ x: at.x, y: at.y }, { duration });
+  }
+
+  kill(): void {
+    this.stopMoving();
+    this.sigma.kill();
+  }
+}
+
+function prefersStillness(): boolean {
+  return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+/** For new nodes a neighbour that is drawn already. */
+function listAnchors(contents: Contents, graph: PictureGraph): ReadonlyMap<string, string> {
+  const anchors = new Map<string, string>();
+  for (const { $sourceId, $targetId } of contents.edges.values()) {
+    if (graph.hasNode($sourceId) && !graph.hasNode($targetId)) anchors.set($targetId, $sourceId);
+    if (graph.hasNode($targetId) && !graph.hasNode($sourceId)) anchors.set($sourceId, $targetId);
+  }
+  return anchors;
+}

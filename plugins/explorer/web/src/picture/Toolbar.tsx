@@ -1,0 +1,212 @@
+import {
+  ChevronDown,
+  Download,
+  Maximize,
+  Pin,
+  PinOff,
+  Play,
+  Route,
+  Search,
+  Square,
+  X,
+  ZoomIn,
+  ZoomOut,
+} from "lucide-react";
+import {
+  Button,
+  Group,
+  Input,
+  ListBox,
+  ListBoxItem,
+  Menu,
+  MenuItem,
+  MenuTrigger,
+  Popover,
+  ProgressBar,
+  SearchField,
+  Select,
+  SelectValue,
+  ToggleButton,
+  Toolbar as AriaToolbar,
+} from "react-aria-components";
+
+import type { GraphClient } from "../api/graph";
+import { useNotices } from "../app/notices";
+import { showPath } from "./actions";
+import { IconButton } from "./IconButton";
+import type { Painter } from "./Painter";
+import { saveImage, saveLayout } from "./save";
+import { usePicture, type LayoutKind } from "./store";
+import type { LayoutControl } from "./useLayout";
+
+const LAYOUTS: { id: LayoutKind; name: string; about: string }[] = [
+  { id: "force", name: "Forces", about: "What is related stands together" },
+  { id: "layers", name: "Layers", about: "Parts below their wholes" },
+  { id: "circle", name: "Circle", about: "By model, around" },
+  { id: "grid", name: "Grid", about: "By model, in rows" },
+];
+
+interface Props {
+  graph: GraphClient;
+  painter: Painter | null;
+  ground: string;
+  layout: LayoutControl;
+  asList: boolean;
+  onAsList(asList: boolean): void;
+  legend: boolean;
+  onLegend(legend: boolean): void;
+}
+
+/** What may be done with the whole picture. */
+export function Toolbar(props: Props) {
+  const { painter, layout, asList, onAsList, legend, onLegend } = props;
+  return (
+    <AriaToolbar aria-label="Graph" className="picture-toolbar">
+      <Filter />
+      {!asList && (
+        <>
+          <LayoutChooser layout={layout} />
+          <Group aria-label="Zoom" className="picture-group">
+            <IconButton icon={ZoomIn} label="Zoom in" onPress={() => painter?.zoom(1.5)} />
+            <IconButton icon={ZoomOut} label="Zoom out" onPress={() => painter?.zoom(1 / 1.5)} />
+            <IconButton icon={Maximize} label="Show all of it" onPress={() => painter?.fit()} />
+          </Group>
+        </>
+      )}
+      <OfChosen graph={props.graph} />
+      <span className="picture-space" />
+      {!asList && <SaveMenu painter={painter} ground={props.ground} />}
+      <ToggleButton className="button button-small" isSelected={legend} onChange={onLegend}>
+        Legend
+      </ToggleButton>
+      <ToggleButton className="button button-small" isSelected={asList} onChange={onAsList}>
+        List
+      </ToggleButton>
+    </AriaToolbar>
+  );
+}
+
+function Filter() {
+  const filter = usePicture((state) => state.hiding.filter);
+  const hide = usePicture((state) => state.hide);
+  return (
+    <SearchField
+      aria-label="Filter the graph"
+      className="react-aria-SearchField picture-filter"
+      value={filter}
+      onChange={(text) => hide({ filter: text })}
+    >
+      <Group>
+        <Search size={14} aria-hidden className="picture-filter-icon" />
+        <Input
+          className="react-aria-Input"
+          placeholder="Filter: text, area>20, name=…"
+          title='Words that a twin&apos;s id, name or model has, or conditions of properties: area>20, climate.mode=auto, name:"hall"'
+        />
+        <Button
+          className="button button-quiet button-icon button-small"
+          aria-label="Clear the filter"
+        >
+          <X size={13} aria-hidden />
+        </Button>
+      </Group>
+    </SearchField>
+  );
+}
+
+function LayoutChooser({ layout }: { layout: LayoutControl }) {
+  const kind = usePicture((state) => state.layout);
+  return (
+    <Group aria-label="Layout" className="picture-group">
+      <Select
+        aria-label="Layout"
+        className="react-aria-Select"
+        selectedKey={kind}
+        onSelectionChange={(key) => layout.start(key as LayoutKind)}
+      >
+        <Button className="button button-small">
+          <SelectValue />
+          <ChevronDown size={13} aria-hidden />
+        </Button>
+        <Popover>
+          <ListBox items={LAYOUTS}>
+            {({ id, name, about }) => (
+              <ListBoxItem id={id} textValue={name}>
+                <span slot="label">{name}</span>
+                <span slot="description">{about}</span>
+              </ListBoxItem>
+            )}
+          </ListBox>
+        </Popover>
+      </Select>
+      {layout.progress === null ? (
+        <IconButton icon={Play} label="Lay out again" onPress={() => layout.start(kind)} />
+      ) : (
+        <>
+          <IconButton icon={Square} label="Stop the layout" onPress={layout.stop} />
+          <ProgressBar
+            aria-label="Layout"
+            value={layout.progress * 100}
+            className="picture-progress"
+          >
+            {({ percentage }) => <span style={{ width: `${percentage}%` }} />}
+          </ProgressBar>
+        </>
+      )}
+    </Group>
+  );
+}
+
+/** What may be done with the twins that are chosen. */
+function OfChosen({ graph }: { graph: GraphClient }) {
+  const { chosen, path, pinned, pin, setPath } = usePicture();
+  const [from, to, more] = chosen;
+  const held = chosen.length > 0 && chosen.every((id) => pinned.has(id));
+  return (
+    <Group aria-label="Chosen twins" className="picture-group">
+      {path === null ? (
+        <Button
+          className="button button-small"
+          isDisabled={from === undefined || to === undefined || more !== undefined}
+          onPress={() => {
+            if (from !== undefined && to !== undefined) void showPath(graph, from, to);
+          }}
+        >
+          <Route size={14} aria-hidden /> Find path
+        </Button>
+      ) : (
+        <Button className="button button-small" data-selected onPress={() => setPath(null)}>
+          <Route size={14} aria-hidden /> Let the path go
+        </Button>
+      )}
+      <IconButton
+        icon={held ? PinOff : Pin}
+        label={held ? "Let the chosen twins move" : "Pin the chosen twins"}
+        isDisabled={chosen.length === 0}
+        onPress={() => pin(chosen, !held)}
+      />
+    </Group>
+  );
+}
+
+function SaveMenu({ painter, ground }: { painter: Painter | null; ground: string }) {
+  const { sayError } = useNotices();
+  return (
+    <MenuTrigger>
+      <Button className="button button-small" isDisabled={painter === null}>
+        <Download size={13} aria-hidden /> Save
+      </Button>
+      <Popover>
+        <Menu
+          onAction={(key) => {
+            if (key === "json") saveLayout();
+            else if (painter !== null) saveImage(painter, ground).catch(sayError);
+          }}
+        >
+          <MenuItem id="png">As an image (PNG)</MenuItem>
+          <MenuItem id="json">Twins and places (JSON)</MenuItem>
+        </Menu>
+      </Popover>
+    </MenuTrigger>
+  );
+}

@@ -1,0 +1,165 @@
+import type { GraphClient } from "../api/graph";
+import type { JsonObject, Relationship, Twin } from "../api/types";
+import { collectDocuments } from "../results/documents";
+import type { Contents } from "./model";
+
+export type Direction = "out" | "in" | "both";
+
+/** How many neighbours one step brings. */
+export const STEP = 100;
+const BATCH = 2000;
+const PAGE = 2000;
+
+/** All rows of a query, page after page, at most about `limit`. */
+async function askAll(
+  graph: GraphClient,
+  text: string,
+  parameters: JsonObject,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<JsonObject[]> {
+  const rows: JsonObject[] = [];
+  let token: string | null = null;
+  do {
+    const page = await graph.query(text, {
+      parameters,
+      pageSize: PAGE,
+      ...(token === null ? {} : { continuationToken: token }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    rows.push(...page.value);
+    token = page.continuationToken;
+  } while (token !== null && rows.length < limit);
+  return rows;
+}
+
+function batches(ids: readonly string[]): string[][] {
+  const found: string[][] = [];
+  for (let at = 0; at < ids.length; at += BATCH) found.push(ids.slice(at, at + BATCH));
+  return found;
+}
+
+/** The documents of these twins; those that are gone are left out. */
+export async function readTwins(
+  graph: GraphClient,
+  ids: readonly string[],
+  signal?: AbortSignal,
+): Promise<Twin[]> {
+  const found: Twin[] = [];
+  for (const some of batches(ids)) {
+    const text = "MATCH (t) WHERE t.$dtId IN $some RETURN t";
+    const rows = await askAll(graph, text, { some }, Infinity, signal);
+    found.push(...collectDocuments(rows).twins);
+  }
+  return found;
+}
+
+/** The relationships that lead from one of these twins to another; `more`: there are others yet. */
+export async function readBetween(
+  graph: GraphClient,
+  sources: readonly string[],
+  targets: readonly string[],
+  limit: number,
+  signal?: AbortSignal,
+): Promise<{ relationships: Relationship[]; more: boolean }> {
+  const found: Relationship[] = [];
+  // PERF: both lists are bound as one value each, and the index of sources is asked; the targets
+  // are only looked up in a set.
+  const text = "MATCH (a)-[r]->(b) WHERE a.$dtId IN $some AND b.$dtId IN $targets RETURN r";
+  for (const some of batches(sources)) {
+    if (found.length >= limit) break;
+    const rows = await askAll(graph, text, { some, targets: [...targets] }, limit, signal);
+    found.push(...collectDocuments(rows).relationships);
+  }
+  return { relationships: found.slice(0, limit), more: found.length >= limit };
+}
+
+/** A relationship name in backticks, as Cypher reads any. */
+function quote(name: string): string {
+  return `\`${name.replaceAll("`", "``")}\``;
+}
+
+function pattern(direction: Direction, name: string | null): string {
+  const inner = name === null ? "[r]" : `[r:${quote(name)}]`;
+  const left = direction === "in" ? "<-" : "-";
+  return `(a)${left}${inner}-${direction === "out" ? ">" : ""}(b)`;
+}
+
+export interface Expansion {
+  twins: Twin[];
+  relationships: Relationship[];
+  /** How many neighbours there are that are not in the picture yet. */
+  more: number;
+}
+
+/** The next `STEP` neighbours of a twin that are not in the picture, and what leads to them. */
+export async function readNeighbours(
+  graph: GraphClient,
+  id: string,
+  direction: Direction,
+  name: string | null,
+  contents: Contents,
+): Promise<Expansion> {
+  const where = `MATCH ${pattern(direction, name)} WHERE a.$dtId = $id`;
+  const known = [...contents.nodes.keys()];
+  const parameters = { id, known };
+  const fresh = `${where} AND NOT b.$dtId IN $known`;
+  const [counted, rows, among] = await Promise.all([
+    graph.query(`${fresh} RETURN count(DISTINCT b) AS n`, { parameters }),
+    askAll(graph, `${fresh} WITH DISTINCT b LIMIT ${STEP} RETURN b`, parameters, STEP),
+    askAll(graph, `${where} AND b.$dtId IN $known RETURN r`, parameters, Infinity),
+  ]);
+  const { twins } = collectDocuments(rows);
+  const ids = twins.map((one) => one.$dtId);
+  const [out, back] = await Promise.all([
+    readBetween(graph, ids, [...known, ...ids], Infinity),
+    readBetween(graph, known.includes(id) ? known : [...known, id], ids, Infinity),
+  ]);
+  const total = Number(counted.value[0]?.["n"] ?? 0);
+  return {
+    twins,
+    relationships: [
+      ...collectDocuments(among).relationships,
+      ...out.relationships,
+      ...back.relationships,
+    ],
+    more: Math.max(0, total - twins.length),
+  };
+}
+
+export interface Kind {
+  name: string;
+  direction: "out" | "in";
+  count: number;
+}
+
+/** How many relationships of which name a twin has. */
+export async function countKinds(graph: GraphClient, id: string): Promise<Kind[]> {
+  const ask = async (direction: "out" | "in"): Promise<Kind[]> => {
+    const text = `MATCH ${pattern(direction, null)} WHERE a.$dtId = $id RETURN type(r) AS name, count(*) AS n`;
+    const { value } = await graph.query(text, { parameters: { id }, pageSize: PAGE });
+    return value.map((row) => ({
+      name: String(row["name"]),
+      direction,
+      count: Number(row["n"]),
+    }));
+  };
+  const found = (await Promise.all([ask("out"), ask("in")])).flat();
+  return found.sort((one, other) => one.name.localeCompare(other.name));
+}
+
+/** The longest path that is looked for. */
+export const LONGEST_PATH = 16;
+
+/** A shortest way between two twins of the whole graph, whichever way relationships lead. */
+export async function readPath(
+  graph: GraphClient,
+  from: string,
+  to: string,
+): Promise<{ twins: Twin[]; relationships: Relationship[] } | null> {
+  const text =
+    "MATCH p = shortestPath((a {$dtId: $from})-" +
+    `[*..${LONGEST_PATH}]-(b {$dtId: $to})) RETURN nodes(p) AS n, relationships(p) AS r`;
+  const { value } = await graph.query(text, { parameters: { from, to } });
+  return value.length === 0 ? null : collectDocuments(value.slice(0, 1));
+}

@@ -1,0 +1,93 @@
+import { hierarchy, tree } from "d3-hierarchy";
+
+import type { Place } from "../store";
+
+export interface Link {
+  source: string;
+  target: string;
+  name: string;
+}
+
+/**
+ * For each child its parent. Relationships of a name whose every source has one target (or every
+ * target one source) make a hierarchy, such as `contains` or `locatedIn`; those with the most
+ * children for each parent come first. What is still alone hangs on any neighbour.
+ */
+export function buildParents(
+  nodes: readonly string[],
+  links: readonly Link[],
+): ReadonlyMap<string, string> {
+  const parents = new Map<string, string>();
+  const hang = (child: string, parent: string): void => {
+    if (parents.has(child)) return;
+    for (let at: string | undefined = parent; at !== undefined; at = parents.get(at)) {
+      if (at === child) return;
+    }
+    parents.set(child, parent);
+  };
+  for (const pairs of listHierarchies(links)) {
+    for (const [child, parent] of pairs) hang(child, parent);
+  }
+  // Hubs keep the others together: seen from them, each neighbour is a child.
+  const degrees = new Map<string, number>(nodes.map((id) => [id, 0]));
+  for (const { source, target } of links) {
+    degrees.set(source, (degrees.get(source) ?? 0) + 1);
+    degrees.set(target, (degrees.get(target) ?? 0) + 1);
+  }
+  for (const { source, target } of links) {
+    const outward = (degrees.get(source) ?? 0) >= (degrees.get(target) ?? 0);
+    hang(outward ? target : source, outward ? source : target);
+  }
+  return parents;
+}
+
+type Pair = readonly [child: string, parent: string];
+
+function listHierarchies(links: readonly Link[]): Pair[][] {
+  const byName = new Map<string, Link[]>();
+  for (const link of links) {
+    const known = byName.get(link.name);
+    if (known === undefined) byName.set(link.name, [link]);
+    else known.push(link);
+  }
+  const found: { pairs: Pair[]; spread: number }[] = [];
+  for (const same of byName.values()) {
+    const down = same.map(({ source, target }): Pair => [target, source]);
+    const up = same.map(({ source, target }): Pair => [source, target]);
+    const readings = [down, up].filter((pairs) => new Set(pairs.map(first)).size === pairs.length);
+    for (const pairs of readings) {
+      found.push({ pairs, spread: pairs.length - new Set(pairs.map(second)).size });
+    }
+  }
+  return found.sort((one, other) => other.spread - one.spread).map((one) => one.pairs);
+}
+
+const first = (pair: Pair): string => pair[0];
+const second = (pair: Pair): string => pair[1];
+
+interface Branch {
+  id: string;
+  children: Branch[];
+}
+
+/** Layers from the top: children below their parents, trees beside each other. */
+export function placeInLayers(nodes: readonly string[], links: readonly Link[]): Place[] {
+  const parents = buildParents(nodes, links);
+  const branches = new Map<string, Branch>(nodes.map((id) => [id, { id, children: [] }]));
+  const top: Branch = { id: "", children: [] };
+  for (const [id, branch] of branches) {
+    (branches.get(parents.get(id) ?? "") ?? top).children.push(branch);
+  }
+  const root = tree<Branch>().nodeSize([1, 1])(hierarchy(top));
+  let [least, most, deepest] = [0, 0, 1];
+  root.each((node) => {
+    least = Math.min(least, node.x);
+    most = Math.max(most, node.x);
+    deepest = Math.max(deepest, node.depth);
+  });
+  // Twice as broad as high, however many stand beside each other.
+  const height = Math.max(1.5, (most - least) / 2 / deepest);
+  const places = new Map<string, Place>();
+  root.each((node) => places.set(node.data.id, { x: node.x, y: -node.depth * height }));
+  return nodes.map((id) => places.get(id) ?? { x: 0, y: 0 });
+}

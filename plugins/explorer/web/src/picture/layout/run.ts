@@ -1,0 +1,61 @@
+import type { LayoutKind, Place } from "../store";
+import { buildTask, type ForceStep } from "./force";
+import { placeInLayers, type Link } from "./hierarchy";
+import { placeInCircle, placeInGrid } from "./shapes";
+
+/** What is laid out. Nodes are in the order of their models, so that circles and grids group them. */
+export interface LayoutInput {
+  nodes: readonly string[];
+  places: readonly Place[];
+  pinned: readonly boolean[];
+  links: readonly Link[];
+}
+
+export interface LayoutTold {
+  /** Places of a step, in the order of the nodes; `last` is the end. */
+  onStep(places: readonly Place[], progress: number): void;
+  onError(error: Error): void;
+}
+
+/** Lay out; returns what stops it. Forces work in a worker, the rest is told at once. */
+export function runLayout(kind: LayoutKind, input: LayoutInput, told: LayoutTold): () => void {
+  if (kind === "force") return runForce(input, told);
+  const made =
+    kind === "layers"
+      ? placeInLayers(input.nodes, input.links)
+      : kind === "circle"
+        ? placeInCircle(input.nodes.length)
+        : placeInGrid(input.nodes.length);
+  told.onStep(
+    made.map((place, at) => (input.pinned[at] ? (input.places[at] ?? place) : place)),
+    1,
+  );
+  return () => undefined;
+}
+
+function runForce(input: LayoutInput, told: LayoutTold): () => void {
+  const indexes = new Map(input.nodes.map((id, at) => [id, at]));
+  const pairs = input.links.flatMap(({ source, target }): [number, number][] => {
+    const [one, other] = [indexes.get(source), indexes.get(target)];
+    return one === undefined || other === undefined || one === other ? [] : [[one, other]];
+  });
+  const worker = new Worker(new URL("./force.worker.ts", import.meta.url), { type: "module" });
+  worker.onmessage = ({ data }: MessageEvent<ForceStep>) => {
+    told.onStep(readPlaces(data.positions), data.progress);
+    if (data.progress >= 1) worker.terminate();
+  };
+  worker.onerror = (event) => {
+    worker.terminate();
+    told.onError(new Error(`The layout failed: ${event.message || "its worker did not start"}.`));
+  };
+  const task = buildTask(input.places, input.pinned, pairs);
+  worker.postMessage(task, [task.nodes.buffer, task.edges.buffer]);
+  return () => worker.terminate();
+}
+
+function readPlaces(positions: Float32Array): Place[] {
+  return Array.from({ length: positions.length / 2 }, (_, at) => ({
+    x: positions[2 * at] ?? 0,
+    y: positions[2 * at + 1] ?? 0,
+  }));
+}

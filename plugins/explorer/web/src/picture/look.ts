@@ -1,0 +1,99 @@
+import type { EdgeDisplayData, NodeDisplayData } from "sigma/types";
+
+import type { Palette } from "./palette";
+
+export interface NodeAttributes {
+  x: number;
+  y: number;
+  label: string;
+  color: string;
+  image: string;
+  size: number;
+}
+
+export interface EdgeAttributes {
+  label: string;
+  source: string;
+  target: string;
+}
+
+/** What of the picture is told apart now. */
+export interface Look {
+  visibleNodes: ReadonlySet<string>;
+  visibleEdges: ReadonlySet<string>;
+  chosen: ReadonlySet<string>;
+  /** The relationship that the inspector shows. */
+  chosenEdge: string | null;
+  path: { nodes: ReadonlySet<string>; edges: ReadonlySet<string> } | null;
+  pinned: ReadonlySet<string>;
+  /** What has just changed, by the keys of `live/store`. */
+  lit: ReadonlySet<string>;
+  /** The twin under the pointer or the keyboard, with its neighbours. */
+  near: { id: string; edges: ReadonlySet<string> } | null;
+  /** So many that each is drawn the cheap way. */
+  large: boolean;
+  palette: Palette;
+}
+
+/** What a node is drawn with, beyond what sigma asks for. */
+export interface NodeMarks {
+  /** A ring in this colour; null is none. */
+  ring: string | null;
+  pinned: boolean;
+}
+
+/** How a node is drawn. */
+export function drawNode(
+  id: string,
+  data: NodeAttributes,
+  look: Look,
+): Partial<NodeDisplayData> & NodeMarks {
+  if (!look.visibleNodes.has(id)) return { ...data, hidden: true, ring: null, pinned: false };
+  const lit = look.lit.has(id);
+  const chosen = look.chosen.has(id);
+  const onPath = look.path?.nodes.has(id) ?? false;
+  const aside = look.path !== null && !onPath && !chosen;
+  const told = chosen || lit || onPath;
+  return {
+    ...data,
+    type: look.large || aside ? "circle" : "icon",
+    color: aside ? look.palette.dim : data.color,
+    label: aside ? null : data.label,
+    size: data.size * (told ? 1.25 : 1),
+    forceLabel: chosen || onPath || look.near?.id === id,
+    // Highlighted nodes are drawn once more above all others, with `drawHover`.
+    highlighted: told || look.near?.id === id,
+    zIndex: told ? 2 : aside ? 0 : 1,
+    ring: lit ? look.palette.warning : chosen || onPath ? look.palette.accent : null,
+    pinned: look.pinned.has(id),
+  };
+}
+
+/** How an edge is drawn. */
+export function drawEdge(key: string, data: EdgeAttributes, look: Look): Partial<EdgeDisplayData> {
+  if (!look.visibleEdges.has(key)) return { hidden: true };
+  const { palette } = look;
+  const onPath = look.path?.edges.has(key) ?? false;
+  const lit = look.lit.has(key);
+  const chosen = look.chosenEdge === key;
+  const near = look.near?.edges.has(key) ?? false;
+  const told = onPath || lit || chosen || near;
+  const color = lit
+    ? palette.warning
+    : onPath || chosen
+      ? palette.accent
+      : near
+        ? palette.muted
+        : look.path !== null
+          ? palette.dim
+          : palette.line;
+  return {
+    label: told || look.path === null ? data.label : null,
+    forceLabel: told && !look.large,
+    color,
+    size: onPath || chosen || lit ? 3 : near ? 2 : 1,
+    // PERF: a line is one pixel and half the vertices of a rectangle; arrows cost twice that again.
+    type: look.large && !onPath && !chosen && !lit ? "line" : "arrow",
+    zIndex: told ? 2 : 1,
+  };
+}

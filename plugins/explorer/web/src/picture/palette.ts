@@ -1,0 +1,33 @@
+/** The colours of the page as WebGL and canvas take them: `rgb(…)`. */
+export interface Palette {
+  ground: string;
+  text: string;
+  muted: string;
+  line: string;
+  accent: string;
+  warning: string;
+  /** Nodes and edges that stand back. */
+  dim: string;
+}
+
+/** The colours that hold at an element now; they differ by theme. */
+export function readPalette(element: HTMLElement): Palette {
+  const probe = document.createElement("span");
+  probe.hidden = true;
+  element.append(probe);
+  const read = (value: string): string => {
+    probe.style.color = value;
+    return getComputedStyle(probe).color;
+  };
+  const palette = {
+    ground: read("var(--ground)"),
+    text: read("var(--text)"),
+    muted: read("var(--text-muted)"),
+    line: read("light-dark(#c3cad3, #3a424c)"),
+    accent: read("var(--accent)"),
+    warning: read("var(--warning)"),
+    dim: read("light-dark(#e6e9ed, #21262d)"),
+  };
+  probe.remove();
+  return palette;
+}

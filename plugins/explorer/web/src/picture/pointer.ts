@@ -1,0 +1,129 @@
+import type { Painter } from "./Painter";
+import { places } from "./store";
+
+/** What the pointer does on the drawing, in words of the picture. */
+export interface PointerHandlers {
+  onNode(id: string, several: boolean): void;
+  onOpen(id: string): void;
+  onMenu(id: string, at: { x: number; y: number }): void;
+  onEdge(key: string): void;
+  onGround(): void;
+  onBox(ids: string[], several: boolean): void;
+  onDropped(ids: readonly string[]): void;
+  /** The twins that are dragged with one of them. */
+  listDragged(id: string): readonly string[];
+  /** The frame that is drawn with the shift key, in pixels of the container; null is none. */
+  onFrame(frame: Frame | null): void;
+}
+
+export interface Frame {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+/** Binds the events of sigma. They end with the painter. */
+export function bindPointer(painter: Painter, handlers: PointerHandlers): void {
+  const { sigma } = painter;
+  sigma.on("enterNode", ({ node }) => painter.setNear(node));
+  sigma.on("leaveNode", () => painter.setNear(null));
+  sigma.on("clickNode", ({ node, event }) => {
+    handlers.onNode(node, isSeveral(event.original));
+  });
+  sigma.on("doubleClickNode", (payload) => {
+    payload.preventSigmaDefault();
+    handlers.onOpen(payload.node);
+  });
+  sigma.on("rightClickNode", (payload) => {
+    payload.event.original.preventDefault();
+    handlers.onMenu(payload.node, payload.event);
+  });
+  sigma.on("clickEdge", ({ edge }) => handlers.onEdge(edge));
+  sigma.on("clickStage", ({ event }) => {
+    if (!isSeveral(event.original)) handlers.onGround();
+  });
+  bindDragging(painter, handlers);
+  bindFrame(painter, handlers);
+}
+
+function isSeveral(event: MouseEvent | TouchEvent): boolean {
+  return event.shiftKey || event.ctrlKey || event.metaKey;
+}
+
+function bindDragging(painter: Painter, handlers: PointerHandlers): void {
+  const { sigma, graph } = painter;
+  let dragged: { ids: readonly string[]; from: Point; moved: boolean } | null = null;
+  sigma.on("downNode", ({ node, event }) => {
+    if ("button" in event.original && event.original.button !== 0) return;
+    dragged = { ids: handlers.listDragged(node), from: sigma.viewportToGraph(event), moved: false };
+  });
+  sigma.on("moveBody", (payload) => {
+    if (dragged === null) return;
+    payload.preventSigmaDefault();
+    payload.event.original.preventDefault();
+    // While one drags, the view must not follow the new bounds of the graph.
+    if (!dragged.moved) sigma.setCustomBBox(sigma.getBBox());
+    const to = sigma.viewportToGraph(payload.event);
+    for (const id of dragged.ids) {
+      if (!graph.hasNode(id)) continue;
+      const { x, y } = graph.getNodeAttributes(id);
+      const place = { x: x + to.x - dragged.from.x, y: y + to.y - dragged.from.y };
+      places.set(id, place);
+      graph.mergeNodeAttributes(id, place);
+    }
+    dragged = { ...dragged, from: to, moved: true };
+  });
+  const drop = (): void => {
+    if (dragged?.moved) handlers.onDropped(dragged.ids);
+    dragged = null;
+  };
+  sigma.on("upNode", drop);
+  sigma.on("upStage", drop);
+  sigma.on("leaveStage", drop);
+}
+
+function bindFrame(painter: Painter, handlers: PointerHandlers): void {
+  const { sigma, graph } = painter;
+  let from: Point | null = null;
+  let frame: Frame | null = null;
+  sigma.on("downStage", (payload) => {
+    if (!payload.event.original.shiftKey) return;
+    payload.preventSigmaDefault();
+    from = { x: payload.event.x, y: payload.event.y };
+  });
+  sigma.on("moveBody", (payload) => {
+    if (from === null) return;
+    payload.preventSigmaDefault();
+    const { x, y } = payload.event;
+    frame = {
+      left: Math.min(from.x, x),
+      top: Math.min(from.y, y),
+      width: Math.abs(x - from.x),
+      height: Math.abs(y - from.y),
+    };
+    handlers.onFrame(frame);
+  });
+  const end = (): void => {
+    if (frame !== null) {
+      const { left, top, width, height } = frame;
+      const inside = graph.nodes().filter((id) => {
+        if (sigma.getNodeDisplayData(id)?.hidden) return false;
+        const { x, y } = sigma.graphToViewport(graph.getNodeAttributes(id));
+        return x >= left && x <= left + width && y >= top && y <= top + height;
+      });
+      handlers.onBox(inside, true);
+      handlers.onFrame(null);
+    }
+    from = null;
+    frame = null;
+  };
+  sigma.on("upStage", end);
+  sigma.on("upNode", end);
+  sigma.on("leaveStage", end);
+}

@@ -1,0 +1,111 @@
+import { create } from "zustand";
+
+import type { JsonObject, Relationship, Twin } from "../api/types";
+import { useResults } from "../results/store";
+import { addTo, EMPTY, removeFrom, type Contents } from "./model";
+import type { Hiding } from "./visible";
+
+export type LayoutKind = "force" | "layers" | "circle" | "grid";
+
+export interface Place {
+  x: number;
+  y: number;
+}
+
+/** A way that was found: twins in order, and the keys of the relationships between them. */
+export interface Path {
+  nodes: readonly string[];
+  edges: ReadonlySet<string>;
+}
+
+interface PictureState {
+  contents: Contents;
+  hiding: Hiding;
+  /** The twins that are chosen, in order: one is shown in the inspector, two have a path. */
+  chosen: readonly string[];
+  path: Path | null;
+  pinned: ReadonlySet<string>;
+  layout: LayoutKind;
+  /** The rows that are pictured already. */
+  rows: readonly JsonObject[];
+  /** Picture these and nothing else. */
+  show(twins: readonly Twin[], relationships: readonly Relationship[]): void;
+  add(twins: readonly Twin[], relationships: readonly Relationship[]): void;
+  /** Take twins out of the picture, and relationships by their `edgeKey`; the graph keeps them. */
+  remove(ids: readonly string[], keys?: readonly string[]): void;
+  clear(): void;
+  takeRows(rows: readonly JsonObject[]): void;
+  hide(part: Partial<Hiding>): void;
+  choose(ids: readonly string[]): void;
+  pin(ids: readonly string[], pinned: boolean): void;
+  setPath(path: Path | null): void;
+  setLayout(layout: LayoutKind): void;
+}
+
+export const NOTHING_HIDDEN: Hiding = {
+  models: new Set(),
+  names: new Set(),
+  ids: new Set(),
+  filter: "",
+  focus: null,
+};
+
+/**
+ * Where nodes stand, by id, in the units of the layout. Beside the store, as it changes with every
+ * step of a layout, and outlives the view: who comes back finds the picture as it was.
+ */
+export const places = new Map<string, Place>();
+
+const START = {
+  contents: EMPTY,
+  hiding: NOTHING_HIDDEN,
+  chosen: [] as readonly string[],
+  path: null,
+  pinned: new Set<string>() as ReadonlySet<string>,
+};
+
+/** What is pictured, and how. Its drawing is `Canvas`; this knows none, so that all may import it. */
+export const usePicture = create<PictureState>((set, get) => ({
+  ...START,
+  layout: "force",
+  rows: [],
+  show: (twins, relationships) => {
+    places.clear();
+    const { rows } = useResults.getState();
+    set({ ...START, contents: addTo(EMPTY, twins, relationships), rows });
+  },
+  add: (twins, relationships) => {
+    set({ contents: addTo(get().contents, twins, relationships) });
+  },
+  remove: (ids, keys = []) => {
+    const gone = new Set(ids);
+    for (const id of ids) places.delete(id);
+    set(({ contents, chosen, pinned, path }) => ({
+      contents: removeFrom(contents, gone, new Set(keys)),
+      chosen: chosen.filter((id) => !gone.has(id)),
+      pinned: new Set([...pinned].filter((id) => !gone.has(id))),
+      path:
+        path?.nodes.some((id) => gone.has(id)) || keys.some((key) => path?.edges.has(key))
+          ? null
+          : path,
+    }));
+  },
+  clear: () => {
+    places.clear();
+    set({ ...START });
+  },
+  takeRows: (rows) => set({ rows }),
+  hide: (part) => set(({ hiding }) => ({ hiding: { ...hiding, ...part } })),
+  choose: (chosen) => set({ chosen }),
+  pin: (ids, pinned) =>
+    set((state) => {
+      const next = new Set(state.pinned);
+      for (const id of ids) {
+        if (pinned) next.add(id);
+        else next.delete(id);
+      }
+      return { pinned: next };
+    }),
+  setPath: (path) => set({ path }),
+  setLayout: (layout) => set({ layout }),
+}));

@@ -1,0 +1,112 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+
+import { useNotices } from "../app/notices";
+import { runLayout, type LayoutInput } from "./layout/run";
+import { labelOf, modelOf, type Contents } from "./model";
+import type { Painter } from "./Painter";
+import { places, usePicture, type LayoutKind, type Place } from "./store";
+import type { Visible } from "./visible";
+
+export interface LayoutControl {
+  /** From 0 to 1 while a layout is under way, else null. */
+  progress: number | null;
+  start(kind: LayoutKind): void;
+  stop(): void;
+}
+
+/** Lays the picture out whenever it has nodes without a place, and when it is asked to. */
+export function useLayout(
+  painter: Painter | null,
+  contents: Contents,
+  visible: Visible,
+  ready: boolean,
+): LayoutControl {
+  const [progress, setProgress] = useState<number | null>(null);
+  const stopping = useRef<() => void>(() => undefined);
+  const stop = useCallback(() => {
+    stopping.current();
+    setProgress(null);
+  }, []);
+
+  const run = useCallback(
+    (kind: LayoutKind, isFixed: (id: string) => boolean) => {
+      if (painter === null) return;
+      stopping.current();
+      const input = buildInput(painter, contents, visible, isFixed);
+      stopping.current = runLayout(kind, input, {
+        onStep: (made, done) => {
+          const moved = new Map<string, Place>();
+          input.nodes.forEach((id, at) => {
+            const place = made[at];
+            if (place !== undefined) moved.set(id, place);
+          });
+          painter.move(moved, kind !== "force");
+          setProgress(done >= 1 ? null : done);
+          if (done >= 1 && !input.nodes.some(isFixed)) painter.fit();
+        },
+        onError: (error) => {
+          setProgress(null);
+          useNotices.getState().sayError(error);
+        },
+      });
+    },
+    [painter, contents, visible],
+  );
+
+  const start = useCallback(
+    (kind: LayoutKind) => {
+      const { pinned, setLayout } = usePicture.getState();
+      setLayout(kind);
+      run(kind, (id) => pinned.has(id));
+    },
+    [run],
+  );
+
+  useEffect(() => {
+    if (painter === null || !ready) return;
+    const unplaced = [...visible.nodes].filter((id) => !places.has(id));
+    if (unplaced.length === 0) return;
+    const { layout: wanted, pinned: held } = usePicture.getState();
+    // Without relationships forces have nothing to work on.
+    const kind = wanted === "force" && contents.edges.size === 0 ? "grid" : wanted;
+    // A few that come to many leave those where they are.
+    const few = unplaced.length < contents.nodes.size / 2 && kind === "force";
+    const known = new Set(few ? places.keys() : []);
+    run(kind, (id) => held.has(id) || known.has(id));
+  }, [painter, contents, visible, ready, run]);
+
+  useEffect(() => () => stopping.current(), [painter]);
+  return { progress, start, stop };
+}
+
+function buildInput(
+  painter: Painter,
+  contents: Contents,
+  visible: Visible,
+  isFixed: (id: string) => boolean,
+): LayoutInput {
+  const order = (id: string): string => {
+    const twin = contents.nodes.get(id);
+    return `${modelOf(twin)}\n${labelOf(id, twin)}`;
+  };
+  const keys = new Map([...visible.nodes].map((id) => [id, order(id)]));
+  const nodes = [...visible.nodes]
+    .filter((id) => painter.graph.hasNode(id))
+    .sort((one, other) => {
+      const [a, b] = [keys.get(one) ?? "", keys.get(other) ?? ""];
+      return a < b ? -1 : a > b ? 1 : 0;
+    });
+  return {
+    nodes,
+    places: nodes.map((id) => {
+      const { x, y } = painter.graph.getNodeAttributes(id);
+      return { x, y };
+    }),
+    pinned: nodes.map(isFixed),
+    links: [...visible.edges].flatMap((key) => {
+      const one = contents.edges.get(key);
+      if (one === undefined) return [];
+      return [{ source: one.$sourceId, target: one.$targetId, name: one.$relationshipName }];
+    }),
+  };
+}

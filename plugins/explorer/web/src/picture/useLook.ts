@@ -1,0 +1,53 @@
+import { useMemo } from "react";
+
+import { useMedia } from "../app/media";
+import { usePreferences } from "../app/preferences";
+import { useSelection } from "../app/selection";
+import { useLive } from "../live/store";
+import type { Look } from "./look";
+import { edgeKey, type Contents } from "./model";
+import { LARGE_EDGES, LARGE_NODES } from "./Painter";
+import { readPalette, type Palette } from "./palette";
+import { usePicture } from "./store";
+import type { Visible } from "./visible";
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The colours of the theme that is worn now. */
+export function usePalette(): Palette {
+  const theme = usePreferences((state) => state.theme);
+  const dark = useMedia("(prefers-color-scheme: dark)");
+  // NOTE: the page's theme and the system's are what the colours hang on, though unnamed there.
+  // eslint-disable-next-line react-hooks/exhaustive-deps
+  return useMemo(() => readPalette(document.body), [theme, dark]);
+}
+
+/** What of the picture is told apart now, but for what the pointer is at. */
+export function useLook(contents: Contents, visible: Visible, palette: Palette): Look {
+  const { chosen, path, pinned } = usePicture();
+  const selected = useSelection((state) => state.selected);
+  const all = useLive((state) => state.lit);
+  const lit = useMemo(() => {
+    const here = [...all.keys()].filter(
+      (key) => contents.nodes.has(key) || contents.edges.has(key),
+    );
+    return here.length === 0 ? NONE : new Set(here);
+  }, [all, contents]);
+  const chosenEdge =
+    selected?.kind === "relationship" ? edgeKey(selected.sourceId, selected.id) : null;
+  return useMemo(
+    () => ({
+      visibleNodes: visible.nodes,
+      visibleEdges: visible.edges,
+      chosen: new Set(chosen),
+      chosenEdge,
+      path: path === null ? null : { nodes: new Set(path.nodes), edges: path.edges },
+      pinned,
+      lit,
+      near: null,
+      large: visible.nodes.size > LARGE_NODES || visible.edges.size > LARGE_EDGES,
+      palette,
+    }),
+    [visible, chosen, chosenEdge, path, pinned, lit, palette],
+  );
+}

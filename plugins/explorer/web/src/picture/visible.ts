@@ -1,0 +1,64 @@
+import type { ModelIndex } from "../models/index";
+import { compileFilter } from "./filter";
+import { labelOf, listNeighbours, modelOf, type Contents } from "./model";
+
+/** What of a picture is not to be seen. */
+export interface Hiding {
+  models: ReadonlySet<string>;
+  names: ReadonlySet<string>;
+  ids: ReadonlySet<string>;
+  filter: string;
+  /** Only these and their neighbours; null is all. */
+  focus: ReadonlySet<string> | null;
+}
+
+export interface Visible {
+  nodes: ReadonlySet<string>;
+  edges: ReadonlySet<string>;
+}
+
+/** The twins and relationships that are left to be seen. */
+export function listVisible(contents: Contents, hiding: Hiding, index: ModelIndex): Visible {
+  const passes = compileFilter(hiding.filter);
+  const near = hiding.focus === null ? null : withNeighbours(contents, hiding.focus);
+  const nodes = new Set<string>();
+  for (const [id, twin] of contents.nodes) {
+    const model = modelOf(twin);
+    if (hiding.ids.has(id) || hiding.models.has(model)) continue;
+    if (near !== null && !near.has(id)) continue;
+    if (passes([id, labelOf(id, twin), model, index.label(model)], twin)) nodes.add(id);
+  }
+  const edges = new Set<string>();
+  for (const [key, one] of contents.edges) {
+    if (hiding.names.has(one.$relationshipName)) continue;
+    if (nodes.has(one.$sourceId) && nodes.has(one.$targetId)) edges.add(key);
+  }
+  return { nodes, edges };
+}
+
+function withNeighbours(contents: Contents, ids: ReadonlySet<string>): ReadonlySet<string> {
+  const neighbours = listNeighbours(contents.edges.values());
+  return new Set([...ids].flatMap((id) => [id, ...(neighbours.get(id) ?? [])]));
+}
+
+export interface Entry {
+  /** A DTMI, or the name of a relationship. */
+  id: string;
+  count: number;
+}
+
+/** The models and relationship names of a picture with their numbers, the most first. */
+export function listLegend(contents: Contents): { models: Entry[]; names: Entry[] } {
+  const models = new Map<string, number>();
+  const names = new Map<string, number>();
+  const count = (into: Map<string, number>, id: string) => into.set(id, (into.get(id) ?? 0) + 1);
+  for (const twin of contents.nodes.values()) count(models, modelOf(twin));
+  for (const one of contents.edges.values()) count(names, one.$relationshipName);
+  return { models: byCount(models), names: byCount(names) };
+}
+
+function byCount(counts: ReadonlyMap<string, number>): Entry[] {
+  return [...counts]
+    .map(([id, count]) => ({ id, count }))
+    .sort((one, other) => other.count - one.count || one.id.localeCompare(other.id));
+}
