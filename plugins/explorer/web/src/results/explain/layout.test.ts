@@ -9,7 +9,11 @@ const plan: fc.Arbitrary<PlanNode> = fc.letrec<{ node: PlanNode }>((tie) => ({
     operator: fc.constantFrom("Match", "Filter", "Union"),
     arguments: fc.array(fc.string({ maxLength: 120 }), { maxLength: 3 }),
     part: fc.constantFrom(null, 0, 1),
-    children: fc.oneof({ maxDepth: 4 }, fc.constant<PlanNode[]>([]), fc.array(tie("node"), { maxLength: 2 })),
+    children: fc.oneof(
+      { maxDepth: 4 },
+      fc.constant<PlanNode[]>([]),
+      fc.array(tie("node"), { maxLength: 2 }),
+    ),
   }),
 })).node;
 
