@@ -33,7 +33,8 @@ GOAL = Goal(
     id="R11",
     title="authorisation matrix and tokens",
     asked="every route with no, wrong and right credentials, 100 % exact; hostile tokens 100 % "
-    "401; the issuer's keys are asked for ≤ once in 30 s under thousands of unknown ones",
+    "401; the issuer's keys are asked for ≤ once in 30 s (and one time more at first) under 10,000 "
+    "unknown ones",
     judge=judge,
     twins=(
         Twin(
