@@ -53,7 +53,7 @@ export function ModelDetail({ model, index, counts }: Props) {
         <div className="models-actions">
           <Link
             className="button"
-            href={routeOf(graphId, "query", new URLSearchParams({ q: query, run: "1" }).toString())}
+            href={routeOf(graphId, "query", new URLSearchParams({ query }).toString())}
           >
             Query its twins{counts === null ? "" : ` (${counts.family(model.id).toLocaleString()})`}
           </Link>
