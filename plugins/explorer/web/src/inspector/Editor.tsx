@@ -1,0 +1,135 @@
+import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
+import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+
+import type { Json, JsonObject } from "../api/types";
+import { ConflictDialog } from "./ConflictDialog";
+import { editable, writeAt } from "./document";
+import { useDrafts } from "./drafts";
+import { EditingContext, type Editing } from "./editing";
+import { JsonTab } from "./JsonTab";
+import { SaveBar } from "./SaveBar";
+import { readFindings, useSave, type Access } from "./useSave";
+
+interface Props {
+  document: JsonObject;
+  access: Access;
+  readOnly: boolean;
+  lit: ReadonlySet<string> | undefined;
+  /** What is said of the document, for screen readers. */
+  label: string;
+  /** The fields; they edit through the context. */
+  children: ReactNode;
+  /** Further tabs. */
+  tabs?: { id: string; name: string; content: ReactNode }[];
+}
+
+/** A document as fields and as JSON, whose edits are kept until they are saved or given up. */
+export function Editor({ document, access, readOnly, lit, label, children, tabs = [] }: Props) {
+  const { key } = access;
+  const kept = useDrafts((state) => state.drafts.get(key));
+  const [unread, setUnreadSet] = useState<ReadonlySet<string>>(new Set());
+  const [settling, setSettling] = useState(false);
+  const { save, busy, error, forget } = useSave(access);
+
+  // What came in while there is a draft goes under it.
+  useEffect(() => useDrafts.getState().take(key, document), [key, document]);
+
+  const setUnread = useCallback((pointer: string, is: boolean): void => {
+    setUnreadSet((before) => {
+      if (before.has(pointer) === is) return before;
+      const after = new Set(before);
+      if (is) after.add(pointer);
+      else after.delete(pointer);
+      return after;
+    });
+  }, []);
+  const replace = useCallback(
+    (draft: JsonObject) => useDrafts.getState().edit(key, document, draft),
+    [key, document],
+  );
+  const editing: Editing = useMemo(() => {
+    const stored = editable(kept?.base ?? document);
+    const value = kept?.draft ?? stored;
+    return {
+      value,
+      stored,
+      readOnly,
+      findings: readFindings(error),
+      lit,
+      set: (pointer: string, one: Json | undefined) => {
+        const now = useDrafts.getState().drafts.get(key)?.draft ?? stored;
+        replace(writeAt(now, pointer, one));
+      },
+      setUnread,
+    };
+  }, [kept, document, readOnly, error, lit, key, replace, setUnread]);
+
+  const run = async (): Promise<void> => {
+    if (unread.size > 0 || busy) return;
+    setSettling((await save()).length > 0);
+  };
+  return (
+    <EditingContext value={editing}>
+      {/* eslint-disable-next-line jsx-a11y/no-static-element-interactions -- keys of its fields */}
+      <div
+        className="inspector-editor"
+        onKeyDown={(event) => {
+          if (!(event.ctrlKey || event.metaKey) || !["Enter", "s"].includes(event.key)) return;
+          event.preventDefault();
+          if (kept !== undefined) void run();
+        }}
+      >
+        <Tabs className="react-aria-Tabs inspector-tabs">
+          <TabList
+            aria-label={`Views of ${label}`}
+            className="react-aria-TabList inspector-tablist"
+          >
+            <Tab id="properties">Properties</Tab>
+            {tabs.map((one) => (
+              <Tab key={one.id} id={one.id}>
+                {one.name}
+              </Tab>
+            ))}
+            <Tab id="json">JSON</Tab>
+          </TabList>
+          <TabPanel id="properties" className="inspector-panel">
+            {children}
+          </TabPanel>
+          {tabs.map((one) => (
+            <TabPanel key={one.id} id={one.id} className="inspector-panel">
+              {one.content}
+            </TabPanel>
+          ))}
+          <TabPanel id="json" className="inspector-panel inspector-panel-json">
+            <JsonTab label={label} onChange={replace} />
+          </TabPanel>
+        </Tabs>
+        {kept !== undefined && (
+          <SaveBar
+            draft={kept}
+            busy={busy}
+            error={error}
+            blocked={unread.size}
+            onSave={() => void run()}
+            onDiscard={() => {
+              forget();
+              useDrafts.getState().drop(key);
+            }}
+          />
+        )}
+        {kept !== undefined && settling && kept.conflicts.length > 0 && (
+          <ConflictDialog
+            label={label}
+            draft={kept}
+            onClose={() => setSettling(false)}
+            onSettle={(theirs) => {
+              useDrafts.getState().settle(key, theirs);
+              setSettling(false);
+              void run();
+            }}
+          />
+        )}
+      </div>
+    </EditingContext>
+  );
+}

@@ -1,0 +1,71 @@
+import { json } from "@codemirror/lang-json";
+import { useEffect, useState } from "react";
+
+import type { Json, JsonObject } from "../api/types";
+import { Code } from "../code/Code";
+import { isObject } from "../results/documents";
+import { isSame } from "./document";
+import { useEditing } from "./editing";
+
+const LANGUAGE = json();
+
+interface Props {
+  label: string;
+  onChange(draft: JsonObject): void;
+}
+
+/** The whole that can be edited as JSON, times of change included; edits become a patch too. */
+export function JsonTab({ label, onChange }: Props) {
+  const { value, readOnly, setUnread } = useEditing();
+  const [written, setWritten] = useState({ text: write(value), value });
+  if (!isSame(written.value, value)) setWritten({ text: write(value), value });
+  const wrong = explain(written.text);
+  useEffect(() => {
+    setUnread("", wrong !== null);
+    return () => setUnread("", false);
+  }, [wrong, setUnread]);
+  const change = (text: string): void => {
+    const read = readObject(text);
+    setWritten({ text, value: read ?? value });
+    if (read !== null && !isSame(read, value)) onChange(read);
+  };
+  return (
+    <>
+      {wrong !== null && (
+        <p className="inspector-wrong" role="alert">
+          {wrong}
+        </p>
+      )}
+      <Code
+        label={`JSON of ${label}`}
+        value={written.text}
+        extensions={LANGUAGE}
+        folding
+        lines={false}
+        className="inspector-json"
+        {...(readOnly ? {} : { onChange: change })}
+      />
+    </>
+  );
+}
+
+function write(value: JsonObject): string {
+  return JSON.stringify(value, null, 2);
+}
+
+function readObject(text: string): JsonObject | null {
+  try {
+    const read = JSON.parse(text) as Json;
+    return isObject(read) ? read : null;
+  } catch {
+    return null;
+  }
+}
+
+function explain(text: string): string | null {
+  try {
+    return isObject(JSON.parse(text) as Json) ? null : "This should be a JSON object.";
+  } catch (error) {
+    return `This is no JSON yet: ${(error as Error).message}`;
+  }
+}

@@ -1,0 +1,13 @@
+import { Button } from "react-aria-components";
+
+import { useSelection, type Selected } from "../app/selection";
+
+/** Selects what it names. */
+export function SelectLink({ to, children }: { to: Selected; children: string }) {
+  const select = useSelection((state) => state.select);
+  return (
+    <Button className="inspector-link" onPress={() => select(to)}>
+      {children}
+    </Button>
+  );
+}

@@ -1,0 +1,73 @@
+import { useQuery } from "@tanstack/react-query";
+
+import { ApiError } from "../api/errors";
+import type { Twin } from "../api/types";
+import { Failure } from "../app/Failure";
+import { Waiting } from "../app/Waiting";
+import { useLive } from "../live/store";
+import { ModelLink } from "../models/Contents";
+import { useModels } from "../models/useModels";
+import { useSession } from "../session/session";
+import { draftKey } from "./drafts";
+import { Editor } from "./Editor";
+import { Moment } from "./Moment";
+import { Properties } from "./Properties";
+
+/** A twin: what it is, its properties by its model, and what it is connected with. */
+export function TwinInspector({ id }: { id: string }) {
+  const { graph, graphId, may } = useSession();
+  const { index } = useModels();
+  const lit = useLive((state) => state.lit.get(id));
+  const queryKey = ["twin", graphId, id];
+  const twin = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => graph.readTwin(id, signal),
+    enabled: may("digitaltwins/read"),
+  });
+  if (!may("digitaltwins/read")) {
+    return <p className="inspector-none muted">You may not read the twins of this graph.</p>;
+  }
+  const gone = twin.error instanceof ApiError && twin.error.status === 404;
+  if (twin.error !== null && (gone || twin.data === undefined)) {
+    const title = gone ? "There is no such twin (any more)" : "The twin cannot be read";
+    return <Failure title={title} error={twin.error} onRetry={() => void twin.refetch()} />;
+  }
+  if (twin.data === undefined) return <Waiting label={`Loading ${id}`} />;
+  const model = twin.data.$metadata.$model;
+  return (
+    <>
+      <TwinHeader twin={twin.data} />
+      <Editor
+        label={id}
+        document={twin.data}
+        readOnly={!may("digitaltwins/write")}
+        lit={lit}
+        access={{
+          key: draftKey(graphId, id),
+          queryKey,
+          read: () => graph.readTwin(id),
+          patch: (patch, etag) => graph.patchTwin(id, patch, etag),
+        }}
+      >
+        <Properties contents={index.interfaces.get(model)?.contents ?? []} index={index} />
+      </Editor>
+    </>
+  );
+}
+
+function TwinHeader({ twin }: { twin: Twin }) {
+  const { index } = useModels();
+  const changed = twin.$metadata["$lastUpdateTime"];
+  return (
+    <header className="inspector-header">
+      <h2>{twin.$dtId}</h2>
+      <p className="inspector-facts">
+        <ModelLink id={twin.$metadata.$model} index={index} />
+        {typeof changed === "string" && <Moment title="Last change" value={changed} />}
+        <code className="inspector-etag" title={`etag ${twin.$etag}`}>
+          {twin.$etag.replace(/^W\/"|"$/g, "").slice(0, 8)}
+        </code>
+      </p>
+    </header>
+  );
+}

@@ -1,0 +1,34 @@
+import { createContext, useContext } from "react";
+
+import type { Json, JsonObject } from "../api/types";
+
+/** What the service said is wrong, at a JSON pointer within the document. */
+export interface Finding {
+  target: string;
+  message: string;
+}
+
+/** What the fields of one document share. */
+export interface Editing {
+  /** The document as it shall be. */
+  value: JsonObject;
+  /** As it is stored. */
+  stored: JsonObject;
+  readOnly: boolean;
+  findings: readonly Finding[];
+  /** The pointers that have just changed; an empty set is all of them. */
+  lit: ReadonlySet<string> | undefined;
+  /** Puts a value at a pointer; undefined takes it away. */
+  set(pointer: string, value: Json | undefined): void;
+  /** Says that what is written at a pointer is no value yet; false that it is one. */
+  setUnread(pointer: string, unread: boolean): void;
+}
+
+export const EditingContext = createContext<Editing | null>(null);
+
+/** The document that is edited; only below its provider. */
+export function useEditing(): Editing {
+  const editing = useContext(EditingContext);
+  if (editing === null) throw new Error("useEditing is used outside of an editor");
+  return editing;
+}

@@ -1,0 +1,308 @@
+import { Plus, X } from "lucide-react";
+import { useState, type ReactNode } from "react";
+import { Button, Input, TextField } from "react-aria-components";
+
+import type { Json, JsonObject } from "../../api/types";
+import { pointerOf } from "../document";
+import { useEditing } from "../editing";
+import { firstValue, fits, type FieldSchema, type TextForm } from "../schema";
+import { BooleanValue, EnumChoice } from "./choices";
+import { TextValue } from "./TextValue";
+
+interface Props {
+  schema: FieldSchema;
+  /** What it is, for screen readers. */
+  label: string;
+  pointer: string;
+  value: Json | undefined;
+  /** Whether it may be left out. */
+  optional?: boolean;
+  onChange(value: Json | undefined): void;
+}
+
+/** The field of a value by its schema, with what the service found wrong with it. */
+export function Field(props: Props) {
+  const { findings, readOnly } = useEditing();
+  const told = findings.filter((one) => one.target === props.pointer);
+  return (
+    <div className="inspector-field">
+      {readOnly ? <Shown value={props.value} /> : <Editable {...props} />}
+      {told.map((one) => (
+        <p key={one.message} className="inspector-wrong" role="alert">
+          {one.message}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function Editable(props: Props) {
+  const { schema, label, pointer, value, optional = false, onChange } = props;
+  const { findings } = useEditing();
+  const isInvalid = findings.some((one) => one.target === pointer);
+  // An empty text is a value that is still to be written.
+  const unwritten = schema.kind === "text" && value === "";
+  if (value !== undefined && !unwritten && !fits(schema, value)) return <JsonValue {...props} />;
+  switch (schema.kind) {
+    case "boolean":
+      if (value === undefined) return <SetButton {...props} />;
+      return <BooleanValue label={label} value={value === true} onChange={onChange} />;
+    case "enum":
+      return (
+        <EnumChoice
+          label={label}
+          values={schema.values}
+          value={typeof value === "string" || typeof value === "number" ? value : undefined}
+          isInvalid={isInvalid}
+          onChange={onChange}
+        />
+      );
+    case "text":
+      return (
+        <TextValue
+          {...{ label, pointer, value, optional, onChange }}
+          form={schema.form}
+          multiline={typeof value === "string" && value.includes("\n")}
+        />
+      );
+    case "object":
+      if (value === undefined) return <SetButton {...props} />;
+      return <ObjectValue fields={schema.fields} value={value as JsonObject} {...shared(props)} />;
+    case "array":
+      if (value === undefined) return <SetButton {...props} />;
+      return <ArrayValue element={schema.element} value={value as Json[]} {...shared(props)} />;
+    case "map":
+      if (value === undefined) return <SetButton {...props} />;
+      return <MapValue inner={schema.value} value={value as JsonObject} {...shared(props)} />;
+    case "json":
+      return <JsonValue {...props} />;
+  }
+}
+
+function shared({ label, pointer, onChange }: Props) {
+  return { label, pointer, onChange };
+}
+
+function SetButton({ schema, label, onChange }: Props) {
+  return (
+    <Button
+      className="button button-quiet button-small inspector-set"
+      aria-label={`Set ${label}`}
+      onPress={() => onChange(firstValue(schema))}
+    >
+      <Plus size={13} aria-hidden /> Set
+    </Button>
+  );
+}
+
+interface NestedProps<T> {
+  label: string;
+  pointer: string;
+  value: T;
+  onChange(value: T): void;
+}
+
+function ObjectValue(
+  props: NestedProps<JsonObject> & { fields: { name: string; schema: FieldSchema }[] },
+) {
+  const { fields, label, pointer, value, onChange } = props;
+  const known = new Set(fields.map((one) => one.name));
+  const others = Object.keys(value).filter((name) => !known.has(name));
+  const all = [...fields, ...others.map((name) => ({ name, schema: JSON_SCHEMA }))];
+  return (
+    <Nested>
+      {all.map(({ name, schema }) => (
+        <Member
+          key={name}
+          name={name}
+          title={`${label} ${name}`}
+          {...(Object.hasOwn(value, name)
+            ? { onRemove: () => onChange(without(value, name)) }
+            : {})}
+        >
+          <Field
+            schema={schema}
+            label={`${label} ${name}`}
+            pointer={pointer + pointerOf(name)}
+            value={Object.hasOwn(value, name) ? value[name] : undefined}
+            optional
+            onChange={(one) =>
+              onChange(one === undefined ? without(value, name) : { ...value, [name]: one })
+            }
+          />
+        </Member>
+      ))}
+    </Nested>
+  );
+}
+
+function ArrayValue(props: NestedProps<Json[]> & { element: FieldSchema }) {
+  const { element, label, pointer, value, onChange } = props;
+  return (
+    <Nested>
+      {value.map((one, at) => (
+        <Member
+          // eslint-disable-next-line react/no-array-index-key -- elements have no other identity
+          key={at}
+          name={String(at + 1)}
+          title={`${label} ${at + 1}`}
+          onRemove={() => onChange(value.toSpliced(at, 1))}
+        >
+          <Field
+            schema={element}
+            label={`${label} ${at + 1}`}
+            pointer={`${pointer}/${at}`}
+            value={one}
+            onChange={(changed) => onChange(value.with(at, changed ?? null))}
+          />
+        </Member>
+      ))}
+      <Button
+        className="button button-quiet button-small inspector-set"
+        aria-label={`Add to ${label}`}
+        onPress={() => onChange([...value, firstValue(element) ?? ""])}
+      >
+        <Plus size={13} aria-hidden /> Add
+      </Button>
+    </Nested>
+  );
+}
+
+function MapValue(props: NestedProps<JsonObject> & { inner: FieldSchema }) {
+  const { inner, label, pointer, value, onChange } = props;
+  const [key, setKey] = useState("");
+  const taken = Object.hasOwn(value, key);
+  const add = (): void => {
+    if (key === "" || taken) return;
+    onChange({ ...value, [key]: firstValue(inner) ?? "" });
+    setKey("");
+  };
+  return (
+    <Nested>
+      {Object.entries(value).map(([name, one]) => (
+        <Member
+          key={name}
+          name={name}
+          title={`${label} ${name}`}
+          onRemove={() => onChange(without(value, name))}
+        >
+          <Field
+            schema={inner}
+            label={`${label} ${name}`}
+            pointer={pointer + pointerOf(name)}
+            value={one}
+            onChange={(changed) => onChange({ ...value, [name]: changed ?? null })}
+          />
+        </Member>
+      ))}
+      <div className="inspector-add">
+        <TextField
+          aria-label={`New key of ${label}`}
+          value={key}
+          onChange={setKey}
+          isInvalid={taken}
+          autoComplete="off"
+          onKeyDown={(event) => {
+            if (event.key !== "Enter") return;
+            event.preventDefault();
+            add();
+          }}
+        >
+          <Input placeholder="New key" spellCheck="false" />
+        </TextField>
+        <Button
+          className="button button-quiet button-small"
+          aria-label={`Add to ${label}`}
+          isDisabled={key === "" || taken}
+          onPress={add}
+        >
+          <Plus size={13} aria-hidden /> Add
+        </Button>
+      </div>
+      {taken && <p className="inspector-wrong">There is a value of this key already.</p>}
+    </Nested>
+  );
+}
+
+function without(value: JsonObject, name: string): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([one]) => one !== name));
+}
+
+function Nested({ children }: { children: ReactNode }) {
+  return <div className="inspector-nested">{children}</div>;
+}
+
+interface MemberProps {
+  name: string;
+  title: string;
+  onRemove?: () => void;
+  children: ReactNode;
+}
+
+function Member({ name, title, onRemove, children }: MemberProps) {
+  return (
+    <div className="inspector-member">
+      <span className="inspector-key">{name}</span>
+      {children}
+      {onRemove !== undefined && (
+        <Button
+          className="button button-quiet button-icon button-small"
+          aria-label={`Remove ${title}`}
+          onPress={onRemove}
+        >
+          <X size={13} aria-hidden />
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const JSON_SCHEMA: FieldSchema = { kind: "json" };
+const JSON_FORM: TextForm = {
+  hint: "JSON",
+  input: "text",
+  parse: (text) => {
+    try {
+      return JSON.parse(text) as Json;
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+/** A value without a field of its own, as its JSON. */
+function JsonValue({ label, pointer, value, optional = false, onChange }: Props) {
+  return (
+    <TextValue
+      label={`${label} as JSON`}
+      {...{ pointer, value, optional, onChange }}
+      form={JSON_FORM}
+      write={writeJson}
+      multiline={writeJson(value).length > 40}
+    />
+  );
+}
+
+function writeJson(value: Json | undefined): string {
+  return value === undefined ? "" : JSON.stringify(value, null, 1);
+}
+
+/** A value that may only be read. */
+function Shown({ value }: { value: Json | undefined }) {
+  if (value === undefined) return <span className="muted">not set</span>;
+  if (value !== null && typeof value === "object") {
+    const entries = Object.entries(value);
+    if (entries.length === 0) return <span className="muted">empty</span>;
+    return (
+      <Nested>
+        {entries.map(([name, one]) => (
+          <div key={name} className="inspector-member">
+            <span className="inspector-key">{Array.isArray(value) ? Number(name) + 1 : name}</span>
+            <Shown value={one} />
+          </div>
+        ))}
+      </Nested>
+    );
+  }
+  return <span className="inspector-value">{String(value)}</span>;
+}
