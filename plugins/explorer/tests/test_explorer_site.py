@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+from twinframe.errors import SettingsError
 from twinframe.sites.base import Content, ServiceFacts, SiteRequest
 from twinframe_explorer.plugin import twinframe_routes
 from twinframe_explorer.settings import ExplorerSettings
@@ -252,3 +253,24 @@ def test_the_editor_is_told_the_words_of_both_languages(built: Path, service: Se
         "aggregate": False,
     }
     assert {one["name"] for one in words["adt"]["functions"]} >= {"IS_OF_MODEL", "COUNT"}
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["bücher.example", "a;script-src.example", "a,b.example", "*.example", "u:p@a.example", "[x"],
+)
+@pytest.mark.parametrize("key", ["Authentication__Authority", "Control__PublicUrl"])
+def test_an_address_that_would_bend_the_policy_stops_the_start(
+    built: Path, service: ServiceFacts, key: str, host: str
+) -> None:
+    names = {"Authentication__Authority": "authority", "Control__PublicUrl": "control"}
+    bent = replace(service, **{names[key]: f"https://{host}/path"})
+    with pytest.raises(SettingsError, match=f"^{key}=https://"):
+        build(built, bent, client_id="page")
+
+
+def test_an_issuer_that_is_no_address_is_not_called(service: ServiceFacts) -> None:
+    policy = read_policy(
+        ExplorerSettings(client_id="page"), replace(service, authority="our-issuer", control="")
+    )
+    assert policy["connect-src"] == "'self'"

@@ -83,7 +83,14 @@ def build_content(
     policy: str = STRICT_POLICY,
     status: int = 200,
 ) -> Content:
-    """The content with its validator, which is made of its bytes."""
+    """The content with its validator, which is made of its bytes.
+
+    Raises `ValueError` for a media type or a policy that cannot stand in a header.
+    """
+    for text in (media_type, policy):
+        # SEC: a line end would begin a header of its own; other bytes would fail at each request.
+        if not (text.isascii() and text.isprintable()):
+            raise ValueError(f"{text!a} cannot stand in a header: only printable ASCII can")
     etag = blake2b(body, digest_size=_DIGEST).hexdigest()
     return Content(body, media_type, etag, codings or {}, lasting, policy, status)
 

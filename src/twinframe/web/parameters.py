@@ -26,7 +26,7 @@ def refuse_unknown(route: Route) -> Route:
     if not route.is_strict:
         return route
     known = {_API_VERSION}
-    many = set()
+    many = {_API_VERSION}  # a gateway may add its own to the caller's; neither means anything
     for parameter in route.parameters:
         if parameter.place == "query":
             known.add(parameter.name)

@@ -111,6 +111,14 @@ def test_another_content_has_another_etag() -> None:
     assert build_content(b"a", "text/plain").etag != build_content(b"b", "text/plain").etag
 
 
+@pytest.mark.parametrize("text", ["a\r\nset-cookie: b", "a\nb", "https://bücher.example", "a\0"])
+def test_content_whose_headers_would_break_cannot_be_made(text: str) -> None:
+    with pytest.raises(ValueError, match="cannot stand in a header"):
+        build_content(b"a", "text/html", policy=text)
+    with pytest.raises(ValueError, match="cannot stand in a header"):
+        build_content(b"a", text)
+
+
 @pytest.mark.parametrize(
     ("accepted", "coding", "body"),
     [

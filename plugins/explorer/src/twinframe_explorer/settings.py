@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from twinframe.settings import Section, check_endpoint
 
 # SEC: what is let in here stands in a header that bounds what the page may call.
-_ORIGIN: Final = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?")
+ORIGIN: Final = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?")
 
 
 class ExplorerSettings(Section):
@@ -56,7 +56,7 @@ class ExplorerSettings(Section):
     @classmethod
     def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for origin in value:
-            if not _ORIGIN.fullmatch(origin):
+            if not ORIGIN.fullmatch(origin):
                 raise ValueError(
                     f"{origin!r} is no origin: write it such as https://login.example, without a "
                     "path"

@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from twinframe.errors import SettingsError
 from twinframe.sites.base import Content, ServiceFacts, Site, SiteRequest, build_content
 from twinframe_explorer.configuration import build_configuration, build_sign_in
 from twinframe_explorer.files import HASHED, PACKAGED, read_assets
 from twinframe_explorer.language import render_language
-from twinframe_explorer.settings import ExplorerSettings
+from twinframe_explorer.settings import ORIGIN, ExplorerSettings
 
 PATH: Final = "/explorer"
 
@@ -92,12 +93,14 @@ def build_policy(settings: ExplorerSettings, service: ServiceFacts) -> str:
     """The Content-Security-Policy of the page: it may call the service and who signs people in.
 
     SEC: nothing inline, nothing from other hosts; whoever gets text into a twin gets no script out
-    of it.
+    of it. Raises `SettingsError` for an address whose origin cannot stand there.
     """
     sign_in = build_sign_in(settings, service)
-    addresses = [service.control, *([] if sign_in is None else [sign_in.authority])]
-    named = [_find_origin(address) for address in addresses] + list(settings.origins)
-    origins = " ".join(dict.fromkeys(["'self'", *filter(None, named)]))
+    named = [_find_origin("Control__PublicUrl", service.control)]
+    if sign_in is not None:
+        key = "Explorer__Authority" if settings.authority else "Authentication__Authority"
+        named.append(_find_origin(key, sign_in.authority))
+    origins = " ".join(dict.fromkeys(["'self'", *filter(None, named), *settings.origins]))
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
         f"font-src 'self'; worker-src 'self'; connect-src {origins}; form-action 'none'; "
@@ -105,7 +108,18 @@ def build_policy(settings: ExplorerSettings, service: ServiceFacts) -> str:
     )
 
 
-def _find_origin(address: str) -> str:
+def _find_origin(key: str, address: str) -> str:
     """The origin of a URL; empty for a path, which is the service's own."""
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+    try:
+        parts = urlsplit(address)
+    except ValueError as error:
+        raise SettingsError(f"{key}={address} is no URL: {error}.") from error
+    if not parts.netloc:
+        return ""
+    origin = f"{parts.scheme}://{parts.netloc}"
+    if not ORIGIN.fullmatch(origin):
+        raise SettingsError(
+            f"{key}={address} cannot stand in the explorer's Content-Security-Policy: write its "
+            "host with a-z, 0-9, '.' and '-' (xn--… for other letters), without a user."
+        )
+    return origin
