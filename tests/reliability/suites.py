@@ -67,7 +67,8 @@ def run_tests(
     if not report.exists():
         raise RuntimeError(f"pytest wrote no report:\n{log.read_text()[-3000:]}")
     outcome = _read(report, log.read_text(encoding="utf-8"))
-    if done.returncode not in ((1,) if outcome.failed else (0,)):
+    # NOTE: 2 is what `-x` ends with where tests run beside each other.
+    if done.returncode not in ((1, 2) if outcome.failed else (0,)):
         raise RuntimeError(f"pytest ended with {done.returncode}:\n{outcome.log[-3000:]}")
     if outcome.failed and not trial.fault:
         print(outcome.log[-3000:], flush=True)
