@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -47,24 +49,25 @@ def _check_files(directory: Path) -> Iterator[Finding]:
     """Files that the service cannot write, though it may write beside them."""
     if not directory.is_dir():
         return
-    files = sorted(directory.glob("*.db"), key=lambda path: path.stat().st_mtime)
-    yield from check_clock(files[-1] if files else None)
+    files = _list_files(directory)
+    yield from check_clock(files[0] if files else None)
 
 
 def _check_pages(directory: Path, settings: SqliteSettings) -> Iterator[Finding]:
     """Files whose structure is damaged; those written last first, as far as the time goes."""
     end = monotonic() + _LOOK_SECONDS
-    files = sorted(directory.glob("*.db"), key=lambda path: -path.stat().st_mtime)
-    for path in files:
+    for path in _list_files(directory):
         try:
-            connection = open_reader(str(path), settings)
-        except apsw.Error:
-            continue  # whether the service can open its own is looked at where it does
-        connection.authorizer = None  # the check is a pragma
-        try:
-            fault, is_whole = find_broken_page(connection, end - monotonic())
-        finally:
-            connection.close()
+            fault, is_whole = _look_through(path, settings, end - monotonic())
+        except apsw.BusyError:
+            continue  # it is being made or restored
+        except apsw.Error as error:
+            yield build_warning(
+                "storage",
+                f"{path} was not looked through: {error}.",
+                f"Let user {os.geteuid()} read and write it, if it is a graph of this service.",
+            )
+            continue
         if fault:
             yield build_error(
                 "storage",
@@ -77,6 +80,31 @@ def _check_pages(directory: Path, settings: SqliteSettings) -> Iterator[Finding]
         else:
             text = f"{path} was not looked through: it is large. twinframe verify does."
             yield build_fine("storage", text)
+
+
+def _look_through(path: Path, settings: SqliteSettings, seconds: float) -> tuple[str, bool]:
+    """As `find_broken_page`; a file whose very head is damaged cannot even be opened."""
+    try:
+        connection = open_reader(str(path), settings)
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        return str(error), True
+    connection.authorizer = None  # the check is a pragma
+    try:
+        return find_broken_page(connection, seconds)
+    finally:
+        connection.close()
+
+
+def _list_files(directory: Path) -> list[Path]:
+    """The databases there, the one written last first, without links that lead to nothing.
+
+    NOTE: files go while this runs, when the service deletes a graph.
+    """
+    found = []
+    for path in directory.glob("*.db"):
+        with suppress(FileNotFoundError):
+            found.append((path.stat().st_mtime, path))
+    return [path for _moment, path in sorted(found, reverse=True)]
 
 
 def _check_ballast(settings: SqliteSettings) -> Iterator[Finding]:
