@@ -60,7 +60,7 @@ def holder() -> Iterator[Holder]:
 
 
 def test_a_process_is_dead_from_its_kill_on_and_not_before(holder: Holder) -> None:
-    assert holder.name.split("/")[2] == str(holder.process.pid)
+    assert holder.name.split("/")[-2] == str(holder.process.pid)
     assert not is_dead(holder.name)
     holder.kill()
     assert is_dead(holder.name)  # a zombie still
@@ -77,6 +77,25 @@ def test_another_process_of_the_same_id_is_not_the_one_that_held() -> None:
 @pytest.mark.parametrize("name", [UNKNOWN, "x", "a/b", "boot/1/2", "another-boot/4026531836/1/7"])
 def test_of_what_is_elsewhere_or_has_no_name_nothing_is_known(name: str) -> None:
     assert not is_dead(name)
+
+
+def test_who_lives_by_another_clock_is_not_taken_for_dead(holder: Holder) -> None:
+    """In another namespace of time the same process began at another moment."""
+    code = (
+        "import sys; from twinframe.graph.background.holders import is_dead, read_holder;"
+        "print(is_dead(sys.argv[1]), is_dead(read_holder()))"
+    )
+    apart = [
+        *("unshare", "--map-root-user", "--time", "--boottime", "100000"),
+        *(sys.executable, "-c", code, holder.name),
+    ]
+    try:
+        done = subprocess.run(apart, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("needs unshare (util-linux)")
+    if done.returncode:
+        pytest.skip(f"needs to be allowed a namespace of time: {done.stderr.strip()}")
+    assert done.stdout.split() == ["False", "False"]
 
 
 def test_what_proc_hides_lives_unless_the_system_knows_better(
