@@ -84,6 +84,26 @@ export class GraphClient {
     return this.list(`/digitaltwins/${part(target)}/incomingrelationships`, limit, signal);
   }
 
+  /** One page of the relationships that lead from a twin; `next` is the nextLink of the last. */
+  pageRelationships(
+    source: string,
+    next: string | null,
+    signal?: AbortSignal,
+  ): Promise<Page<Relationship>> {
+    const path = `/digitaltwins/${part(source)}/relationships`;
+    return this.http.json(next === null ? path : this.follow(next), { signal });
+  }
+
+  /** One page of those that lead to a twin. */
+  pageIncoming(
+    target: string,
+    next: string | null,
+    signal?: AbortSignal,
+  ): Promise<Page<IncomingRelationship>> {
+    const path = `/digitaltwins/${part(target)}/incomingrelationships`;
+    return this.http.json(next === null ? path : this.follow(next), { signal });
+  }
+
   createRelationship(source: string, id: string, document: JsonObject): Promise<Relationship> {
     return this.http.json(`/digitaltwins/${part(source)}/relationships/${part(id)}`, {
       method: "PUT",
@@ -114,7 +134,16 @@ export class GraphClient {
 
   /** Several writes, all or none (`POST /$transaction`). */
   transact(operations: JsonObject[]): Promise<Json> {
-    return this.http.json("/$transaction", { method: "POST", body: operations });
+    return this.http.json("/$transaction", { method: "POST", body: { operations } });
+  }
+
+  /** Telemetry of a twin, or of one of its components. */
+  async sendTelemetry(id: string, component: string | null, values: JsonObject): Promise<void> {
+    const at = component === null ? "" : `/components/${part(component)}`;
+    await this.http.send(`/digitaltwins/${part(id)}${at}/telemetry`, {
+      method: "POST",
+      body: values,
+    });
   }
 
   // --- models ---

@@ -9,6 +9,7 @@ import { EditingContext, type Editing } from "./editing";
 import { JsonTab } from "./JsonTab";
 import { SaveBar } from "./SaveBar";
 import { readFindings, useSave, type Access } from "./useSave";
+import { useUnread } from "./useUnread";
 
 interface Props {
   document: JsonObject;
@@ -27,22 +28,13 @@ interface Props {
 export function Editor({ document, access, readOnly, lit, label, children, tabs = [] }: Props) {
   const { key } = access;
   const kept = useDrafts((state) => state.drafts.get(key));
-  const [unread, setUnreadSet] = useState<ReadonlySet<string>>(new Set());
+  const { unread, setUnread } = useUnread();
   const [settling, setSettling] = useState(false);
   const { save, busy, error, forget } = useSave(access);
 
   // What came in while there is a draft goes under it.
   useEffect(() => useDrafts.getState().take(key, document), [key, document]);
 
-  const setUnread = useCallback((pointer: string, is: boolean): void => {
-    setUnreadSet((before) => {
-      if (before.has(pointer) === is) return before;
-      const after = new Set(before);
-      if (is) after.add(pointer);
-      else after.delete(pointer);
-      return after;
-    });
-  }, []);
   const replace = useCallback(
     (draft: JsonObject) => useDrafts.getState().edit(key, document, draft),
     [key, document],
@@ -65,7 +57,7 @@ export function Editor({ document, access, readOnly, lit, label, children, tabs 
   }, [kept, document, readOnly, error, lit, key, replace, setUnread]);
 
   const run = async (): Promise<void> => {
-    if (unread.size > 0 || busy) return;
+    if (unread > 0 || busy) return;
     setSettling((await save()).length > 0);
   };
   return (
@@ -109,7 +101,7 @@ export function Editor({ document, access, readOnly, lit, label, children, tabs 
             draft={kept}
             busy={busy}
             error={error}
-            blocked={unread.size}
+            blocked={unread}
             onSave={() => void run()}
             onDiscard={() => {
               forget();

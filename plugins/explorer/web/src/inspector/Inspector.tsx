@@ -1,4 +1,5 @@
-import { MousePointerClick } from "lucide-react";
+import { MousePointerClick, Plus } from "lucide-react";
+import { useState } from "react";
 import { Button } from "react-aria-components";
 
 import { useSelection, type Selected } from "../app/selection";
@@ -6,6 +7,7 @@ import { useSession } from "../session/session";
 import { useDrafts } from "./drafts";
 import "./inspector.css";
 import { ModelCard } from "./ModelCard";
+import { NewTwin } from "./NewTwin";
 import { RelationshipInspector } from "./RelationshipInspector";
 import { TwinInspector } from "./TwinInspector";
 
@@ -14,6 +16,7 @@ export default function Inspector() {
   const selected = useSelection((state) => state.selected);
   return (
     <aside aria-label="Inspector" className="inspector">
+      <Toolbar />
       {selected === null ? <Nothing /> : <Shown selected={selected} />}
       <Unsaved selected={selected} />
     </aside>
@@ -34,6 +37,20 @@ function Shown({ selected }: { selected: Selected }) {
     case "model":
       return <ModelCard id={selected.id} />;
   }
+}
+
+function Toolbar() {
+  const { may } = useSession();
+  const [creating, setCreating] = useState(false);
+  if (!may("digitaltwins/write") || !may("models/read")) return null;
+  return (
+    <div className="inspector-toolbar">
+      <Button className="button button-small" onPress={() => setCreating(true)}>
+        <Plus size={13} aria-hidden /> New twin
+      </Button>
+      {creating && <NewTwin onClose={() => setCreating(false)} />}
+    </div>
+  );
 }
 
 function Nothing() {

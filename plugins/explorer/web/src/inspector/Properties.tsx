@@ -26,8 +26,9 @@ export function Properties({ contents, within = "", index }: Props) {
   const members = isObject(here) ? here : {};
   const known = new Set(contents.map((one) => one.name));
   const unknown = Object.keys(members).filter((name) => !name.startsWith("$") && !known.has(name));
-  const properties = contents.filter((one) => one.kind === "Property");
-  const components = contents.filter((one) => one.kind === "Component");
+  const inOrder = baseFirst(contents);
+  const properties = inOrder.filter((one) => one.kind === "Property");
+  const components = inOrder.filter((one) => one.kind === "Component");
   return (
     <>
       {properties.map((one) => (
@@ -44,6 +45,12 @@ export function Properties({ contents, within = "", index }: Props) {
       ))}
     </>
   );
+}
+
+/** What all kinds of a thing have, such as its name, before what is special about this one. */
+function baseFirst(contents: readonly ContentInfo[]): ContentInfo[] {
+  const origins = [...new Set(contents.map((one) => one.definedBy))].reverse();
+  return origins.flatMap((origin) => contents.filter((one) => one.definedBy === origin));
 }
 
 function ComponentGroup(props: { content: ContentInfo; within: string; index: ModelIndex }) {
@@ -93,8 +100,10 @@ function PropertyRow({ content, within }: RowProps) {
         <span title={known === null ? "The model does not know it." : describe(known)}>
           {content.name}
         </span>
-        {known?.unit !== undefined && <span className="inspector-unit">{known.unit}</span>}
-        <Times within={within} name={content.name} />
+        <span className="inspector-sub">
+          {known?.unit !== undefined && <span>{known.unit}</span>}
+          <Times within={within} name={content.name} />
+        </span>
       </div>
       <div className="inspector-at">
         {/* NOTE: a key of its own for each change has it light up anew; the field stays as it is. */}
@@ -155,10 +164,10 @@ function Times({ within, name }: { within: string; name: string }) {
   const times = readAt(value, within + pointerOf("$metadata", name));
   if (!isObject(times)) return null;
   return (
-    <span className="inspector-times">
+    <>
       <Time title="Written" value={times["lastUpdateTime"]} />
       <Time title="Measured" value={times["sourceTime"]} />
-    </span>
+    </>
   );
 }
 

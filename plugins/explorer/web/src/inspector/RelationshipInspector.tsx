@@ -8,6 +8,7 @@ import { Waiting } from "../app/Waiting";
 import { useLive } from "../live/store";
 import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
+import { DeleteRelationship } from "./DeleteRelationship";
 import { draftKey } from "./drafts";
 import { Editor } from "./Editor";
 import { Properties } from "./Properties";
@@ -64,6 +65,9 @@ export function RelationshipInspector({ sourceId, id }: Props) {
         <p className="inspector-facts">
           <code>{id}</code>
         </p>
+        {may("digitaltwins/relationships/delete") && (
+          <DeleteRelationship relationship={found.data} />
+        )}
       </header>
       <Editor
         label={id}

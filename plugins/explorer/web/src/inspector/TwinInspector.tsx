@@ -12,12 +12,16 @@ import { draftKey } from "./drafts";
 import { Editor } from "./Editor";
 import { Moment } from "./Moment";
 import { Properties } from "./Properties";
+import { Relationships } from "./Relationships";
+import { listTelemetry, Telemetry } from "./Telemetry";
+import { TwinActions } from "./TwinActions";
 
 /** A twin: what it is, its properties by its model, and what it is connected with. */
 export function TwinInspector({ id }: { id: string }) {
   const { graph, graphId, may } = useSession();
   const { index } = useModels();
   const lit = useLive((state) => state.lit.get(id));
+  const sends = useLive((state) => state.telemetry.has(id));
   const queryKey = ["twin", graphId, id];
   const twin = useQuery({
     queryKey,
@@ -34,6 +38,17 @@ export function TwinInspector({ id }: { id: string }) {
   }
   if (twin.data === undefined) return <Waiting label={`Loading ${id}`} />;
   const model = twin.data.$metadata.$model;
+  const tabs = [
+    {
+      id: "relationships",
+      name: "Relationships",
+      content: <Relationships id={id} model={model} />,
+    },
+  ];
+  if (sends || listTelemetry(model, index).size > 0) {
+    const content = <Telemetry id={id} model={model} />;
+    tabs.push({ id: "telemetry", name: "Telemetry", content });
+  }
   return (
     <>
       <TwinHeader twin={twin.data} />
@@ -42,6 +57,7 @@ export function TwinInspector({ id }: { id: string }) {
         document={twin.data}
         readOnly={!may("digitaltwins/write")}
         lit={lit}
+        tabs={tabs}
         access={{
           key: draftKey(graphId, id),
           queryKey,
@@ -68,6 +84,7 @@ function TwinHeader({ twin }: { twin: Twin }) {
           {twin.$etag.replace(/^W\/"|"$/g, "").slice(0, 8)}
         </code>
       </p>
+      <TwinActions twin={twin} />
     </header>
   );
 }

@@ -91,6 +91,10 @@ export function isWithin(pointer: string, place: string): boolean {
   return pointer === place || pointer.startsWith(`${place}/`);
 }
 
+function touches(one: string, other: string): boolean {
+  return isWithin(one, other) || isWithin(other, one);
+}
+
 /** A place that two changed differently; undefined is that nothing stands there. */
 export interface Conflict {
   path: string;
@@ -112,8 +116,9 @@ export function merge(base: JsonObject, mine: JsonObject, next: JsonObject): Mer
   const theirs = buildPatch(base, next).map((one) => one.path);
   const conflicts = new Map<string, Conflict>();
   let draft = next;
-  for (const { path } of buildPatch(base, mine)) {
-    const touched = theirs.filter((other) => isWithin(path, other) || isWithin(other, path));
+  const ours = buildPatch(base, mine).map((one) => one.path);
+  for (const path of ours) {
+    const touched = theirs.filter((other) => touches(path, other));
     // The wider of the places, as what is within it cannot be put where it is no more.
     const place = touched.reduce((wide, one) => (one.length < wide.length ? one : wide), path);
     const wanted = readAt(mine, place);
@@ -126,7 +131,7 @@ export function merge(base: JsonObject, mine: JsonObject, next: JsonObject): Mer
     (one) => ![...conflicts.keys()].some((wide) => wide !== one.path && isWithin(one.path, wide)),
   );
   const news = theirs.filter(
-    (path) => !isMetadata(path) && isSame(readAt(draft, path), readAt(next, path)),
+    (path) => !isMetadata(path) && !ours.some((other) => touches(path, other)),
   );
   return { draft, conflicts: kept, news };
 }

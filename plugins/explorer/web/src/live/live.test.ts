@@ -142,6 +142,11 @@ describe("the stream", () => {
     expect(seen.headers).toEqual([null, "8", "8", "8", "9"]);
   });
 
+  test("tells of a gap after a cut before the first event, as no id says where to go on", async () => {
+    const seen = await play([": hello\n\n", 'data: {"a":1}\n\n']);
+    expect(seen).toMatchObject({ gaps: 1, events: [{ a: 1 }], headers: [null, null, null] });
+  });
+
   test("tells of a gap", async () => {
     const seen = await play(['event: gap\nid: 50\ndata: {"missed":3}\n\n']);
     expect(seen).toMatchObject({ gaps: 1, events: [], headers: [null, "50"] });

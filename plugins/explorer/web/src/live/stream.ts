@@ -24,6 +24,7 @@ const LONGEST_WAIT = 30_000;
 export async function follow(http: Http, listener: Listener, signal: AbortSignal): Promise<void> {
   let last: string | null = null;
   let wait = FIRST_WAIT;
+  let cut = false;
   while (!signal.aborted) {
     listener.onState("connecting");
     try {
@@ -36,6 +37,9 @@ export async function follow(http: Http, listener: Listener, signal: AbortSignal
       });
       listener.onState("live");
       wait = FIRST_WAIT;
+      // Without an event there was no place to go on from: nobody knows what was missed.
+      if (cut && last === null) listener.onGap();
+      cut = true;
       for await (const event of readEvents(answer)) {
         if (event.id !== undefined && event.id !== "") last = event.id;
         if (event.event === "gap") listener.onGap();

@@ -1,0 +1,309 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { join } from "node:path";
+
+import { expect, open, signIn, startService, test, watchConsole } from "./fixtures";
+import type { Service } from "./processes";
+import { takeScreenshot } from "./screenshots";
+
+/** An office with a component, properties that are set and ones that are not. */
+const ROOM = "b1-l0-r02";
+
+function inspector(page: Page) {
+  return page.getByRole("complementary", { name: "Inspector" });
+}
+
+/** A property's row in the inspector. */
+function property(page: Page, name: string) {
+  return inspector(page).getByRole("group", { name, exact: true });
+}
+
+function field(page: Page, name: string) {
+  return inspector(page).getByRole("textbox", { name, exact: true });
+}
+
+function saveButton(page: Page) {
+  return inspector(page).getByRole("button", { name: "Save", exact: true });
+}
+
+/** Select a twin by a query for it and a click on its id. */
+async function selectTwin(page: Page, service: Service, id: string): Promise<void> {
+  const query = new URLSearchParams({
+    query: `MATCH (t:Twin) WHERE t.\`$dtId\` = '${id}' RETURN t`,
+  });
+  await open(page, service, `own/query?${query.toString()}`);
+  await page.getByRole("grid").getByRole("button", { name: id, exact: true }).click();
+  await expect(inspector(page).getByRole("heading", { name: id })).toBeVisible();
+}
+
+async function send(service: Service, method: string, path: string, body: unknown) {
+  const type = method === "PATCH" ? "application/json-patch+json" : "application/json";
+  const answer = await fetch(service.url + path, {
+    method,
+    headers: { "Content-Type": type },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+}
+
+async function readTwin(service: Service, id: string): Promise<Record<string, unknown>> {
+  const answer = await fetch(`${service.url}/digitaltwins/${id}`);
+  return (await answer.json()) as Record<string, unknown>;
+}
+
+test.describe("a twin", () => {
+  let service: Service;
+
+  test.beforeEach(async ({ folder }, { testId }) => {
+    service = await startService(join(folder, testId));
+  });
+  test.afterEach(async () => {
+    await service.stop();
+    expect(service.failures()).toBe("");
+  });
+
+  test("is shown by its model, and edited into one patch", async ({ page }) => {
+    const problems = watchConsole(page);
+    await selectTwin(page, service, ROOM);
+    await expect(inspector(page).getByRole("link", { name: "Office" })).toBeVisible();
+    await expect(property(page, "area")).toContainText("squareMetre");
+    const climate = inspector(page).getByRole("region", { name: "Component climate" });
+    await expect(climate.getByRole("group", { name: "setpoint" })).toContainText("degreeCelsius");
+    await expect(property(page, "tags").getByRole("button", { name: "Set tags" })).toBeVisible();
+    await takeScreenshot(page, "inspector");
+
+    await field(page, "area").fill("61.5");
+    await property(page, "occupied").getByText("false").click();
+    await climate.getByRole("button", { name: /^auto/ }).click();
+    await page.getByRole("option", { name: "heating" }).click();
+    await property(page, "tags").getByRole("button", { name: "Set tags" }).click();
+    await field(page, "New key of tags").fill("owner");
+    await page.keyboard.press("Enter");
+    await field(page, "tags owner").fill("Ada");
+    await property(page, "capacity").getByRole("button", { name: "Unset capacity" }).click();
+
+    await inspector(page).getByRole("button", { name: "5 changes" }).click();
+    await expect(inspector(page).getByLabel("JSON Patch")).toContainText(
+      '{"op":"remove","path":"/capacity"}',
+    );
+    expect((await new AxeBuilder({ page }).include(".inspector").analyze()).violations).toEqual([]);
+    await saveButton(page).click();
+    await expect(saveButton(page)).toHaveCount(0);
+    const stored = await readTwin(service, ROOM);
+    expect(stored).toMatchObject({ area: 61.5, occupied: true, tags: { owner: "Ada" } });
+    expect(stored["climate"]).toMatchObject({ mode: "heating", setpoint: 21 });
+    expect(stored).not.toHaveProperty("capacity");
+    expect(problems).toEqual([]);
+  });
+
+  test("that is edited changes in a second window, where it lights up", async ({
+    page,
+    context,
+  }) => {
+    await selectTwin(page, service, ROOM);
+    const other = await context.newPage();
+    await selectTwin(other, service, ROOM);
+    await expect(other.getByRole("button", { name: /^Live/ })).toBeVisible();
+    await field(page, "name").fill("The corner office");
+    await saveButton(page).click();
+    await expect(property(other, "name").locator(".inspector-glow")).toBeVisible();
+    await expect(field(other, "name")).toHaveValue("The corner office");
+  });
+
+  test("that changes while it is edited is refreshed where it is not", async ({ page }) => {
+    await selectTwin(page, service, ROOM);
+    await field(page, "area").fill("70");
+    await send(service, "PATCH", `/digitaltwins/${ROOM}`, [
+      { op: "replace", path: "/name", value: "Elsewhere" },
+    ]);
+    await expect(field(page, "name")).toHaveValue("Elsewhere");
+    await expect(inspector(page).getByText("Meanwhile /name changed")).toBeVisible();
+    await expect(field(page, "area")).toHaveValue("70");
+    await saveButton(page).click();
+    await expect(saveButton(page)).toHaveCount(0);
+    expect(await readTwin(service, ROOM)).toMatchObject({ area: 70, name: "Elsewhere" });
+  });
+
+  test("that two change at one place is saved as chosen", async ({ page }) => {
+    await selectTwin(page, service, ROOM);
+    // Whoever hears nothing of the others is refused by the etag.
+    await page.route("**/events", (route) => route.abort());
+    await page.reload();
+    await page.getByRole("grid").getByRole("button", { name: ROOM, exact: true }).click();
+    await field(page, "area").fill("70");
+    await field(page, "name").fill("Mine");
+    await field(page, "desks").fill("9");
+    await send(service, "PATCH", `/digitaltwins/${ROOM}`, [
+      { op: "replace", path: "/name", value: "Theirs" },
+      { op: "replace", path: "/area", value: 71 },
+      { op: "replace", path: "/occupied", value: true },
+    ]);
+    await saveButton(page).click();
+    const dialog = page.getByRole("alertdialog");
+    const area = dialog.getByRole("radiogroup", { name: /^\/area/ });
+    await expect(area.getByRole("radio", { name: /Mine\s*70/ })).toBeChecked();
+    await area.getByText("71").click();
+    await expect(dialog.getByRole("radiogroup")).toHaveCount(2);
+    await takeScreenshot(page, "conflict");
+    expect((await new AxeBuilder({ page }).include(".modal-wide").analyze()).violations).toEqual(
+      [],
+    );
+    await dialog.getByRole("button", { name: "Save what is chosen" }).click();
+    await expect(saveButton(page)).toHaveCount(0);
+    expect(await readTwin(service, ROOM)).toMatchObject({
+      name: "Mine",
+      area: 71,
+      desks: 9,
+      occupied: true,
+    });
+  });
+
+  test("says at a field what is wrong with it, before and after it was sent", async ({ page }) => {
+    await selectTwin(page, service, ROOM);
+    await field(page, "capacity").fill("many");
+    await expect(property(page, "capacity")).toContainText("This should be a whole number");
+    await expect(saveButton(page)).toHaveCount(0);
+    await field(page, "capacity").fill("17");
+    await inspector(page).getByRole("tab", { name: "JSON" }).click();
+    const editor = inspector(page).getByRole("textbox", { name: `JSON of ${ROOM}` });
+    await editor.focus();
+    await page.keyboard.press("ControlOrMeta+a");
+    const { $dtId: _, $etag: __, ...content } = await readTwin(service, ROOM);
+    await page.keyboard.insertText(JSON.stringify({ ...content, area: "wide", nope: 1 }));
+    await saveButton(page).click();
+    await expect(inspector(page).getByText("Invalid twin specified")).toBeVisible();
+    await inspector(page).getByRole("tab", { name: "Properties" }).click();
+    await expect(property(page, "area").getByRole("alert")).toContainText("Expected value of type");
+    await expect(property(page, "nope").getByRole("alert")).toContainText("does not appear");
+    await inspector(page).getByRole("button", { name: "Discard" }).click();
+    await expect(property(page, "nope")).toHaveCount(0);
+    await expect(field(page, "area")).toHaveValue(String(content["area"]));
+  });
+
+  test("is created from a form of its model, and the same id no second time", async ({ page }) => {
+    await open(page, service, "own/query");
+    await inspector(page).getByRole("button", { name: "New twin" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("combobox", { name: "Model" }).fill("Meeting");
+    await page.getByRole("option", { name: /^Meeting room/ }).click();
+    await dialog.getByRole("textbox", { name: "Id" }).fill(ROOM);
+    await expect(dialog.getByText(`There is a twin ${ROOM} already.`)).toBeVisible();
+    await expect(dialog.getByRole("button", { name: "Create" })).toBeDisabled();
+    await dialog.getByRole("textbox", { name: "Id" }).fill("attic");
+    await dialog.getByRole("textbox", { name: "name", exact: true }).fill("The attic");
+    await dialog.getByRole("textbox", { name: "setpoint" }).fill("19.5");
+    await dialog.getByRole("button", { name: "Set features" }).click();
+    await dialog.getByRole("button", { name: "Add to features" }).click();
+    await dialog.getByRole("textbox", { name: "features 1" }).fill("skylight");
+    await takeScreenshot(page, "new-twin");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await expect(inspector(page).getByRole("heading", { name: "attic" })).toBeVisible();
+    expect(await readTwin(service, "attic")).toMatchObject({
+      name: "The attic",
+      climate: { setpoint: 19.5 },
+      features: ["skylight"],
+      $metadata: { $model: "dtmi:com:example:building:MeetingRoom;1" },
+    });
+  });
+
+  test("gets a relationship as its model allows, which is edited and deleted", async ({ page }) => {
+    await selectTwin(page, service, ROOM);
+    await inspector(page).getByRole("tab", { name: "Relationships" }).click();
+    const outgoing = inspector(page).getByRole("region", { name: "Outgoing relationships" });
+    await expect(outgoing.getByRole("button", { name: "b1-l0-r03" })).toBeVisible();
+    await inspector(page).getByRole("button", { name: "New relationship" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: /^adjacentTo|^contains/ }).click();
+    await expect(page.getByRole("option")).toHaveCount(2);
+    await page.getByRole("option", { name: /^contains/ }).click();
+    // A sensor is no space.
+    await dialog.getByRole("combobox", { name: "To" }).fill("b1-l0-r02-t");
+    await expect(page.getByRole("option")).toHaveCount(0);
+    await dialog.getByRole("combobox", { name: "To" }).fill("b1-l0-r04");
+    await page.getByRole("option", { name: /^b1-l0-r04/ }).click();
+    await expect(dialog.getByRole("textbox", { name: "Id" })).toHaveValue("contains-b1-l0-r04");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await expect(inspector(page).getByRole("heading", { name: "contains" })).toBeVisible();
+    await inspector(page).getByRole("button", { name: ROOM }).click();
+    await inspector(page).getByRole("tab", { name: "Relationships" }).click();
+    await outgoing.getByRole("button", { name: "Relationship contains-b1-l0-r04" }).click();
+    await inspector(page).getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+    await expect(page.getByText("contains-b1-l0-r04 is deleted.")).toBeVisible();
+    const left = await fetch(`${service.url}/digitaltwins/${ROOM}/relationships`);
+    expect(((await left.json()) as { value: unknown[] }).value).toHaveLength(1);
+  });
+
+  test("is deleted with what it would take along, all or none", async ({ page }) => {
+    await selectTwin(page, service, ROOM);
+    await inspector(page).getByRole("button", { name: "Delete" }).click();
+    const dialog = page.getByRole("dialog");
+    await expect(dialog.getByRole("region", { name: "Leading from it" })).toContainText(
+      "adjacentTo b1-l0-r03",
+    );
+    await expect(dialog.getByRole("region", { name: "Leading to it" })).toContainText("7");
+    await takeScreenshot(page, "delete-twin");
+    // Somebody changes it in the very moment: nothing goes.
+    await page.route("**/$transaction", async (route) => {
+      await page.unroute("**/$transaction");
+      await send(service, "PATCH", `/digitaltwins/${ROOM}`, [
+        { op: "replace", path: "/name", value: "Still in use" },
+      ]);
+      await route.continue();
+    });
+    await dialog.getByRole("button", { name: "Delete it and 8 relationships" }).click();
+    await expect(dialog.getByText(/doesn't match the current etag/)).toBeVisible();
+    const outgoing = await fetch(`${service.url}/digitaltwins/${ROOM}/relationships`);
+    expect(((await outgoing.json()) as { value: unknown[] }).value).toHaveLength(1);
+    // Behind the dialog the newest version is there again, which is what goes now.
+    await expect(page.locator(".inspector").getByLabel("name", { exact: true })).toHaveCount(2);
+    await dialog.getByRole("button", { name: "Delete it and 8 relationships" }).click();
+    await expect(page.getByText(`${ROOM} and 8 relationships are deleted.`)).toBeVisible();
+    expect((await fetch(`${service.url}/digitaltwins/${ROOM}`)).status).toBe(404);
+    await expect(inspector(page).getByText("Select a twin")).toBeVisible();
+  });
+
+  test("shows the telemetry that it sends, and sends some", async ({ page }) => {
+    await selectTwin(page, service, ROOM);
+    await inspector(page).getByRole("tab", { name: "Telemetry" }).click();
+    await expect(inspector(page).getByText("No telemetry came since")).toBeVisible();
+    await field(page, "peopleCount").fill("3");
+    await inspector(page).getByRole("button", { name: "Send", exact: true }).click();
+    const people = inspector(page).getByRole("figure", { name: "Telemetry peopleCount" });
+    await expect(people).toContainText("3");
+    for (const reading of [20.5, 21, 22.25]) {
+      await send(service, "POST", `/digitaltwins/${ROOM}/components/climate/telemetry`, {
+        reading,
+      });
+    }
+    const climate = inspector(page).getByRole("figure", { name: "Telemetry climate.reading" });
+    await expect(climate).toContainText("22.25 degreeCelsius");
+    await expect(climate.locator("canvas")).toBeVisible();
+    await takeScreenshot(page, "telemetry");
+  });
+
+  test("is followed again after the service was restarted", async ({ page }) => {
+    await selectTwin(page, service, ROOM);
+    await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible();
+    await service.stop();
+    await expect(page.getByRole("button", { name: /^Connecting/ })).toBeVisible();
+    await service.start();
+    // Before the page is back: no event of it was seen.
+    await send(service, "PATCH", `/digitaltwins/${ROOM}`, [
+      { op: "replace", path: "/name", value: "After the restart" },
+    ]);
+    await expect(field(page, "name")).toHaveValue("After the restart");
+    await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible();
+  });
+});
+
+test("who may only read is offered no change", async ({ page, secured }) => {
+  await page.goto(`${secured.service.url}/explorer/own/query`);
+  await signIn(page, "Rob Reader");
+  await selectTwin(page, secured.service, ROOM);
+  await expect(property(page, "name")).toContainText("Office 0.02");
+  await expect(inspector(page).getByRole("textbox")).toHaveCount(0);
+  await expect(
+    inspector(page).getByRole("button", { name: /^(Unset|Set|Delete|New)/ }),
+  ).toHaveCount(0);
+});

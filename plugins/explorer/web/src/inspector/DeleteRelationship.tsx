@@ -1,0 +1,53 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import { Button } from "react-aria-components";
+
+import type { Relationship } from "../api/types";
+import { useNotices } from "../app/notices";
+import { useSelection } from "../app/selection";
+import { Confirm } from "../models/ModelActions";
+import { useSession } from "../session/session";
+import { draftKey, useDrafts } from "./drafts";
+
+/** Deletes a relationship as it was read, once that is confirmed. */
+export function DeleteRelationship({ relationship }: { relationship: Relationship }) {
+  const { graph, graphId } = useSession();
+  const client = useQueryClient();
+  const { say } = useNotices();
+  const select = useSelection((state) => state.select);
+  const [asking, setAsking] = useState(false);
+  const { $relationshipId: id, $sourceId: sourceId, $targetId: targetId } = relationship;
+  const remove = async (): Promise<void> => {
+    const queryKey = ["relationship", graphId, sourceId, id];
+    try {
+      await graph.deleteRelationship(sourceId, id, relationship.$etag);
+    } catch (refused) {
+      // So that one sees what it is now, before trying again.
+      void client.invalidateQueries({ queryKey });
+      throw refused;
+    }
+    useDrafts.getState().drop(draftKey(graphId, sourceId, id));
+    select({ kind: "twin", id: sourceId });
+    client.removeQueries({ queryKey });
+    void client.invalidateQueries({ queryKey: ["relationships", graphId, sourceId] });
+    void client.invalidateQueries({ queryKey: ["incoming", graphId, targetId] });
+    say(`${id} is deleted.`);
+  };
+  return (
+    <div className="inspector-header-actions">
+      <Button className="button button-small button-danger" onPress={() => setAsking(true)}>
+        <Trash2 size={13} aria-hidden /> Delete
+      </Button>
+      {asking && (
+        <Confirm
+          title={`Delete ${id}?`}
+          text={`${sourceId} and ${targetId} stay. This cannot be taken back.`}
+          verb="Delete"
+          act={remove}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+import { useState, type ReactNode, type SyntheticEvent } from "react";
+import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-components";
+
+import { Failure } from "../app/Failure";
+
+interface Props {
+  title: string;
+  /** The button that does it. */
+  submit: string;
+  danger?: boolean;
+  isReady: boolean;
+  /** Does it; the dialog closes when that has worked. */
+  onSubmit(): Promise<unknown>;
+  /** Hears of the error too, to mark fields. */
+  onError?(error: unknown): void;
+  onClose(): void;
+  children: ReactNode;
+}
+
+/** A dialog with a form, there as long as it is mounted; it stays until the service has taken it. */
+export function FormFrame(props: Props) {
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    // NOTE: forms in dialogs are children of the editor's React tree; its keys are not meant.
+    event.stopPropagation();
+    if (!props.isReady || busy) return;
+    setBusy(true);
+    setError(null);
+    props
+      .onSubmit()
+      .then(props.onClose, (refused: unknown) => {
+        setError(refused);
+        props.onError?.(refused);
+      })
+      .finally(() => setBusy(false));
+  };
+  return (
+    <ModalOverlay isOpen isDismissable={!busy} onOpenChange={(open) => !open && props.onClose()}>
+      <Modal>
+        <Dialog>
+          <Heading slot="title">{props.title}</Heading>
+          <Form className="inspector-form" onSubmit={submit}>
+            {props.children}
+            {error !== null && <Failure title="The service has not taken it" error={error} />}
+            <div className="modal-actions">
+              <Button className="button button-quiet" isDisabled={busy} onPress={props.onClose}>
+                Cancel
+              </Button>
+              <Button
+                type="submit"
+                className={`button ${props.danger ? "button-danger" : "button-primary"}`}
+                isDisabled={!props.isReady || busy}
+              >
+                {props.submit}
+              </Button>
+            </div>
+          </Form>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}

@@ -1,0 +1,40 @@
+import { Share2, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { Button } from "react-aria-components";
+import { useLocation } from "wouter";
+
+import type { Twin } from "../api/types";
+import { routeOf } from "../app/addresses";
+import { expand } from "../picture/actions";
+import { usePicture } from "../picture/store";
+import { useResults } from "../results/store";
+import { useSession } from "../session/session";
+import { DeleteTwin } from "./DeleteTwin";
+
+/** What may be done with a twin beside editing it. */
+export function TwinActions({ twin }: { twin: Twin }) {
+  const { graph, graphId, may } = useSession();
+  const [, navigate] = useLocation();
+  const [deleting, setDeleting] = useState(false);
+  const show = (): void => {
+    const { add, choose } = usePicture.getState();
+    add([twin], []);
+    choose([twin.$dtId]);
+    useResults.getState().set({ view: "graph" });
+    if (!window.location.pathname.endsWith("/query")) navigate(routeOf(graphId, "query"));
+    void expand(graph, twin.$dtId);
+  };
+  return (
+    <div className="inspector-header-actions">
+      <Button className="button button-small" onPress={show}>
+        <Share2 size={13} aria-hidden /> Show in graph
+      </Button>
+      {may("digitaltwins/delete") && (
+        <Button className="button button-small button-danger" onPress={() => setDeleting(true)}>
+          <Trash2 size={13} aria-hidden /> Delete
+        </Button>
+      )}
+      {deleting && <DeleteTwin twin={twin} onClose={() => setDeleting(false)} />}
+    </div>
+  );
+}

@@ -1,0 +1,118 @@
+import { useQuery } from "@tanstack/react-query";
+import { ChevronDown } from "lucide-react";
+import { useState } from "react";
+import {
+  Button,
+  ComboBox,
+  Group,
+  Input,
+  Label,
+  ListBox,
+  ListBoxItem,
+  Popover,
+  Text,
+} from "react-aria-components";
+
+import type { GraphClient } from "../api/graph";
+import { nameOf } from "../models/index";
+import { useSession } from "../session/session";
+
+interface Props {
+  label: string;
+  /** The interface that it has to be of; undefined is any. */
+  model: string | undefined;
+  value: string;
+  onChange(id: string): void;
+}
+
+const MOST = 20;
+/** So that not every key is a query. */
+const PAUSE = 200;
+
+interface Found {
+  id: string;
+  name: string;
+  model: string;
+}
+
+/** A twin by its id, looked for by its beginning or a part of its name. */
+export function TwinSearch({ label, model, value, onChange }: Props) {
+  const { graph, graphId, may } = useSession();
+  const [text, setText] = useState(value);
+  const { data = [], error } = useQuery({
+    queryKey: ["twin-search", graphId, model ?? "", text],
+    queryFn: async ({ signal }) => {
+      await pause(PAUSE, signal);
+      return search(graph, model, text, signal);
+    },
+    enabled: may("query/read"),
+    placeholderData: (before) => before ?? [],
+  });
+  return (
+    <ComboBox
+      allowsCustomValue
+      isRequired
+      menuTrigger="focus"
+      inputValue={text}
+      onInputChange={(written) => {
+        setText(written);
+        onChange(written.trim());
+      }}
+      onChange={(key) => {
+        if (key === null) return;
+        setText(String(key));
+        onChange(String(key));
+      }}
+      items={data}
+      defaultFilter={() => true}
+    >
+      <Label>{label}</Label>
+      <Group>
+        <Input spellCheck="false" placeholder="Id or name" />
+        <Button aria-label="Show twins">
+          <ChevronDown size={14} aria-hidden />
+        </Button>
+      </Group>
+      {error !== null && <p className="inspector-wrong">{error.message}</p>}
+      <Popover>
+        <ListBox<Found>>
+          {(one) => (
+            <ListBoxItem id={one.id} textValue={one.id}>
+              <Text slot="label">{one.id}</Text>
+              <Text slot="description">{[nameOf(one.model), one.name].join(" ")}</Text>
+            </ListBoxItem>
+          )}
+        </ListBox>
+      </Popover>
+    </ComboBox>
+  );
+}
+
+async function search(
+  graph: GraphClient,
+  model: string | undefined,
+  text: string,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const label = model === undefined ? "Twin" : `\`${model.replaceAll("`", "``")}\``;
+  const page = await graph.query(
+    `MATCH (t:${label}) WHERE t.$dtId STARTS WITH $text OR toLower(t.name) CONTAINS $lower
+     RETURN t.$dtId AS id, t.name AS name, t.\`$metadata\`.\`$model\` AS model LIMIT ${MOST}`,
+    { parameters: { text: text.trim(), lower: text.trim().toLowerCase() }, signal },
+  );
+  return page.value.map((row) => ({
+    id: String(row["id"]),
+    name: typeof row["name"] === "string" ? row["name"] : "",
+    model: String(row["model"]),
+  }));
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("Not wanted any more.", "AbortError"));
+    });
+  });
+}

@@ -1,0 +1,203 @@
+import fc from "fast-check";
+import { beforeEach, describe, expect, test } from "vitest";
+
+import { ApiError } from "../api/errors";
+import type { Json, JsonObject, ModelEntry } from "../api/types";
+import { ModelIndex } from "../models/index";
+import { buildDeletion } from "./deletion";
+import { useDrafts } from "./drafts";
+import { buildComponents } from "./NewTwin";
+import { fits, firstValue, readSchema, writeText } from "./schema";
+import { listTelemetry } from "./Telemetry";
+import { readFindings } from "./useSave";
+
+function parse(schema: Json, text: string): Json | undefined {
+  const field = readSchema(schema);
+  if (field.kind !== "text") throw new Error(`${JSON.stringify(schema)} is no text`);
+  return field.form.parse(text);
+}
+
+describe("a field", () => {
+  test.each([
+    ["integer", "12", 12],
+    ["integer", " -2147483648 ", -2147483648],
+    ["integer", "2147483648", undefined],
+    ["integer", "1.5", undefined],
+    ["integer", "", undefined],
+    ["long", "9007199254740993", undefined],
+    ["unsignedByte", "-1", undefined],
+    ["double", "1e3", 1000],
+    ["double", ".5", 0.5],
+    ["double", "1e999", undefined],
+    ["double", "0x10", undefined],
+    ["double", "NaN", undefined],
+    ["float", "1e39", undefined],
+    ["decimal", "-3.14", "-3.14"],
+    ["date", "2024-02-29", "2024-02-29"],
+    ["date", "2026-02-29", undefined],
+    ["dateTime", "2026-01-31T12:00:00.5+02:00", "2026-01-31T12:00:00.5+02:00"],
+    ["dateTime", "2026-01-31T12:00:00", undefined],
+    ["dateTime", "2026-02-31T12:00:00Z", undefined],
+    ["time", "23:59:59Z", "23:59:59Z"],
+    ["time", "24:00:00Z", undefined],
+    ["duration", "P1DT12H", "P1DT12H"],
+    ["duration", "P2W", "P2W"],
+    ["duration", "P", undefined],
+    ["duration", "PT", undefined],
+    ["uuid", "00a185be-a3a4-465a-9dac-cfa24bc7b923", "00a185be-a3a4-465a-9dac-cfa24bc7b923"],
+    ["bytes", "aGVsbG8=", "aGVsbG8="],
+    ["bytes", "aGVsbG8", undefined],
+    ["string", " as it is ", " as it is "],
+    ["dtmi:dtdl:instance:Schema:integer;2", "7", 7],
+  ])("of %s reads %j", (schema, text, value) => {
+    expect(parse(schema, text)).toBe(value);
+  });
+
+  test("reads the numbers that it writes", () => {
+    const doubles = fc.double({ noNaN: true, noDefaultInfinity: true });
+    fc.assert(
+      fc.property(doubles, (value) => {
+        // JSON has no -0.
+        expect(parse("double", writeText(value))).toBe(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), (value) => {
+        expect(parse("long", writeText(value))).toBe(value);
+      }),
+    );
+  });
+
+  test("of a complex schema has fields within, of an unknown one is JSON", () => {
+    const nested = {
+      "@type": "Map",
+      mapKey: { name: "k", schema: "string" },
+      mapValue: {
+        name: "v",
+        schema: { "@type": "Array", elementSchema: { "@type": "Object", fields: [] } },
+      },
+    };
+    expect(readSchema(nested)).toEqual({
+      kind: "map",
+      value: { kind: "array", element: { kind: "object", fields: [] } },
+    });
+    expect(readSchema("point")).toEqual({ kind: "json" });
+    expect(readSchema(undefined)).toEqual({ kind: "json" });
+  });
+
+  test("shows a value that is not of its schema as JSON, and begins with one that is", () => {
+    const choice = {
+      "@type": "Enum",
+      valueSchema: "integer",
+      enumValues: [{ name: "on", enumValue: 1 }],
+    };
+    expect(fits(readSchema(choice), 1)).toBe(true);
+    expect(fits(readSchema(choice), 2)).toBe(false);
+    expect(fits(readSchema("double"), "5")).toBe(false);
+    expect(fits(readSchema("string"), 5)).toBe(false);
+    const array = { "@type": "Array", elementSchema: "string" };
+    for (const schema of ["boolean", "integer", "double", "string", choice, array]) {
+      const field = readSchema(schema);
+      const first = firstValue(field);
+      expect(first !== undefined && fits(field, first)).toBe(true);
+    }
+  });
+});
+
+describe("a draft", () => {
+  const key = "own\na";
+  const drafts = () => useDrafts.getState();
+  const stored = (etag: string, more: JsonObject): JsonObject => ({
+    $dtId: "a",
+    $etag: etag,
+    ...more,
+  });
+  beforeEach(() => useDrafts.setState({ drafts: new Map() }));
+
+  test("is forgotten once it changes nothing", () => {
+    drafts().edit(key, stored("1", { x: 1 }), { x: 2 });
+    expect(drafts().drafts.get(key)?.draft).toEqual({ x: 2 });
+    drafts().edit(key, stored("1", { x: 1 }), { x: 1 });
+    expect(drafts().drafts.size).toBe(0);
+  });
+
+  test("is put on the newer version, whose etag it takes", () => {
+    drafts().edit(key, stored("1", { x: 1, y: 1 }), { x: 2, y: 1 });
+    drafts().take(key, stored("2", { x: 1, y: 5 }));
+    expect(drafts().drafts.get(key)).toMatchObject({
+      base: { $etag: "2" },
+      draft: { x: 2, y: 5 },
+      conflicts: [],
+      news: ["/y"],
+    });
+  });
+
+  test("is done when somebody else stored the same", () => {
+    drafts().edit(key, stored("1", { x: 1 }), { x: 2 });
+    drafts().take(key, stored("2", { x: 2 }));
+    expect(drafts().drafts.size).toBe(0);
+  });
+
+  test("keeps a conflict until it is chosen, with the newest of theirs", () => {
+    drafts().edit(key, stored("1", { x: 1, y: 1 }), { x: 2, y: 1 });
+    drafts().take(key, stored("2", { x: 3, y: 1 }));
+    drafts().take(key, stored("3", { x: 4, y: 1 }));
+    expect(drafts().drafts.get(key)?.conflicts).toMatchObject([{ path: "/x", theirs: 4 }]);
+    drafts().take(key, stored("4", { x: 4, y: 2 }));
+    expect(drafts().drafts.get(key)?.conflicts).toMatchObject([{ path: "/x", theirs: 4 }]);
+    drafts().settle(key, new Set());
+    expect(drafts().drafts.get(key)).toMatchObject({ draft: { x: 2, y: 2 }, conflicts: [] });
+    drafts().take(key, stored("5", { x: 9, y: 2 }));
+    drafts().settle(key, new Set(["/x"]));
+    expect(drafts().drafts.size).toBe(0);
+  });
+});
+
+describe("by the models", () => {
+  const entry = (id: string, contents: Json[], more: JsonObject = {}): ModelEntry => ({
+    id,
+    uploadTime: "",
+    decommissioned: false,
+    model: { "@id": id, contents, ...more },
+  });
+  const index = new ModelIndex([
+    entry("dtmi:x:Inner;1", [{ "@type": "Telemetry", name: "t", schema: "double" }]),
+    entry("dtmi:x:Part;1", [{ "@type": "Component", name: "inner", schema: "dtmi:x:Inner;1" }]),
+    entry("dtmi:x:Base;1", [{ "@type": "Component", name: "part", schema: "dtmi:x:Part;1" }]),
+    entry("dtmi:x:Thing;1", [{ "@type": "Telemetry", name: "power", schema: "double" }], {
+      extends: "dtmi:x:Base;1",
+    }),
+  ]);
+
+  test("a new twin has each component, inherited and nested ones too", () => {
+    expect(buildComponents("dtmi:x:Thing;1", index)).toEqual({
+      part: { $metadata: {}, inner: { $metadata: {} } },
+    });
+  });
+
+  test("telemetry is listed by component", () => {
+    expect([...listTelemetry("dtmi:x:Thing;1", index).keys()]).toEqual([""]);
+    expect([...listTelemetry("dtmi:x:Part;1", index).keys()]).toEqual(["inner"]);
+  });
+});
+
+test("a deletion takes the relationships first, each as it was read", () => {
+  const one = { sourceId: "b", id: "r", name: "has", other: "b" };
+  const operations = buildDeletion("a", "e1", [
+    { ...one, etag: "e2" },
+    { ...one, id: "s", etag: null },
+  ]);
+  expect(operations).toEqual([
+    { op: "deleteRelationship", sourceId: "b", relationshipId: "r", ifMatch: "e2" },
+    { op: "deleteRelationship", sourceId: "b", relationshipId: "s" },
+    { op: "deleteTwin", twinId: "a", ifMatch: "e1" },
+  ]);
+});
+
+test("findings of an error are read where they name places", () => {
+  const details = [{ code: "ValidationFailed", message: "no", target: "/a" }, { message: "else" }];
+  expect(readFindings(new ApiError(400, "ValidationFailed", "x", details))).toEqual([
+    { target: "/a", message: "no" },
+  ]);
+  expect(readFindings(new Error("x"))).toEqual([]);
+});
