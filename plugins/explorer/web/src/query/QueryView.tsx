@@ -4,6 +4,7 @@ import { useModels } from "../models/useModels";
 import { ResultsPanel } from "../results/ResultsPanel";
 import { useResults } from "../results/store";
 import { useSession } from "../session/session";
+import { Beginning } from "./Beginning";
 import { applySuggestion, buildDiagnostics } from "./diagnostics";
 import { EditorFoot } from "./EditorFoot";
 import { ParametersPanel } from "./ParametersPanel";
@@ -66,6 +67,7 @@ export default function QueryView() {
       <ResultsPanel
         onFix={(warning) => write({ text: applySuggestion(text, warning) })}
         written={text}
+        beginning={<Beginning samples={samples} onRun={run} />}
       />
     </section>
   );

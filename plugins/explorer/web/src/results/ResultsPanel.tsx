@@ -1,4 +1,4 @@
-import { lazy, Suspense, useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 
 import type { JsonObject, QueryWarning } from "../api/types";
@@ -22,13 +22,16 @@ interface Props {
   /** What stands in the editor, to which a warning's suggestion applies. */
   written: string;
   onFix(warning: QueryWarning): void;
+  /** What is shown as long as nothing was asked. */
+  beginning: ReactNode;
 }
 
 /** What the last query gave: messages, then the rows as table, JSON or graph, and the plan. */
-export function ResultsPanel({ written, onFix }: Props) {
+export function ResultsPanel({ written, onFix, beginning }: Props) {
   const { view, explained, set, rows } = useResults();
   const [spread, setSpread] = useState(false);
   const columns = useMemo(() => columnsOf(rows, spread), [rows, spread]);
+  const nothing = <Nothing beginning={beginning} />;
   return (
     <div className="results">
       <Messages written={written} onFix={onFix} />
@@ -47,10 +50,10 @@ export function ResultsPanel({ written, onFix }: Props) {
           <ResultBar spread={spread} onSpread={setSpread} />
         </div>
         <Shown id="table">
-          <TableShown rows={rows} columns={columns} />
+          <TableShown rows={rows} columns={columns} beginning={beginning} />
         </Shown>
-        <Shown id="json">{rows.length > 0 ? <JsonView rows={rows} /> : <Nothing />}</Shown>
-        <Shown id="graph">{rows.length > 0 ? <PictureView rows={rows} /> : <Nothing />}</Shown>
+        <Shown id="json">{rows.length > 0 ? <JsonView rows={rows} /> : nothing}</Shown>
+        <Shown id="graph">{rows.length > 0 ? <PictureView rows={rows} /> : nothing}</Shown>
         {explained !== null && (
           <Shown id="plan">
             <PlanView explained={explained} />
@@ -61,7 +64,7 @@ export function ResultsPanel({ written, onFix }: Props) {
   );
 }
 
-function Shown({ id, children }: { id: ResultView; children: React.ReactNode }) {
+function Shown({ id, children }: { id: ResultView; children: ReactNode }) {
   return (
     <TabPanel id={id} className="react-aria-TabPanel results-panel">
       <Boundary name={`The result as ${id}`}>
@@ -71,9 +74,15 @@ function Shown({ id, children }: { id: ResultView; children: React.ReactNode }) 
   );
 }
 
-function TableShown({ rows, columns }: { rows: JsonObject[]; columns: Column[] }) {
+interface TableProps {
+  rows: JsonObject[];
+  columns: Column[];
+  beginning: ReactNode;
+}
+
+function TableShown({ rows, columns, beginning }: TableProps) {
   const { graph } = useSession();
-  if (rows.length === 0) return <Nothing />;
+  if (rows.length === 0) return <Nothing beginning={beginning} />;
   const onEnd = (): void => {
     const { error, cancelled } = useResults.getState();
     // What failed or was ended is taken up by the button, not by scrolling.
@@ -83,17 +92,16 @@ function TableShown({ rows, columns }: { rows: JsonObject[]; columns: Column[] }
 }
 
 /** Why there are no rows. */
-function Nothing() {
+function Nothing({ beginning }: { beginning: ReactNode }) {
   const { query, activity, error, cancelled } = useResults();
   if (activity === "running") return <Waiting label="The query runs" />;
-  if (error !== null && query !== "") return null;
+  if (query === "") return beginning;
+  if (error !== null) return null;
   return (
     <p className="results-nothing muted">
-      {query === ""
-        ? "Write a query and run it, or choose one under «Queries»."
-        : cancelled
-          ? "The query was cancelled before its first rows came."
-          : "The query gives no rows."}
+      {cancelled
+        ? "The query was cancelled before its first rows came."
+        : "The query gives no rows."}
     </p>
   );
 }
