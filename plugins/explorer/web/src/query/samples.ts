@@ -45,7 +45,14 @@ function relationshipSamples(index: ModelIndex): Sample[] {
 
 /** The twins of an interface that has a number, by that number. */
 function propertySamples(index: ModelIndex): Sample[] {
+  // What components are made of has seldom twins of its own.
+  const parts = new Set(
+    [...index.interfaces.values()].flatMap((one) =>
+      one.own.filter((content) => content.kind === "Component").map((content) => content.schema),
+    ),
+  );
   for (const one of index.interfaces.values()) {
+    if (parts.has(one.id)) continue;
     const found = one.own.find(
       (content) =>
         content.kind === "Property" &&
