@@ -91,6 +91,8 @@ def test_every_site_has_its_own_path(install: Install) -> None:
         ("[Made('/models')]", "has a site at /models, where operations of the service are"),
         ("[Made('/api')]", "has a site at /api, where operations of the service are"),
         ("[Made('/graphs')]", "has a site at /graphs, where operations of the service are"),
+        ("[Made('/messages')]", "has a site at /messages, where operations of the service are"),
+        ("[Made(5)]", "has a site at 5: write one segment"),
         ("[Made('/a'), Made('/a')]", "both have a site at /a"),
         ("[Made('/explorer')]", "both have a site at /explorer"),
         ("[Made('notes')]", "write one segment of a-z, 0-9 and -, such as /explorer"),

@@ -20,7 +20,7 @@ from twinframe.web.hosted_routes import HOSTED_ROUTES
 _PATH: Final = re.compile(r"/[a-z0-9][a-z0-9-]*")
 _TAKEN: Final = frozenset(
     {route.path.split("/")[1] for route in HOSTED_ROUTES}
-    | {HOSTED, PREFIX.split("/")[1], "mcp", "sse"}
+    | {HOSTED, PREFIX.split("/")[1], "mcp", "sse", "messages"}
 )
 """First segments of the service's own paths, whether what is there is on or not."""
 
@@ -36,7 +36,7 @@ def build_sites(installation: Installation) -> tuple[Site, ...]:
     found: dict[str, tuple[Site, str]] = {}
     for owner, site in installation.build_sites(build_facts(settings)):
         path = site.path
-        if not _PATH.fullmatch(path):
+        if not _PATH.fullmatch(str(path)):  # a plugin may be untyped
             raise PluginError(
                 f"{owner} has a site at {path!r}: write one segment of a-z, 0-9 and -, such as "
                 "/explorer."
