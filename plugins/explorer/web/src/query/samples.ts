@@ -45,12 +45,7 @@ function relationshipSamples(index: ModelIndex): Sample[] {
 
 /** The twins of an interface that has a number, by that number. */
 function propertySamples(index: ModelIndex): Sample[] {
-  // What components are made of has seldom twins of its own.
-  const parts = new Set(
-    [...index.interfaces.values()].flatMap((one) =>
-      one.own.filter((content) => content.kind === "Component").map((content) => content.schema),
-    ),
-  );
+  const parts = partsOf(index);
   for (const one of index.interfaces.values()) {
     if (parts.has(one.id)) continue;
     const found = one.own.find(
@@ -71,7 +66,8 @@ function propertySamples(index: ModelIndex): Sample[] {
 }
 
 function vendorSamples(index: ModelIndex): Sample[] {
-  const [id] = index.roots();
+  const parts = partsOf(index);
+  const id = index.roots().find((one) => !parts.has(one));
   if (id === undefined) return [];
   return [
     {
@@ -79,6 +75,15 @@ function vendorSamples(index: ModelIndex): Sample[] {
       text: `SELECT TOP(100) *\nFROM DIGITALTWINS T\nWHERE IS_OF_MODEL(T, '${id}')`,
     },
   ];
+}
+
+/** What components are made of: it has seldom twins of its own. */
+function partsOf(index: ModelIndex): Set<unknown> {
+  return new Set(
+    [...index.interfaces.values()].flatMap((one) =>
+      one.own.filter((content) => content.kind === "Component").map((content) => content.schema),
+    ),
+  );
 }
 
 function word(id: string): string {
