@@ -110,6 +110,16 @@ def test_where_no_page_is_built_one_line_says_how_to_get_it(
     assert page.status == 200
 
 
+def test_asking_for_a_page_that_is_not_there_reads_no_other_file(
+    built: Path, service: ServiceFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (built / "assets/index-abc.js").unlink()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
+    page = read(build(built, service))
+    assert page is not None
+    assert page.status == 503
+
+
 def test_a_build_that_is_under_way_is_not_served(built: Path, service: ServiceFacts) -> None:
     (built / "assets/index-abc.js").rename(built / "kept")
     site = build(built, service)

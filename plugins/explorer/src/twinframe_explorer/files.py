@@ -50,6 +50,9 @@ def read_assets(directory: Path, policy: str) -> Assets | None:
     """
     try:
         page = (directory / PAGE).read_text(encoding="utf-8")
+        # PERF: each request asks again for a page that is not there: the rest is not read for that.
+        if not all((directory / name).is_file() for name in _LINK.findall(page)):
+            return None
         found = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
     except OSError:
         return None
