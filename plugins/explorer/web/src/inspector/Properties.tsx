@@ -58,9 +58,9 @@ function ComponentGroup(props: { content: ContentInfo; within: string; index: Mo
   const model = typeof content.schema === "string" ? content.schema : "";
   return (
     <section className="inspector-component" aria-label={`Component ${content.name}`}>
-      <h4 title={content.description}>
+      <h3 title={content.description}>
         {content.name} <span className="muted">{index.label(model)}</span>
-      </h4>
+      </h3>
       <Properties
         contents={index.interfaces.get(model)?.contents ?? []}
         within={within + pointerOf(content.name)}

@@ -47,10 +47,9 @@ export function writeAt(
   const [name, ...rest] = namesOf(pointer);
   if (name === undefined) return isObject(value) ? value : document;
   if (rest.length === 0) {
-    const { [name]: _, ...others } = document;
     // NOTE: what is there keeps its place, so that JSON to read does not jump about.
-    if (value === undefined) return others;
-    return { ...document, [name]: value };
+    if (value !== undefined) return { ...document, [name]: value };
+    return Object.fromEntries(Object.entries(document).filter(([one]) => one !== name));
   }
   const inner = document[name];
   return { ...document, [name]: writeAt(isObject(inner) ? inner : {}, pointerOf(...rest), value) };

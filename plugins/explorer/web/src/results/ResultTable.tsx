@@ -16,6 +16,7 @@ import type { JsonObject } from "../api/types";
 import { useNotices } from "../app/notices";
 import { Cell } from "./cells";
 import { compareValues, valueAt, type Column } from "./columns";
+import { litSince } from "./newest";
 import { useGridFocus } from "./useGridFocus";
 
 const features = tableFeatures({
@@ -209,6 +210,7 @@ const Row = memo(function Row(props: RowProps) {
       </span>
       {columns.map((column, at) => {
         const key = `${id}/${column.id}`;
+        const lit = litSince(row, column.path);
         return (
           <div
             key={column.id}
@@ -218,6 +220,7 @@ const Row = memo(function Row(props: RowProps) {
             tabIndex={at === entry ? 0 : -1}
             className="results-cell"
           >
+            {lit !== null && <span key={lit} className="results-glow live-lit" />}
             <Cell
               value={valueAt(row, column.path)}
               name={column.path.at(-1) ?? ""}

@@ -12,6 +12,7 @@ import "./results.css";
 import { ResultBar } from "./ResultBar";
 import { ResultTable } from "./ResultTable";
 import { useResults, type ResultView } from "./store";
+import { useNewest } from "./useNewest";
 
 // PERF: each is loaded when it is looked at for the first time.
 const JsonView = lazy(() => import("./JsonView"));
@@ -30,6 +31,7 @@ interface Props {
 export function ResultsPanel({ written, onFix, beginning }: Props) {
   const { view, explained, set, rows } = useResults();
   const [spread, setSpread] = useState(false);
+  useNewest();
   const columns = useMemo(() => columnsOf(rows, spread), [rows, spread]);
   const nothing = <Nothing beginning={beginning} />;
   return (

@@ -142,7 +142,7 @@ function ArrayValue(props: NestedProps<Json[]> & { element: FieldSchema }) {
     <Nested>
       {value.map((one, at) => (
         <Member
-          // eslint-disable-next-line react/no-array-index-key -- elements have no other identity
+          // Elements have no other identity than their place.
           key={at}
           name={String(at + 1)}
           title={`${label} ${at + 1}`}
