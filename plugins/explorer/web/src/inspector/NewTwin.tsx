@@ -140,7 +140,6 @@ function ModelChoice({ index, value, onChange }: ChoiceProps) {
   return (
     <ComboBox
       isRequired
-      menuTrigger="focus"
       defaultValue={value === "" ? null : value}
       onChange={(key) => onChange(key === null ? "" : String(key))}
       defaultItems={models}

@@ -5,6 +5,8 @@ import "uplot/dist/uPlot.min.css";
 import type { Series } from "../live/store";
 
 const HEIGHT = 110;
+/** The least that an axis tells of, in seconds. */
+const SHORTEST = 60;
 
 /** One numeric telemetry over time, with its last value in words. */
 export function TelemetryChart({ series, unit }: { series: Series; unit: string }) {
@@ -58,6 +60,8 @@ function optionsOf(place: HTMLElement): uPlot.Options {
   return {
     width: place.clientWidth,
     height: HEIGHT,
+    // One value alone, or some at once, would be a line of years.
+    scales: { x: { range: (_plot, from, to) => [Math.min(from, to - SHORTEST), to] } },
     legend: { show: false },
     cursor: { drag: { x: false, y: false } },
     axes: [

@@ -52,7 +52,6 @@ export function TwinSearch({ label, model, value, onChange }: Props) {
     <ComboBox
       allowsCustomValue
       isRequired
-      menuTrigger="focus"
       inputValue={text}
       onInputChange={(written) => {
         setText(written);

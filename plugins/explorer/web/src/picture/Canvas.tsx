@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
 
+import { DrawingLine } from "./DrawTools";
 import { IconSheet, readIcons } from "./icons";
 import type { Look } from "./look";
 import { labelOf, type Contents } from "./model";
@@ -19,6 +20,7 @@ export interface CanvasProps {
   onOpen(id: string): void;
   onMenu(id: string, at: { x: number; y: number }): void;
   onHide(id: string): void;
+  mayDraw: boolean;
 }
 
 const KEYS =
@@ -84,6 +86,7 @@ export function Canvas(props: CanvasProps) {
       <p role="status" className="picture-told">
         {told}
       </p>
+      <DrawingLine />
       {frame !== null && <div className="picture-frame" style={frame} />}
       <IconSheet ref={sheet} />
     </div>
@@ -113,6 +116,7 @@ function handlersOf(
       const { chosen } = usePicture.getState();
       return chosen.includes(id) ? chosen : [id];
     },
+    mayDraw: () => latest.current.mayDraw,
     onFrame,
   };
 }

@@ -8,6 +8,7 @@ import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
 import { expand, hideTwins } from "./actions";
 import { Canvas } from "./Canvas";
+import { DrawnRelationship } from "./DrawTools";
 import { completePicture, pictureRows, useFill } from "./fill";
 import { Legend } from "./Legend";
 import { Lists } from "./Lists";
@@ -54,7 +55,7 @@ function Nothing() {
 }
 
 function Picture({ contents }: { contents: Contents }) {
-  const { graph } = useSession();
+  const { graph, may } = useSession();
   const { index } = useModels();
   const { hiding, chosen, choose } = usePicture();
   const select = useSelection((state) => state.select);
@@ -117,9 +118,11 @@ function Picture({ contents }: { contents: Contents }) {
             onOpen={(id) => void expand(graph, id)}
             onMenu={(id, at) => setMenu({ id, ...at })}
             onHide={(id) => hideTwins([id])}
+            mayDraw={may("digitaltwins/relationships/write")}
           />
         )}
         {legend && <Legend contents={contents} index={index} />}
+        <DrawnRelationship />
         <NodeMenu place={menu} onClose={() => setMenu(null)} />
       </div>
       <Foot contents={contents} visible={visible} chosen={chosen.length} />

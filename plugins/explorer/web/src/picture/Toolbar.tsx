@@ -33,6 +33,7 @@ import {
 import type { GraphClient } from "../api/graph";
 import { useNotices } from "../app/notices";
 import { showPath } from "./actions";
+import { DrawTools } from "./DrawTools";
 import { IconButton } from "./IconButton";
 import type { Painter } from "./Painter";
 import { saveImage, saveLayout } from "./save";
@@ -74,6 +75,7 @@ export function Toolbar(props: Props) {
         </>
       )}
       <OfChosen graph={props.graph} />
+      <DrawTools />
       <span className="picture-space" />
       {!asList && <SaveMenu painter={painter} ground={props.ground} />}
       <ToggleButton className="button button-small" isSelected={legend} onChange={onLegend}>

@@ -1,3 +1,4 @@
+import { beginsLine, bindDrawing } from "./drawing";
 import type { Painter } from "./Painter";
 import { places } from "./store";
 
@@ -12,6 +13,8 @@ export interface PointerHandlers {
   onDropped(ids: readonly string[]): void;
   /** The twins that are dragged with one of them. */
   listDragged(id: string): readonly string[];
+  /** Whether relationships may be drawn. */
+  mayDraw(): boolean;
   /** The frame that is drawn with the shift key, in pixels of the container; null is none. */
   onFrame(frame: Frame | null): void;
 }
@@ -49,6 +52,7 @@ export function bindPointer(painter: Painter, handlers: PointerHandlers): void {
     if (!isSeveral(event.original)) handlers.onGround();
   });
   bindDragging(painter, handlers);
+  bindDrawing(painter, handlers.mayDraw);
   bindFrame(painter, handlers);
 }
 
@@ -61,6 +65,7 @@ function bindDragging(painter: Painter, handlers: PointerHandlers): void {
   let dragged: { ids: readonly string[]; from: Point; moved: boolean } | null = null;
   sigma.on("downNode", ({ node, event }) => {
     if ("button" in event.original && event.original.button !== 0) return;
+    if (beginsLine(event.original) && handlers.mayDraw()) return;
     dragged = { ids: handlers.listDragged(node), from: sigma.viewportToGraph(event), moved: false };
   });
   sigma.on("moveBody", (payload) => {

@@ -88,11 +88,21 @@ function SetButton({ schema, label, onChange }: Props) {
     <Button
       className="button button-quiet button-small inspector-set"
       aria-label={`Set ${label}`}
-      onPress={() => onChange(firstValue(schema))}
+      onPress={({ target }) => {
+        focusLater(target.closest(".inspector-field"));
+        onChange(firstValue(schema));
+      }}
     >
       <Plus size={13} aria-hidden /> Set
     </Button>
   );
+}
+
+/** Focuses the first field of a place once it is drawn anew, as the button that did it is gone. */
+function focusLater(place: Element | null): void {
+  requestAnimationFrame(() => {
+    place?.querySelector<HTMLElement>("input, textarea, button")?.focus();
+  });
 }
 
 interface NestedProps<T> {
@@ -248,7 +258,10 @@ function Member({ name, title, onRemove, children }: MemberProps) {
         <Button
           className="button button-quiet button-icon button-small"
           aria-label={`Remove ${title}`}
-          onPress={onRemove}
+          onPress={({ target }) => {
+            focusLater(target.closest(".inspector-nested"));
+            onRemove();
+          }}
         >
           <X size={13} aria-hidden />
         </Button>
