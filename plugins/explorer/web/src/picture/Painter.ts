@@ -1,7 +1,13 @@
 import { createNodeImageProgram } from "@sigma/node-image";
 import { MultiDirectedGraph } from "graphology";
 import Sigma from "sigma";
-import { EdgeArrowProgram, EdgeLineProgram, NodeCircleProgram } from "sigma/rendering";
+import {
+  EdgeArrowProgram,
+  EdgeLineProgram,
+  NodeCircleProgram,
+  NodePointProgram,
+} from "sigma/rendering";
+import type { CameraState } from "sigma/types";
 import { animateNodes } from "sigma/utils";
 
 import type { ModelIndex } from "../models/index";
@@ -11,11 +17,10 @@ import { drawEdge, drawNode, type EdgeAttributes, type Look, type NodeAttributes
 import { labelOf, modelOf, type Contents } from "./model";
 import { places, type Place } from "./store";
 
-/** From so many nodes or edges on each is drawn the cheap way. */
-export const LARGE_NODES = 1500;
-export const LARGE_EDGES = 3000;
 /** From so many nodes on a layout is shown at once: moving them smoothly would stutter. */
 const MOST_ANIMATED = 1500;
+/** A usual view in square pixels: nodes are as large as they can be without covering each other. */
+const VIEW_AREA = 270_000;
 
 export type PictureGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>;
 
@@ -25,6 +30,7 @@ export class Painter {
   readonly sigma: Sigma<NodeAttributes, EdgeAttributes>;
   private stopMoving: () => void = () => undefined;
   private near: string | null = null;
+  private killed = false;
 
   constructor(
     container: HTMLElement,
@@ -42,7 +48,7 @@ export class Painter {
     });
     this.sigma = new Sigma<NodeAttributes, EdgeAttributes>(this.graph, container, {
       allowInvalidContainer: true,
-      nodeProgramClasses: { icon, circle: NodeCircleProgram },
+      nodeProgramClasses: { icon, circle: NodeCircleProgram, point: NodePointProgram },
       edgeProgramClasses: { arrow: EdgeArrowProgram, line: EdgeLineProgram },
       defaultNodeType: "icon",
       defaultEdgeType: "arrow",
@@ -56,7 +62,7 @@ export class Painter {
       edgeLabelSize: 11,
       labelDensity: 0.6,
       labelGridCellSize: 110,
-      labelRenderedSizeThreshold: 5,
+      labelRenderedSizeThreshold: 3.5,
       renderEdgeLabels: true,
       enableEdgeEvents: true,
       stagePadding: 40,
@@ -107,10 +113,11 @@ export class Painter {
     return { x: x + offset.x * 0.4, y: y + offset.y * 0.4 };
   }
 
+  /** A radius in pixels: the more there are the smaller, and hubs larger than leaves. */
   private sizeOf(id: string): number {
-    const { graph } = this;
-    const base = graph.order > LARGE_NODES ? 3 : graph.order > 300 ? 6 : 9;
-    return base + Math.min(base, 1.2 * Math.log2(1 + graph.degree(id)));
+    const room = Math.sqrt(VIEW_AREA / Math.max(1, this.graph.order));
+    const base = Math.min(11, Math.max(2.2, 0.16 * room));
+    return base * (1 + Math.min(0.8, 0.12 * Math.log2(1 + this.graph.degree(id))));
   }
 
   /** Draw all anew. What is near stays so: that is the painter's own. */
@@ -174,13 +181,23 @@ export class Painter {
   fit(): void {
     this.sigma.setCustomBBox(null);
     this.sigma.refresh({ schedule: true });
-    void this.sigma.getCamera().animatedReset({ duration: prefersStillness() ? 0 : 300 });
+    this.animate({ x: 0.5, y: 0.5, ratio: 1, angle: 0 }, 300);
   }
 
   zoom(factor: number): void {
     const camera = this.sigma.getCamera();
-    const duration = prefersStillness() ? 0 : 200;
-    void camera.animate({ ratio: camera.getBoundedRatio(camera.ratio / factor) }, { duration });
+    this.animate({ ratio: camera.getBoundedRatio(camera.ratio / factor) }, 200);
+  }
+
+  private animate(state: Partial<CameraState>, duration: number): void {
+    const still = prefersStillness() ? 1 : duration;
+    // What is hidden on the move comes back with the frame after the last.
+    void this.sigma
+      .getCamera()
+      .animate(state, { duration: still })
+      .then(() => {
+        if (!this.killed) this.sigma.scheduleRender();
+      });
   }
 
   placeOf(id: string): Place {
@@ -200,12 +217,12 @@ export class Painter {
     const { x, y } = this.whereIs(id);
     const { width, height } = this.sigma.getDimensions();
     if (x > 20 && y > 20 && x < width - 20 && y < height - 20) return;
-    const duration = prefersStillness() ? 0 : 250;
-    void this.sigma.getCamera().animate({ x: at.x, y: at.y }, { duration });
+    this.animate({ x: at.x, y: at.y }, 250);
   }
 
   kill(): void {
     this.stopMoving();
+    this.killed = true;
     this.sigma.kill();
   }
 }

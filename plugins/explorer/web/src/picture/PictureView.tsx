@@ -139,7 +139,7 @@ interface FootProps {
 /** What is in the picture, what is not to be seen, and what is under way. */
 function Foot({ contents, visible, chosen }: FootProps) {
   const { graph } = useSession();
-  const hide = usePicture((state) => state.hide);
+  const { hide, path } = usePicture();
   const { busy, complete } = useFill();
   const hidden =
     contents.nodes.size - visible.nodes.size + contents.edges.size - visible.edges.size;
@@ -149,6 +149,7 @@ function Foot({ contents, visible, chosen }: FootProps) {
       <span role="status">
         {count(visible.nodes.size, "twin")}, {count(visible.edges.size, "relationship")}
         {chosen > 0 && `, ${chosen.toLocaleString()} chosen`}
+        {path !== null && `, a path of ${count(path.nodes.length, "twin")}`}
         {busy !== null && ` · ${busy}…`}
       </span>
       {nodes + edges > 0 && (

@@ -23,7 +23,7 @@ export function readPalette(element: HTMLElement): Palette {
     ground: read("var(--ground)"),
     text: read("var(--text)"),
     muted: read("var(--text-muted)"),
-    line: read("light-dark(#c3cad3, #3a424c)"),
+    line: read("light-dark(#b9c1cb, #4b5562)"),
     accent: read("var(--accent)"),
     warning: read("var(--warning)"),
     dim: read("light-dark(#e6e9ed, #21262d)"),

@@ -1,11 +1,10 @@
 import { toBlob } from "@sigma/export-image";
 import type Sigma from "sigma";
 
-import type { Json } from "../api/types";
 import { saveFile } from "../results/download";
-import { labelOf, modelOf, type Contents } from "./model";
+import { buildLayoutDocument } from "./document";
 import type { Painter } from "./Painter";
-import { places, usePicture } from "./store";
+import { usePicture } from "./store";
 
 /** Save what is in view as a PNG, on the ground of the page. */
 export async function saveImage(painter: Painter, ground: string): Promise<void> {
@@ -17,29 +16,6 @@ export async function saveImage(painter: Painter, ground: string): Promise<void>
     sigmaSettings: { hideEdgesOnMove: false, hideLabelsOnMove: false },
   });
   saveFile([blob], "graph.png", "image/png");
-}
-
-/** The picture as data: nodes with their places, edges by name. */
-export function buildLayoutDocument(contents: Contents, pinned: ReadonlySet<string>): Json {
-  return {
-    nodes: [...contents.nodes].map(([id, twin]) => {
-      const place = places.get(id);
-      return {
-        id,
-        label: labelOf(id, twin),
-        model: modelOf(twin),
-        x: place?.x ?? null,
-        y: place?.y ?? null,
-        pinned: pinned.has(id),
-      };
-    }),
-    edges: [...contents.edges.values()].map((one) => ({
-      id: one.$relationshipId,
-      name: one.$relationshipName,
-      source: one.$sourceId,
-      target: one.$targetId,
-    })),
-  };
 }
 
 /** Save twins, places and relationships as JSON. */

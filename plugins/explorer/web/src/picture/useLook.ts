@@ -4,9 +4,9 @@ import { useMedia } from "../app/media";
 import { usePreferences } from "../app/preferences";
 import { useSelection } from "../app/selection";
 import { useLive } from "../live/store";
+import { readLimits } from "./limits";
 import type { Look } from "./look";
 import { edgeKey, type Contents } from "./model";
-import { LARGE_EDGES, LARGE_NODES } from "./Painter";
 import { readPalette, type Palette } from "./palette";
 import { usePicture } from "./store";
 import type { Visible } from "./visible";
@@ -45,9 +45,14 @@ export function useLook(contents: Contents, visible: Visible, palette: Palette):
       pinned,
       lit,
       near: null,
-      large: visible.nodes.size > LARGE_NODES || visible.edges.size > LARGE_EDGES,
+      large: isLarge(visible),
       palette,
     }),
     [visible, chosen, chosenEdge, path, pinned, lit, palette],
   );
+}
+
+function isLarge(visible: Visible): boolean {
+  const limits = readLimits();
+  return visible.nodes.size > limits.nodes || visible.edges.size > limits.edges;
 }

@@ -1,0 +1,147 @@
+import { readFileSync } from "node:fs";
+
+import type { Page } from "@playwright/test";
+
+import { expect, open, test, watchConsole } from "./fixtures";
+import { takeScreenshot } from "./screenshots";
+
+const LEVEL = "MATCH (l {$dtId: 'b1-l0'})-[c:contains]->(r) RETURN l, c, r";
+
+async function picture(page: Page, query: string): Promise<void> {
+  await page.getByRole("textbox", { name: "Query", exact: true }).click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(query);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("ControlOrMeta+Enter");
+  await page.getByRole("tab", { name: "Graph" }).click();
+}
+
+function foot(page: Page) {
+  return page.locator(".picture-foot");
+}
+
+function canvas(page: Page) {
+  return page.getByRole("application", { name: "Graph" });
+}
+
+/** The layout has come to its end. */
+async function settle(page: Page): Promise<void> {
+  await expect(page.getByRole("button", { name: "Lay out again" })).toBeVisible();
+  await page.waitForTimeout(700);
+}
+
+test("twins alone come with the relationships between them", async ({ page, demo }) => {
+  const problems = watchConsole(page);
+  await open(page, demo, "own/query");
+  await picture(page, "MATCH (r:Room) WHERE r.$dtId STARTS WITH 'b1-l0' RETURN r");
+  await expect(foot(page)).toHaveText(/^2[0-9] twins, [1-9][0-9]* relationships/);
+  const legend = page.getByRole("complementary", { name: "Legend" });
+  await expect(legend.getByText("adjacentTo")).toBeVisible();
+  await expect(legend.getByText("Office", { exact: true })).toBeVisible();
+  expect(problems).toEqual([]);
+});
+
+test("the picture has the twins of the query, in light and dark", async ({ page, demo }) => {
+  await page.setViewportSize({ width: 1440, height: 1000 });
+  await open(page, demo, "own/query");
+  await picture(page, "MATCH (a)-[r]->(b) WHERE a.$dtId STARTS WITH 'b1' RETURN a, r, b");
+  await expect(foot(page)).toContainText("500 relationships");
+  await settle(page);
+  await takeScreenshot(page, "picture");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.waitForTimeout(500);
+  await takeScreenshot(page, "picture-dark");
+});
+
+test("a neighbourhood is expanded and collapsed by keys, and what is chosen is inspected", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "own/query");
+  await picture(page, "MATCH (l {$dtId: 'b1-l0'}) RETURN l");
+  await expect(foot(page)).toHaveText(/^1 twin, 0 relationships/);
+  await canvas(page).focus();
+  await page.keyboard.press("ArrowRight");
+  await expect(page.getByText("(b1-l0)")).toBeVisible();
+  await page.keyboard.press("e");
+  await expect(foot(page)).toHaveText(/^[2-9][0-9] twins, [2-9][0-9]+ relationships/);
+  await page.keyboard.press("Enter");
+  await expect(foot(page)).toContainText("1 chosen");
+  await expect(page.getByRole("complementary", { name: /inspector/i })).toContainText("b1-l0");
+  await canvas(page).focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("m");
+  const menu = page.getByRole("menu");
+  await expect(menu.getByRole("menuitem", { name: /^Expand contains/ })).toBeVisible();
+  await menu.getByRole("menuitem", { name: "Collapse" }).click();
+  await expect(menu).toHaveCount(0);
+});
+
+test("what a filter or the legend excludes is hidden until all is shown", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "own/query");
+  await picture(page, LEVEL);
+  const all = /^(\d+) twins, (\d+) relationships/;
+  await expect(foot(page)).toHaveText(all);
+  const before = all.exec((await foot(page).innerText()).trim())?.[0] ?? "";
+  await page.getByRole("searchbox", { name: "Filter the graph" }).fill("office area>10");
+  await expect(foot(page)).toContainText("hidden");
+  await expect(foot(page)).toContainText(", 0 relationships");
+  await page.getByRole("button", { name: /^Show all/ }).click();
+  await expect(foot(page)).toContainText(before);
+  const legend = page.getByRole("complementary", { name: "Legend" });
+  await legend.getByRole("checkbox", { name: /^contains/ }).click();
+  await expect(foot(page)).toContainText(", 0 relationships");
+  await legend.getByRole("button", { name: "Only Level" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(foot(page)).toContainText("1 twin,");
+});
+
+test("a path between two twins is found in the whole graph", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await picture(page, "MATCH (r) WHERE r.$dtId IN ['b1-l0-r01', 'b2-l1-r02'] RETURN r");
+  await expect(foot(page)).toHaveText(/^2 twins, 0 relationships/);
+  await page.getByRole("button", { name: "List" }).click();
+  const twins = page.getByRole("grid", { name: "Twins" });
+  await twins.getByRole("row", { name: /b1-l0-r01/ }).click();
+  await twins.getByRole("row", { name: /b2-l1-r02/ }).click({ modifiers: ["ControlOrMeta"] });
+  await expect(foot(page)).toContainText("2 chosen");
+  await page.getByRole("button", { name: "Find path" }).click();
+  await expect(foot(page)).toContainText("a path of 7 twins");
+  await expect(page.getByRole("grid", { name: "Relationships" }).getByRole("row")).toHaveCount(7);
+  await page.getByRole("button", { name: "List" }).click();
+  await settle(page);
+  await takeScreenshot(page, "picture-path");
+  await page.getByRole("button", { name: "Let the path go" }).click();
+  await expect(foot(page)).not.toContainText("path");
+});
+
+test("the picture is saved as an image and as data", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await picture(page, LEVEL);
+  await settle(page);
+  const save = async (item: string): Promise<Buffer> => {
+    await page.getByRole("button", { name: "Save", exact: true }).last().click();
+    const coming = page.waitForEvent("download");
+    await page.getByRole("menuitem", { name: item }).click();
+    return readFileSync(await (await coming).path());
+  };
+  const image = await save("As an image (PNG)");
+  expect(image.subarray(1, 4).toString()).toBe("PNG");
+  // One colour alone would be far smaller than this.
+  expect(image.length).toBeGreaterThan(8000);
+  const data = JSON.parse((await save("Twins and places (JSON)")).toString()) as {
+    nodes: { id: string; x: number | null }[];
+    edges: object[];
+  };
+  expect(data.nodes.find((one) => one.id === "b1-l0")?.x).not.toBeNull();
+  expect(data.edges.length).toBe(data.nodes.length - 1);
+});
+
+test("rows without twins say so", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await picture(page, "MATCH (r:Room) RETURN r.area AS area LIMIT 3");
+  await expect(page.getByText("The rows hold neither twins nor relationships")).toBeVisible();
+});

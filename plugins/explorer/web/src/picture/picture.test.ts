@@ -1,0 +1,224 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import type { Relationship, Twin } from "../api/types";
+import type { Change } from "../live/changes";
+import { ModelIndex } from "../models/index";
+import { pathOf } from "./actions";
+import { buildLayoutDocument } from "./document";
+import { compileFilter } from "./filter";
+import {
+  addTo,
+  edgeKey,
+  EMPTY,
+  findPath,
+  labelOf,
+  listLeaves,
+  readEdgeKey,
+  removeFrom,
+} from "./model";
+import { NOTHING_HIDDEN, places, usePicture } from "./store";
+import { sortChanges } from "./useLiveContents";
+import { listLegend, listVisible } from "./visible";
+import { findNext } from "./walk";
+
+function twin(id: string, model = "dtmi:x:Room;1", members: object = {}): Twin {
+  return { $dtId: id, $etag: "1", $metadata: { $model: model }, ...members } as Twin;
+}
+
+function relationship(source: string, target: string, name = "has"): Relationship {
+  return {
+    $relationshipId: `${name}-${target}`,
+    $relationshipName: name,
+    $sourceId: source,
+    $targetId: target,
+    $etag: "1",
+  };
+}
+
+const HALL = addTo(
+  EMPTY,
+  [twin("a", "dtmi:x:Hall;1", { name: "Great Hall", area: 40 }), twin("b"), twin("c"), twin("d")],
+  [relationship("a", "b"), relationship("b", "c"), relationship("a", "d", "near")],
+);
+const INDEX = new ModelIndex([]);
+
+describe("the contents of a picture", () => {
+  test("an end that is not known becomes a node, and its document comes later", () => {
+    const first = addTo(EMPTY, [], [relationship("a", "b")]);
+    expect([...first.nodes]).toEqual([
+      ["a", null],
+      ["b", null],
+    ]);
+    const then = addTo(first, [twin("a")], []);
+    expect(then.nodes.get("a")?.$dtId).toBe("a");
+    expect(then.edges.size).toBe(1);
+  });
+
+  test("a twin that goes takes its relationships along", () => {
+    const left = removeFrom(HALL, new Set(["b"]));
+    expect([...left.nodes.keys()]).toEqual(["a", "c", "d"]);
+    expect([...left.edges.keys()]).toEqual([edgeKey("a", "near-d")]);
+  });
+
+  test("too many are left out, and counted", () => {
+    const many = Array.from({ length: 20_003 }, (_, at) => twin(`t${at}`));
+    const contents = addTo(EMPTY, many, [relationship("t20002", "t1")]);
+    expect(contents.nodes.size).toBe(20_000);
+    expect(contents.left.nodes).toBeGreaterThanOrEqual(3);
+    expect(contents.edges.size).toBe(0);
+  });
+
+  test("the key of an edge gives source and id back", () => {
+    const id = fc.string().filter((text) => !text.includes("\n"));
+    fc.assert(
+      fc.property(id, id, (sourceId, one) => {
+        expect(readEdgeKey(edgeKey(sourceId, one))).toEqual({ sourceId, id: one });
+      }),
+    );
+  });
+
+  test("leaves hang on one twin alone", () => {
+    expect(listLeaves(HALL, "a")).toEqual(["d"]);
+    expect(listLeaves(HALL, "b")).toEqual(["c"]);
+  });
+
+  test("a name is the label, and the id where there is none", () => {
+    expect(labelOf("a", HALL.nodes.get("a"))).toBe("Great Hall");
+    expect(labelOf("b", HALL.nodes.get("b"))).toBe("b");
+  });
+});
+
+describe("a path", () => {
+  test("leads either way over relationships", () => {
+    expect(findPath(HALL, "c", "d")).toEqual(["c", "b", "a", "d"]);
+    expect(findPath(removeFrom(HALL, new Set(["a"])), "c", "d")).toBeNull();
+  });
+
+  test("has one relationship for each step", () => {
+    const path = pathOf(["c", "b", "a"], HALL.edges.values());
+    expect([...path.edges].sort()).toEqual([edgeKey("a", "has-b"), edgeKey("b", "has-c")]);
+  });
+});
+
+describe("what is hidden", () => {
+  test("a hidden model, name or twin takes its edges along", () => {
+    const hidden = (part: object) => listVisible(HALL, { ...NOTHING_HIDDEN, ...part }, INDEX);
+    expect(hidden({}).edges.size).toBe(3);
+    expect([...hidden({ models: new Set(["dtmi:x:Hall;1"]) }).edges]).toEqual([
+      edgeKey("b", "has-c"),
+    ]);
+    expect(hidden({ names: new Set(["near"]) }).edges.size).toBe(2);
+    expect(hidden({ names: new Set(["near"]) }).nodes.size).toBe(4);
+    expect([...hidden({ focus: new Set(["b"]) }).nodes]).toEqual(["a", "b", "c"]);
+    expect([...hidden({ filter: "great" }).nodes]).toEqual(["a"]);
+  });
+
+  test("the legend counts all that is there, the most first", () => {
+    const { models, names } = listLegend(HALL);
+    expect(models[0]).toEqual({ id: "dtmi:x:Room;1", count: 3 });
+    expect(names).toEqual([
+      { id: "has", count: 2 },
+      { id: "near", count: 1 },
+    ]);
+  });
+});
+
+describe("a filter", () => {
+  const passes = (text: string, document: object = {}) =>
+    compileFilter(text)(["b1-r1", "Great Hall", "dtmi:x:Room;1"], document as Twin);
+
+  test("all its words stand somewhere", () => {
+    expect(passes("hall B1")).toBe(true);
+    expect(passes("hall b2")).toBe(false);
+    expect(passes('"great hall"')).toBe(true);
+    expect(passes("dtmi:x:Room")).toBe(true);
+    expect(passes("")).toBe(true);
+  });
+
+  test("conditions ask properties, also within others, as numbers where they are", () => {
+    const document = { area: 9, climate: { mode: "auto" }, open: true };
+    expect(passes("area>10", document)).toBe(false);
+    expect(passes("area<10", document)).toBe(true);
+    expect(passes("area>=9 area<=9 area=9", document)).toBe(true);
+    expect(passes("climate.mode:AUT", document)).toBe(true);
+    expect(passes("climate.mode!=auto", document)).toBe(false);
+    expect(passes("open=true", document)).toBe(true);
+    expect(passes("missing!=1", document)).toBe(false);
+  });
+
+  test("no text breaks it", () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(typeof passes(text, { area: 1 })).toBe("boolean");
+      }),
+    );
+  });
+});
+
+describe("the arrow keys", () => {
+  test("lead to what lies ahead, rather than near but aside", () => {
+    const from = { id: "o", x: 0, y: 0 };
+    const around = [
+      { id: "right", x: 5, y: 0.5 },
+      { id: "aside", x: 1, y: 3 },
+      { id: "up", x: 0, y: 2 },
+    ];
+    expect(findNext(from, around, "ArrowRight")).toBe("right");
+    expect(findNext(from, around, "ArrowUp")).toBe("up");
+    expect(findNext(from, around, "ArrowLeft")).toBeNull();
+  });
+});
+
+describe("changes of the graph", () => {
+  const time = "";
+  const made = (sourceId: string, targetId: string): Change => {
+    return { kind: "relationship", verb: "create", id: "r", time, paths: [], sourceId, targetId };
+  };
+
+  test("the last word on each holds, and others do not matter", () => {
+    const sorted = sortChanges(
+      [
+        { kind: "twin", verb: "update", id: "a", paths: [], time },
+        { kind: "twin", verb: "delete", id: "a", paths: [], time },
+        { kind: "twin", verb: "update", id: "b", paths: [], time },
+        { kind: "twin", verb: "update", id: "elsewhere", paths: [], time },
+        made("b", "c"),
+        made("c", "elsewhere"),
+        { ...made("a", "b"), verb: "delete", id: "has-b" } as Change,
+      ],
+      HALL.nodes,
+      HALL.edges,
+    );
+    expect(sorted.gone).toEqual(["a"]);
+    expect(sorted.stale).toEqual(["b"]);
+    expect(sorted.cut).toEqual([edgeKey("a", "has-b")]);
+    expect(sorted.made).toEqual([{ sourceId: "b", id: "r" }]);
+  });
+});
+
+describe("the store", () => {
+  test("what leaves the picture is no longer chosen, pinned or part of a path", () => {
+    const { show, choose, pin, setPath, remove } = usePicture.getState();
+    show(
+      [...HALL.nodes.values()].filter((one) => one !== null),
+      [...HALL.edges.values()],
+    );
+    choose(["a", "b"]);
+    pin(["a", "c"], true);
+    setPath({ nodes: ["a", "b"], edges: new Set() });
+    remove(["a"]);
+    const state = usePicture.getState();
+    expect(state.chosen).toEqual(["b"]);
+    expect([...state.pinned]).toEqual(["c"]);
+    expect(state.path).toBeNull();
+  });
+
+  test("a saved layout has every twin with its place", () => {
+    places.set("b", { x: 1, y: 2 });
+    const saved = buildLayoutDocument(HALL, new Set(["b"])) as { nodes: object[]; edges: object[] };
+    expect(saved.nodes[1]).toMatchObject({ id: "b", x: 1, y: 2, pinned: true });
+    expect(saved.edges).toHaveLength(3);
+    places.clear();
+  });
+});
