@@ -2,6 +2,7 @@ import { useState, type ReactNode, type SyntheticEvent } from "react";
 import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-components";
 
 import { Failure } from "../app/Failure";
+import "./inspector.css";
 
 interface Props {
   title: string;

@@ -1,5 +1,5 @@
 import { MousePointerClick, Plus } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Button } from "react-aria-components";
 
 import { useSelection, type Selected } from "../app/selection";
@@ -62,11 +62,18 @@ function Nothing() {
   );
 }
 
-/** Ways back to what was edited and is not saved. */
+/** Ways back to what was edited and is not saved; whoever leaves the page is asked. */
 function Unsaved({ selected }: { selected: Selected | null }) {
   const { graphId } = useSession();
   const { select } = useSelection();
   const drafts = useDrafts((state) => state.drafts);
+  const unsaved = drafts.size > 0;
+  useEffect(() => {
+    if (!unsaved) return;
+    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
+    window.addEventListener("beforeunload", ask);
+    return () => window.removeEventListener("beforeunload", ask);
+  }, [unsaved]);
   const others = [...drafts.keys()]
     .map((key) => key.split("\n"))
     .filter(([graph]) => graph === graphId)

@@ -14,6 +14,6 @@ export function Moment({ title, value }: { title: string; value: string }) {
 export function writeMoment(at: Date, now: Date): string {
   const today = at.toDateString() === now.toDateString();
   return today
-    ? at.toLocaleTimeString()
+    ? at.toLocaleTimeString([], { timeStyle: "short" })
     : at.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
 }
