@@ -59,8 +59,8 @@ class EventStreams:
     ) -> AsyncIterator[AsyncIterator[Followed]]:
         """Events behind position `after`, without one those from now on, that pass the filter.
 
-        Who saw more than there ever was saw what a restore took back: the first that comes is a gap,
-        then what happens from now on. NOTE: a refusal would have browsers give up for good.
+        Who saw more than there ever was saw what a restore took back: the first that comes is a
+        gap, then what happens from now on. NOTE: a refusal would have browsers give up for good.
 
         The iterator gives what came as it comes and, when nothing does for a while, an empty sign
         of life. Errors, before it begins: `EventRouteFilterInvalid`, `InvalidArgument`,

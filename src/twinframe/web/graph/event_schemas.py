@@ -24,8 +24,8 @@ class RouteStatus(Shape):
     lost: int = Field(description="Events forgotten before their turn came.")
     error: str = Field(description="What went wrong last; empty when nothing does.")
     halted: bool = Field(
-        description="Whether it sends nothing, as the endpoint said that it is gone for good (410). "
-        "A PUT of the route, or a replay, has it go on."
+        description="Whether it sends nothing, as the endpoint said that it is gone for good "
+        "(410). A PUT of the route, or a replay, has it go on."
     )
 
 
