@@ -32,6 +32,11 @@ export function SaveBar({ draft, busy, error, blocked, onSave, onDiscard }: Prop
         </p>
       )}
       {error !== null && <Failure title="The service has not taken it" error={error} />}
+      {blocked > 0 && (
+        <p className="inspector-notice" role="status">
+          {blocked === 1 ? "One field is" : `${blocked} fields are`} not right yet.
+        </p>
+      )}
       <div className="inspector-save-row">
         <Disclosure className="inspector-patch">
           <Heading level={3}>
