@@ -5,6 +5,7 @@ import type { JsonObject } from "../api/types";
 import { Failure } from "../app/Failure";
 import { useSelection } from "../app/selection";
 import { useModels } from "../models/useModels";
+import { collectDocuments } from "../results/documents";
 import { useSession } from "../session/session";
 import { expand, hideTwins } from "./actions";
 import { Canvas } from "./Canvas";
@@ -33,7 +34,11 @@ export default function PictureView({ rows }: { rows: JsonObject[] }) {
   useChosenElsewhere();
   return (
     <section aria-label="Graph of the result" className="picture">
-      {contents.nodes.size === 0 ? busy === null && <Nothing /> : <Picture contents={contents} />}
+      {contents.nodes.size === 0 ? (
+        busy === null && <Nothing rows={rows} />
+      ) : (
+        <Picture contents={contents} />
+      )}
       {error !== null && (
         <Failure
           title="Not all of the picture could be read"
@@ -45,7 +50,17 @@ export default function PictureView({ rows }: { rows: JsonObject[] }) {
   );
 }
 
-function Nothing() {
+/** Why nothing is drawn, and what would be. */
+function Nothing({ rows }: { rows: JsonObject[] }) {
+  const { twins, relationships } = useMemo(() => collectDocuments(rows), [rows]);
+  if (twins.length + relationships.length > 0) {
+    return (
+      <p className="results-nothing muted">
+        All twins of the picture were deleted or taken out of it. Run the query again to see what
+        there is.
+      </p>
+    );
+  }
   return (
     <p className="results-nothing muted">
       The rows hold neither twins nor relationships, so there is nothing to draw. Return them whole,

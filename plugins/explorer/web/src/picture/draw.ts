@@ -44,15 +44,15 @@ export function hoverDrawer(
     if (!data.label) return;
     context.font = `600 ${settings.labelSize}px ${settings.labelFont}`;
     const width = context.measureText(data.label).width;
-    const [x, y] = [data.x + data.size + 7, data.y - settings.labelSize / 2 - 4];
+    const [x, y] = [data.x + data.size + 2, data.y - settings.labelSize / 2 - 4];
     context.beginPath();
-    context.roundRect(x, y, width + 10, settings.labelSize + 8, 4);
+    context.roundRect(x, y, width + 12, settings.labelSize + 8, 4);
     context.fillStyle = ground;
     context.fill();
     context.lineWidth = 1;
     context.strokeStyle = line;
     context.stroke();
     context.fillStyle = text;
-    context.fillText(data.label, x + 5, data.y + settings.labelSize / 3);
+    context.fillText(data.label, x + 6, data.y + settings.labelSize / 3);
   };
 }
