@@ -273,6 +273,22 @@ test.describe("a twin", () => {
     await expect(inspector(page).getByText("Select a twin")).toBeVisible();
   });
 
+  test("is shown in the graph with its neighbours", async ({ page }) => {
+    await open(page, service, "own/query");
+    await inspector(page).getByRole("button", { name: "New twin" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("combobox", { name: "Model" }).fill("Level");
+    await page.getByRole("option", { name: /^Level/ }).click();
+    await dialog.getByRole("textbox", { name: "Id", exact: true }).fill("roof");
+    await dialog.getByRole("button", { name: "Create" }).click();
+    const show = inspector(page).getByRole("button", { name: "Show in graph" });
+    await show.click();
+    await expect(page.getByText(/^1 twin, 0 relationships/)).toBeVisible();
+    await selectTwin(page, service, ROOM);
+    await show.click();
+    await expect(page.getByText(/^7 twins, \d+ relationships/)).toBeVisible();
+  });
+
   test("shows the telemetry that it sends, and sends some", async ({ page }) => {
     await selectTwin(page, service, ROOM);
     await inspector(page).getByRole("tab", { name: "Telemetry" }).click();

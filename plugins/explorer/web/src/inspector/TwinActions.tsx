@@ -6,6 +6,7 @@ import { useLocation } from "wouter";
 import type { Twin } from "../api/types";
 import { routeOf } from "../app/addresses";
 import { expand } from "../picture/actions";
+import { pictureRows } from "../picture/fill";
 import { usePicture } from "../picture/store";
 import { useResults } from "../results/store";
 import { useSession } from "../session/session";
@@ -16,17 +17,20 @@ export function TwinActions({ twin }: { twin: Twin }) {
   const { graph, graphId, may } = useSession();
   const [, navigate] = useLocation();
   const [deleting, setDeleting] = useState(false);
-  const show = (): void => {
+  const show = async (): Promise<void> => {
+    const { rows, set } = useResults.getState();
+    set({ view: "graph" });
+    if (!window.location.pathname.endsWith("/query")) navigate(routeOf(graphId, "query"));
+    // First the rows, as a picture of other ones would begin anew without the twin.
+    await pictureRows(graph, rows);
     const { add, choose } = usePicture.getState();
     add([twin], []);
     choose([twin.$dtId]);
-    useResults.getState().set({ view: "graph" });
-    if (!window.location.pathname.endsWith("/query")) navigate(routeOf(graphId, "query"));
-    void expand(graph, twin.$dtId);
+    await expand(graph, twin.$dtId);
   };
   return (
     <div className="inspector-header-actions">
-      <Button className="button button-small" onPress={show}>
+      <Button className="button button-small" onPress={() => void show()}>
         <Share2 size={13} aria-hidden /> Show in graph
       </Button>
       {may("digitaltwins/delete") && (

@@ -5,6 +5,7 @@ import type { JsonObject, QueryWarning } from "../api/types";
 import { Boundary } from "../app/Boundary";
 import { Waiting } from "../app/Waiting";
 import { fetchMore } from "../query/run";
+import { usePicture } from "../picture/store";
 import { useSession } from "../session/session";
 import { columnsOf, type Column } from "./columns";
 import { Messages } from "./Messages";
@@ -31,6 +32,8 @@ interface Props {
 export function ResultsPanel({ written, onFix, beginning }: Props) {
   const { view, explained, set, rows } = useResults();
   const [spread, setSpread] = useState(false);
+  // The inspector brings twins into the picture too.
+  const pictured = usePicture((state) => state.contents.nodes.size > 0);
   useNewest();
   const columns = useMemo(() => columnsOf(rows, spread), [rows, spread]);
   const nothing = <Nothing beginning={beginning} />;
@@ -55,7 +58,9 @@ export function ResultsPanel({ written, onFix, beginning }: Props) {
           <TableShown rows={rows} columns={columns} beginning={beginning} />
         </Shown>
         <Shown id="json">{rows.length > 0 ? <JsonView rows={rows} /> : nothing}</Shown>
-        <Shown id="graph">{rows.length > 0 ? <PictureView rows={rows} /> : nothing}</Shown>
+        <Shown id="graph">
+          {rows.length > 0 || pictured ? <PictureView rows={rows} /> : nothing}
+        </Shown>
         {explained !== null && (
           <Shown id="plan">
             <PlanView explained={explained} />
