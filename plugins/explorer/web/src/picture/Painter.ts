@@ -200,6 +200,12 @@ export class Painter {
       });
   }
 
+  /** Whether somebody moves the view just now. */
+  isMoved(): boolean {
+    const mouse = this.sigma.getMouseCaptor();
+    return mouse.isMouseDown || mouse.isMoving || this.sigma.getCamera().isAnimated();
+  }
+
   placeOf(id: string): Place {
     const { x, y } = this.graph.getNodeAttributes(id);
     return { x, y };

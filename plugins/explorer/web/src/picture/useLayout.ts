@@ -7,6 +7,8 @@ import type { Painter } from "./Painter";
 import { places, usePicture, type LayoutKind, type Place } from "./store";
 import type { Visible } from "./visible";
 
+const LARGE = 1500;
+
 export interface LayoutControl {
   /** From 0 to 1 while a layout is under way, else null. */
   progress: number | null;
@@ -33,8 +35,17 @@ export function useLayout(
       if (painter === null) return;
       stopping.current();
       const input = buildInput(painter, contents, visible, isFixed);
+      let shown = 0;
       stopping.current = runLayout(kind, input, {
         onStep: (made, done) => {
+          // PERF: each step draws all anew; of a large picture few are shown, and none while one
+          // moves the view.
+          const pause = input.nodes.length > LARGE ? 600 : 0;
+          if (done < 1 && (performance.now() - shown < pause || (pause > 0 && painter.isMoved()))) {
+            setProgress(done);
+            return;
+          }
+          shown = performance.now();
           const moved = new Map<string, Place>();
           input.nodes.forEach((id, at) => {
             const place = made[at];
