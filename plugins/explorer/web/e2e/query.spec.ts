@@ -62,7 +62,10 @@ test("a twin in the table is selected, which the inspector shows", async ({ page
   await page.keyboard.press("ArrowRight");
   await expect(page.getByRole("button", { name: "site", exact: true })).toBeFocused();
   await page.keyboard.press("Enter");
-  await expect(page.locator(".frame-inspector")).toContainText("Harbour Campus");
+  const inspector = page.getByRole("complementary", { name: "Inspector" });
+  await expect(inspector.getByRole("textbox", { name: "name", exact: true })).toHaveValue(
+    "Harbour Campus",
+  );
 });
 
 test("a page of the vendor's language has the members of twins as columns", async ({
