@@ -142,14 +142,12 @@ test.describe("changing models", () => {
   test("files are dropped on the view", async ({ page }) => {
     await open(page, service, "own/models");
     await expect(tree(page)).toBeVisible();
-    const text = lamp("Dropped", "double");
-    const transfer = await page.evaluateHandle((given) => {
-      const made = new DataTransfer();
-      made.items.add(new File([given], "dropped.json", { type: "application/json" }));
-      return made;
-    }, text);
-    for (const type of ["dragenter", "dragover", "drop"]) {
-      await page.locator(".models-drop").dispatchEvent(type, { dataTransfer: transfer });
+    const path = write(files, "dropped.json", lamp("Dropped", "double"));
+    // The browser's own events of files that come from outside; no script can make them.
+    const browser = await page.context().newCDPSession(page);
+    const data = { items: [], files: [path], dragOperationsMask: 1 };
+    for (const type of ["dragEnter", "dragOver", "drop"] as const) {
+      await browser.send("Input.dispatchDragEvent", { type, x: 700, y: 400, data });
     }
     const dialog = page.getByRole("dialog");
     await expect(dialog.getByText("dropped.json").first()).toBeVisible();

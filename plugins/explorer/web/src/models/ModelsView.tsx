@@ -129,7 +129,6 @@ function Dropping({
     <DropZone
       className="models-drop"
       aria-label="Drop files of models here"
-      getDropOperation={(types) => (types.has("text/plain") ? "cancel" : "copy")}
       onDrop={(event) => onDrop(event.items)}
     >
       {children}
