@@ -1,3 +1,4 @@
+import { parseJson } from "./json";
 import type { Json } from "./types";
 
 /** An answer that is an error. `status` 0 is no answer at all. */
@@ -26,7 +27,7 @@ export async function readError(response: Response): Promise<ApiError> {
   const id = response.headers.get("x-request-id");
   let body: Json = null;
   try {
-    body = JSON.parse(text) as Json;
+    body = parseJson(text);
   } catch {
     return new ApiError(response.status, "", text || response.statusText, null, id);
   }

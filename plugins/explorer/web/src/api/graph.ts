@@ -1,4 +1,4 @@
-import type { Http } from "./http";
+import { readBody, type Http } from "./http";
 import type {
   IncomingRelationship,
   Json,
@@ -184,11 +184,11 @@ export class GraphClient {
       },
       signal: options.signal,
     });
-    const body = (await response.json()) as {
+    const body = await readBody<{
       value: JsonObject[];
       continuationToken: string | null;
       warnings?: QueryWarning[];
-    };
+    }>(response);
     const charge = Number.parseFloat(response.headers.get("query-charge") ?? "");
     return {
       value: body.value,

@@ -1,9 +1,10 @@
 import { ApiError, readError } from "./errors";
+import { parseJson, renderJson } from "./json";
 
 export interface Call {
   method?: string;
   headers?: Record<string, string>;
-  body?: unknown;
+  body?: object;
   /** Sent as it is instead of `body`. */
   text?: string;
   signal?: AbortSignal | undefined;
@@ -40,7 +41,7 @@ export class Http {
   private async fetch(path: string, call: Call, token: string | null): Promise<Response> {
     const headers = new Headers(call.headers);
     if (token !== null) headers.set("Authorization", `Bearer ${token}`);
-    const body = call.text ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
+    const body = call.text ?? (call.body === undefined ? undefined : renderJson(call.body));
     if (body !== undefined && !headers.has("Content-Type")) {
       headers.set("Content-Type", "application/json");
     }
@@ -58,6 +59,11 @@ export class Http {
   }
 
   async json<T>(path: string, call: Call = {}): Promise<T> {
-    return (await (await this.send(path, call)).json()) as T;
+    return readBody(await this.send(path, call));
   }
+}
+
+/** The JSON of an answer, its whole numbers exact. */
+export async function readBody<T>(answer: Response): Promise<T> {
+  return parseJson(await answer.text()) as T;
 }

@@ -1,6 +1,7 @@
 /** Documents of the graph API as they travel, after the vendor's wire format. */
 
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+/** A bigint is a whole number beyond what a number holds exactly; `json.ts` reads and writes them. */
+export type Json = null | boolean | number | bigint | string | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
 
 export interface Twin extends JsonObject {

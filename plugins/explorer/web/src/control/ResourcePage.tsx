@@ -2,6 +2,7 @@ import { Database, ExternalLink } from "lucide-react";
 import { Link, Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 
 import type { Project, Resource } from "../api/control";
+import { renderJson } from "../api/json";
 import { routeOf } from "../app/addresses";
 import { GRAPH_TYPE, isUp } from "../session/graphs";
 import { useSession } from "../session/session";
@@ -92,7 +93,7 @@ function Overview({ resource }: { resource: Resource }) {
       />
       <h2>Settings</h2>
       <pre className="control-settings">
-        {typeof settings === "string" ? settings : JSON.stringify(settings, null, 2)}
+        {typeof settings === "string" ? settings : renderJson(settings, 2)}
       </pre>
     </>
   );

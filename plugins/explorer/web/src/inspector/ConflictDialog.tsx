@@ -10,6 +10,7 @@ import {
   RadioGroup,
 } from "react-aria-components";
 
+import { renderJson } from "../api/json";
 import type { Json } from "../api/types";
 import { readAt } from "./document";
 import type { Draft } from "./drafts";
@@ -84,5 +85,5 @@ function Version({ id, name, value }: { id: string; name: string; value: Json | 
 }
 
 function describe(value: Json | undefined, indent?: number): string {
-  return value === undefined ? "not set" : JSON.stringify(value, null, indent);
+  return value === undefined ? "not set" : renderJson(value, indent);
 }

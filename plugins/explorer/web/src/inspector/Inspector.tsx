@@ -2,6 +2,7 @@ import { MousePointerClick, Plus } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Button } from "react-aria-components";
 
+import { renderJson } from "../api/json";
 import { useSelection, type Selected } from "../app/selection";
 import { useSession } from "../session/session";
 import { useDrafts } from "./drafts";
@@ -82,13 +83,13 @@ function Unsaved({ selected }: { selected: Selected | null }) {
         ? { kind: "twin", id: one }
         : { kind: "relationship", sourceId: one, id: other },
     )
-    .filter((one) => JSON.stringify(one) !== JSON.stringify(selected));
+    .filter((one) => renderJson(one) !== renderJson(selected));
   if (others.length === 0) return null;
   return (
     <div className="inspector-unsaved">
       <span className="muted">Not saved yet:</span>
       {others.map((one) => (
-        <Button key={JSON.stringify(one)} className="inspector-link" onPress={() => select(one)}>
+        <Button key={renderJson(one)} className="inspector-link" onPress={() => select(one)}>
           {one.id}
         </Button>
       ))}

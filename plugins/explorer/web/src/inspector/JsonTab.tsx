@@ -1,10 +1,10 @@
 import { json } from "@codemirror/lang-json";
 import { useEffect, useState } from "react";
 
-import type { Json, JsonObject } from "../api/types";
+import { isSame, parseJson, renderJson } from "../api/json";
+import type { JsonObject } from "../api/types";
 import { Code } from "../code/Code";
 import { isObject } from "../results/documents";
-import { isSame } from "./document";
 import { useEditing } from "./editing";
 
 const LANGUAGE = json();
@@ -50,12 +50,12 @@ export function JsonTab({ label, onChange }: Props) {
 }
 
 function write(value: JsonObject): string {
-  return JSON.stringify(value, null, 2);
+  return renderJson(value, 2);
 }
 
 function readObject(text: string): JsonObject | null {
   try {
-    const read = JSON.parse(text) as Json;
+    const read = parseJson(text);
     return isObject(read) ? read : null;
   } catch {
     return null;
@@ -64,7 +64,7 @@ function readObject(text: string): JsonObject | null {
 
 function explain(text: string): string | null {
   try {
-    return isObject(JSON.parse(text) as Json) ? null : "This should be a JSON object.";
+    return isObject(parseJson(text)) ? null : "This should be a JSON object.";
   } catch (error) {
     return `This is no JSON yet: ${(error as Error).message}`;
   }

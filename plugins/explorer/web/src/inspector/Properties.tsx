@@ -1,11 +1,12 @@
 import { Undo2, X } from "lucide-react";
 import { Button } from "react-aria-components";
 
+import { isSame } from "../api/json";
 import type { Json, JsonObject } from "../api/types";
 import type { ContentInfo, ModelIndex } from "../models/index";
 import { describeSchema } from "../models/schemaText";
 import { isObject } from "../results/documents";
-import { isSame, isWithin, pointerOf, readAt } from "./document";
+import { isWithin, pointerOf, readAt } from "./document";
 import { useEditing } from "./editing";
 import { Field } from "./fields/Field";
 import { Moment } from "./Moment";

@@ -1,5 +1,6 @@
 import { Button, Disclosure, DisclosurePanel, Heading } from "react-aria-components";
 
+import { renderJson } from "../api/json";
 import { Failure } from "../app/Failure";
 import { buildPatch, editable } from "./document";
 import type { Draft } from "./drafts";
@@ -45,7 +46,7 @@ export function SaveBar({ draft, busy, error, blocked, onSave, onDiscard }: Prop
             </Button>
           </Heading>
           <DisclosurePanel>
-            <pre aria-label="JSON Patch">{patch.map((one) => JSON.stringify(one)).join("\n")}</pre>
+            <pre aria-label="JSON Patch">{patch.map((one) => renderJson(one)).join("\n")}</pre>
           </DisclosurePanel>
         </Disclosure>
         <Button className="button button-small" isDisabled={busy} onPress={onDiscard}>

@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { applyPatch, deepClone, type Operation } from "fast-json-patch";
+import { applyPatch, type Operation } from "fast-json-patch";
 import { describe, expect, test } from "vitest";
 
+import { parseJson, renderJson } from "../api/json";
 import type { Json, JsonObject } from "../api/types";
 import {
   buildPatch,
@@ -18,12 +19,15 @@ import {
 const name = fc
   .oneof(fc.constantFrom("a", "b", "$metadata", "x/y", "~", ""), fc.string())
   .filter((one) => !["__proto__", "constructor", "prototype"].includes(one));
+/** Whole numbers that are no numbers of JavaScript, many of which round to the same. */
+const wide = fc.bigInt({ min: 2n ** 63n - 1000n, max: 2n ** 63n - 1n });
 const { value: json } = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(
     { depthSize: "small" },
     fc.constant(null),
     fc.boolean(),
     fc.integer(),
+    wide,
     fc.string(),
     fc.array(tie("value"), { maxLength: 4 }),
     fc.dictionary(name, tie("value"), { maxKeys: 4, noNullPrototype: true }),
@@ -35,7 +39,8 @@ const document = fc.dictionary(name, json, {
 }) as fc.Arbitrary<JsonObject>;
 
 function apply(patch: object[], to: JsonObject): JsonObject {
-  return applyPatch(deepClone(to) as JsonObject, patch as Operation[], true).newDocument;
+  // It clones by way of JSON unless it may change what it is given.
+  return applyPatch(structuredClone(to), patch as Operation[], true, true).newDocument;
 }
 
 describe("a patch", () => {
@@ -69,6 +74,16 @@ describe("a patch", () => {
       value: [{ a: 2 }, 3],
     });
     expect(buildPatch(from, to)).toContainEqual({ op: "replace", path: "/map/y", value: 3 });
+  });
+
+  test("has whole numbers of 64 bits as they are, in lists and maps too", () => {
+    const from = parseJson('{"a":1,"n":9223372036854775806,"list":[9007199254740993,1]}');
+    const to = parseJson('{"a":2,"n":9223372036854775807,"list":[9007199254740993,2]}');
+    expect(renderJson(buildPatch(from as JsonObject, to as JsonObject))).toBe(
+      '[{"op":"replace","path":"/a","value":2},' +
+        '{"op":"replace","path":"/n","value":9223372036854775807},' +
+        '{"op":"replace","path":"/list","value":[9007199254740993,2]}]',
+    );
   });
 
   test("never names what says which document it is", () => {

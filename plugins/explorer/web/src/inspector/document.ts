@@ -1,5 +1,4 @@
-import { compare, escapePathComponent, unescapePathComponent } from "fast-json-patch";
-
+import { isSame } from "../api/json";
 import type { Json, JsonObject, PatchOperation } from "../api/types";
 import { isObject } from "../results/documents";
 
@@ -20,11 +19,14 @@ export function editable(document: JsonObject): JsonObject {
 
 /** The JSON pointer of a member within members. */
 export function pointerOf(...names: string[]): string {
-  return names.map((name) => `/${escapePathComponent(name)}`).join("");
+  return names.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
 export function namesOf(pointer: string): string[] {
-  return pointer.split("/").slice(1).map(unescapePathComponent);
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 /** What stands at a pointer; undefined where nothing does. */
@@ -60,29 +62,20 @@ export function writeAt(
  * service knows no elements of it, and whoever else changes it means the whole too.
  */
 export function buildPatch(from: JsonObject, to: JsonObject): PatchOperation[] {
-  const found = new Map<string, PatchOperation>();
-  for (const operation of compare(from, to) as PatchOperation[]) {
-    const list = findList(from, operation.path);
-    if (list === null) found.set(operation.path, operation);
-    else found.set(list, { op: "replace", path: list, value: readAt(to, list) ?? null });
-  }
-  return [...found.values()];
+  return [...listChanges(from, to, "")];
 }
 
-/** The outermost list that a pointer leads into. */
-function findList(document: JsonObject, pointer: string): string | null {
-  const names = namesOf(pointer);
-  let value: Json | undefined = document;
-  for (const [at, name] of names.entries()) {
-    if (Array.isArray(value)) return pointerOf(...names.slice(0, at));
-    value = isObject(value) ? value[name] : undefined;
+function* listChanges(from: JsonObject, to: JsonObject, within: string): Generator<PatchOperation> {
+  for (const name of Object.keys(from)) {
+    if (!Object.hasOwn(to, name)) yield { op: "remove", path: within + pointerOf(name) };
   }
-  return null;
-}
-
-export function isSame(one: Json | undefined, other: Json | undefined): boolean {
-  if (one === undefined || other === undefined) return one === other;
-  return compare({ value: one }, { value: other }).length === 0;
+  for (const [name, value] of Object.entries(to)) {
+    const path = within + pointerOf(name);
+    const before = Object.hasOwn(from, name) ? from[name] : undefined;
+    if (before === undefined) yield { op: "add", path, value };
+    else if (isObject(before) && isObject(value)) yield* listChanges(before, value, path);
+    else if (!isSame(before, value)) yield { op: "replace", path, value };
+  }
 }
 
 /** Whether one pointer leads to what the other does, or into it. */

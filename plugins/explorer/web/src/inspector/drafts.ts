@@ -1,7 +1,8 @@
 import { create } from "zustand";
 
+import { isSame } from "../api/json";
 import type { JsonObject } from "../api/types";
-import { editable, isSame, merge, readAt, writeAt, type Conflict } from "./document";
+import { editable, merge, readAt, writeAt, type Conflict } from "./document";
 
 /** What was edited of a twin or relationship and is not saved yet. */
 export interface Draft {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { ApiError } from "../api/errors";
+import { parseJson } from "../api/json";
 import type { Json, JsonObject, ModelEntry } from "../api/types";
 import { ModelIndex } from "../models/index";
 import { buildDeletion } from "./deletion";
@@ -24,7 +25,11 @@ describe("a field", () => {
     ["integer", "2147483648", undefined],
     ["integer", "1.5", undefined],
     ["integer", "", undefined],
-    ["long", "9007199254740993", undefined],
+    ["long", "9007199254740991", 9007199254740991],
+    ["long", "+9007199254740993", 9007199254740993n],
+    ["long", " -9223372036854775808 ", -9223372036854775808n],
+    ["long", "9223372036854775808", undefined],
+    ["unsignedLong", "9223372036854775807", 9223372036854775807n],
     ["unsignedByte", "-1", undefined],
     ["double", "1e3", 1000],
     ["double", ".5", 0.5],
@@ -62,8 +67,10 @@ describe("a field", () => {
       }),
     );
     fc.assert(
-      fc.property(fc.maxSafeInteger(), (value) => {
-        expect(parse("long", writeText(value))).toBe(value);
+      fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
+        const read = parseJson(String(value));
+        expect(parse("long", writeText(read))).toBe(read);
+        expect(fits(readSchema("long"), read)).toBe(true);
       }),
     );
   });

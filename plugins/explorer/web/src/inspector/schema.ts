@@ -1,3 +1,4 @@
+import { renderJson } from "../api/json";
 import type { Json } from "../api/types";
 import { nameOf } from "../models/index";
 import { valuesOf, type EnumValue } from "../models/schemaText";
@@ -26,12 +27,14 @@ export interface TextForm {
 const WHOLE = /^[+-]?\d+$/;
 const REAL = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
-function whole(least: number, most: number, hint: string): TextForm {
-  const parse = (text: string): number | undefined => {
-    const value = WHOLE.test(text.trim()) ? Number(text) : NaN;
-    return Number.isSafeInteger(value) && value >= least && value <= most ? value : undefined;
+function whole(least: number | bigint, most: number | bigint): TextForm {
+  const parse = (text: string): number | bigint | undefined => {
+    if (!WHOLE.test(text.trim())) return undefined;
+    const value = BigInt(text);
+    if (value < least || value > most) return undefined;
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   };
-  return { hint, input: "numeric", parse };
+  return { hint: `a whole number from ${least} to ${most}`, input: "numeric", parse };
 }
 
 function real(largest: number): TextForm {
@@ -69,21 +72,21 @@ const DATE_TIME: TextForm = {
 };
 const DURATION = /^P(?!$)((\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+([.,]\d+)?S)?)?|\d+W)$/;
 
-// JavaScript's numbers hold whole ones exactly up to 2^53 - 1, which is less than `long` has.
-const SAFE = Number.MAX_SAFE_INTEGER;
+// NOTE: `unsignedLong` has more in DTDL, but the service takes no whole number beyond `long`.
+const LONGEST = 2n ** 63n - 1n;
 const FLOAT = 3.4028234663852886e38;
 
 /** SPEC: the primitive schemas of DTDL v2 to v4 but `boolean`; the service has the last word. */
 const TEXTS: Readonly<Record<string, TextForm>> = {
   string: { hint: "a text", input: "text", parse: (text) => text },
-  integer: whole(-(2 ** 31), 2 ** 31 - 1, "a whole number from -2147483648 to 2147483647"),
-  long: whole(-SAFE, SAFE, `a whole number (a browser keeps them exactly up to ${SAFE})`),
-  byte: whole(-128, 127, "a whole number from -128 to 127"),
-  short: whole(-(2 ** 15), 2 ** 15 - 1, "a whole number from -32768 to 32767"),
-  unsignedByte: whole(0, 255, "a whole number from 0 to 255"),
-  unsignedShort: whole(0, 2 ** 16 - 1, "a whole number from 0 to 65535"),
-  unsignedInteger: whole(0, 2 ** 32 - 1, "a whole number from 0 to 4294967295"),
-  unsignedLong: whole(0, SAFE, `a whole number (a browser keeps them exactly up to ${SAFE})`),
+  integer: whole(-(2 ** 31), 2 ** 31 - 1),
+  long: whole(-(2n ** 63n), LONGEST),
+  byte: whole(-128, 127),
+  short: whole(-(2 ** 15), 2 ** 15 - 1),
+  unsignedByte: whole(0, 255),
+  unsignedShort: whole(0, 2 ** 16 - 1),
+  unsignedInteger: whole(0, 2 ** 32 - 1),
+  unsignedLong: whole(0, LONGEST),
   double: real(Number.MAX_VALUE),
   float: real(FLOAT),
   decimal: word(/^[+-]?(\d+(\.\d*)?|\.\d+)$/, "decimal digits such as -3.14", "decimal"),
@@ -151,7 +154,7 @@ export function fits(schema: FieldSchema, value: Json): boolean {
 /** What a text field shows of a value. */
 export function writeText(value: Json | undefined): string {
   if (value === undefined) return "";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : renderJson(value);
 }
 
 /** What a field begins with when it is set; undefined where something has to be written first. */

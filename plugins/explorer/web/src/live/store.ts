@@ -104,7 +104,10 @@ export function addTelemetry(
 }
 
 function listNumbers(value: Json, path: readonly string[] = []): [string, number][] {
-  if (typeof value === "number") return [[path.join("."), value]];
+  // A chart is drawn of doubles.
+  if (typeof value === "number" || typeof value === "bigint") {
+    return [[path.join("."), Number(value)]];
+  }
   if (typeof value === "boolean") return [[path.join("."), value ? 1 : 0]];
   if (value === null || typeof value !== "object" || Array.isArray(value)) return [];
   return Object.entries(value).flatMap(([name, one]) => listNumbers(one, [...path, name]));

@@ -2,6 +2,7 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 
 import { ApiError } from "../api/errors";
 import type { Http } from "../api/http";
+import { parseJson } from "../api/json";
 import type { Json } from "../api/types";
 
 export type LiveState = "off" | "connecting" | "live" | "refused";
@@ -43,7 +44,7 @@ export async function follow(http: Http, listener: Listener, signal: AbortSignal
       for await (const event of readEvents(answer)) {
         if (event.id !== undefined && event.id !== "") last = event.id;
         if (event.event === "gap") listener.onGap();
-        else if (event.data !== "") listener.onEvent(JSON.parse(event.data) as Json);
+        else if (event.data !== "") listener.onEvent(parseJson(event.data));
       }
     } catch (error) {
       if (signal.aborted) return;

@@ -3,6 +3,7 @@ import { Copy, Plus } from "lucide-react";
 import { useState } from "react";
 import { Button, Link, Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 
+import { renderJson } from "../api/json";
 import { routeOf } from "../app/addresses";
 import { useNotices } from "../app/notices";
 import { Code } from "../code/Code";
@@ -25,7 +26,7 @@ interface Props {
 export function ModelDetail({ model, index, counts }: Props) {
   const { graphId } = useSession();
   const { say, sayError } = useNotices();
-  const text = JSON.stringify(model.document, null, 2);
+  const text = renderJson(model.document, 2);
   const copy = (what: string, value: string) => {
     navigator.clipboard.writeText(value).then(() => say(`${what} is copied.`), sayError);
   };

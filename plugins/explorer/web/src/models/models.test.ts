@@ -87,9 +87,11 @@ function pointersOf(value: Json, above = ""): [string, Json][] {
 describe("places in a text", () => {
   test("are those of the value that a pointer names, for any document", () => {
     fc.assert(
-      fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (value, indent) => {
+      fc.property(fc.json(), fc.constantFrom(0, 2), (written, indent) => {
+        // NOTE: as it is read, since there is no -0 in what is written.
+        const value = JSON.parse(written) as Json;
         const text = JSON.stringify(value, null, indent);
-        for (const [pointer, found] of pointersOf(value as Json)) {
+        for (const [pointer, found] of pointersOf(value)) {
           const { from, to } = locate(text, pointer);
           const compound = found !== null && typeof found === "object";
           if (compound) expect(text[from]).toBe(Array.isArray(found) ? "[" : "{");

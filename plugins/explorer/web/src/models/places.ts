@@ -1,6 +1,8 @@
 import { jsonLanguage } from "@codemirror/lang-json";
 import type { SyntaxNode } from "@lezer/common";
 
+import { parseJson } from "../api/json";
+
 export interface Range {
   from: number;
   to: number;
@@ -32,7 +34,7 @@ export function findSyntaxError(text: string): Range | null {
   });
   if (found !== null) return found;
   try {
-    JSON.parse(text);
+    parseJson(text);
     return null;
   } catch {
     // The grammar of the editor is laxer in places, such as in what a number may be.
@@ -60,7 +62,7 @@ function child(node: SyntaxNode, step: string, text: string): SyntaxNode | null 
   let found: SyntaxNode | null = null;
   for (let one = node.firstChild; one !== null; one = one.nextSibling) {
     const name = one.name === "Property" ? one.getChild("PropertyName") : null;
-    if (name !== null && JSON.parse(text.slice(name.from, name.to)) === step) {
+    if (name !== null && parseJson(text.slice(name.from, name.to)) === step) {
       found = one.lastChild ?? found;
     }
   }

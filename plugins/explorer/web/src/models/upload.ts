@@ -1,4 +1,5 @@
 import { ApiError } from "../api/errors";
+import { parseJson } from "../api/json";
 import type { Json } from "../api/types";
 import { isObject } from "./interfaces";
 import { findSyntaxError, locate, type Range } from "./places";
@@ -39,7 +40,7 @@ export function buildRequest(sources: readonly Source[]): Request {
       request.findings.push({ source: source.name, code: "notJson", message, ...broken });
       continue;
     }
-    const value = JSON.parse(source.text) as Json;
+    const value = parseJson(source.text);
     const several = Array.isArray(value);
     for (const [at, document] of (several ? value : [value]).entries()) {
       const pointer = several ? `/${at}` : "";

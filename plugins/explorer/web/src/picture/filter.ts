@@ -1,3 +1,4 @@
+import { renderJson } from "../api/json";
 import type { Json, JsonObject } from "../api/types";
 import { isObject } from "../results/documents";
 
@@ -34,16 +35,21 @@ function readMember(document: JsonObject | null, path: readonly string[]): Json 
 
 function holds(value: Json | undefined, operator: string, wanted: string): boolean {
   if (value === undefined || value === null) return false;
-  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  const text = typeof value === "string" ? value : renderJson(value);
   if (operator === ":") return text.toLowerCase().includes(wanted.toLowerCase());
-  const number = wanted.trim() === "" ? Number.NaN : Number(wanted);
-  const order =
-    typeof value === "number" && !Number.isNaN(number)
-      ? value - number
-      : text.toLowerCase().localeCompare(wanted.toLowerCase());
+  const order = orderOf(value, wanted) ?? text.toLowerCase().localeCompare(wanted.toLowerCase());
   if (operator === "=") return order === 0;
   if (operator === "!=") return order !== 0;
   if (operator === ">") return order > 0;
   if (operator === "<") return order < 0;
   return operator === ">=" ? order >= 0 : order <= 0;
+}
+
+/** How a number stands to the one that is wanted; null where either is none. */
+function orderOf(value: Json, wanted: string): number | null {
+  if (typeof value !== "number" && typeof value !== "bigint") return null;
+  // Whole numbers are compared exactly, however large they are.
+  const other = /^-?\d+$/.test(wanted) ? BigInt(wanted) : Number(wanted || NaN);
+  if (Number.isNaN(other)) return null;
+  return value < other ? -1 : value > other ? 1 : 0;
 }

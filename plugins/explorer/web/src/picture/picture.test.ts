@@ -147,6 +147,15 @@ describe("a filter", () => {
     expect(passes("missing!=1", document)).toBe(false);
   });
 
+  test("large whole numbers are told apart", () => {
+    const document = { count: 9223372036854775807n, small: 5 };
+    expect(passes("count=9223372036854775807", document)).toBe(true);
+    expect(passes("count=9223372036854775806", document)).toBe(false);
+    expect(passes("count>9223372036854775806 count<=9223372036854775807", document)).toBe(true);
+    expect(passes("count>1e18 small<9223372036854775807 small>4.5", document)).toBe(true);
+    expect(passes("count:775807", document)).toBe(true);
+  });
+
   test("no text breaks it", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {

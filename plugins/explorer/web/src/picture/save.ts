@@ -1,6 +1,7 @@
 import { toBlob } from "@sigma/export-image";
 import type Sigma from "sigma";
 
+import { renderJson } from "../api/json";
 import { saveFile } from "../results/download";
 import { buildLayoutDocument } from "./document";
 import type { Painter } from "./Painter";
@@ -21,6 +22,6 @@ export async function saveImage(painter: Painter, ground: string): Promise<void>
 /** Save twins, places and relationships as JSON. */
 export function saveLayout(): void {
   const { contents, pinned } = usePicture.getState();
-  const text = JSON.stringify(buildLayoutDocument(contents, pinned), null, 1);
+  const text = renderJson(buildLayoutDocument(contents, pinned), 1);
   saveFile([text], "graph.json", "application/json");
 }

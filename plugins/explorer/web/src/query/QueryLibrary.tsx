@@ -16,6 +16,7 @@ import {
   Tabs,
 } from "react-aria-components";
 
+import { renderJson } from "../api/json";
 import { useNotices } from "../app/notices";
 import { saveFile } from "../results/download";
 import { parseSaved } from "./history";
@@ -207,9 +208,7 @@ function SavedActions() {
       <Button
         className="button button-quiet button-small"
         isDisabled={saved.length === 0}
-        onPress={() =>
-          saveFile([JSON.stringify(saved, null, 2)], "queries.json", "application/json")
-        }
+        onPress={() => saveFile([renderJson(saved, 2)], "queries.json", "application/json")}
       >
         <Download size={13} aria-hidden /> Export
       </Button>

@@ -1,3 +1,4 @@
+import { parseJson } from "../api/json";
 import type { Outcome } from "./run";
 
 /** A query that was run, newest first in a list. */
@@ -72,7 +73,7 @@ export function readSaved(stored: unknown): SavedQuery[] {
 export function parseSaved(file: string): SavedQuery[] {
   let content: unknown;
   try {
-    content = JSON.parse(file);
+    content = parseJson(file);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new Error(`The file is no JSON: ${error.message}`, { cause: error });

@@ -1,3 +1,4 @@
+import { parseJson, renderJson } from "../api/json";
 import type { Json, JsonObject } from "../api/types";
 import { unquote } from "./context";
 import { detectLanguage, tokenize } from "./tokens";
@@ -10,7 +11,7 @@ export function readParameters(written: string): Parameters {
   if (written.trim() === "") return { value: {}, error: null };
   let value: Json;
   try {
-    value = JSON.parse(written) as Json;
+    value = parseJson(written);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return { value: null, error: `The parameters are no JSON: ${error.message}` };
@@ -35,9 +36,5 @@ export function usedParameters(text: string): string[] {
 
 /** The parameters as JSON with those that are missing, as null to be filled in. */
 export function withMissing(value: JsonObject, missing: string[]): string {
-  return JSON.stringify(
-    { ...value, ...Object.fromEntries(missing.map((name) => [name, null])) },
-    null,
-    2,
-  );
+  return renderJson({ ...value, ...Object.fromEntries(missing.map((name) => [name, null])) }, 2);
 }

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
 import { ApiError } from "../api/errors";
+import { renderJson } from "../api/json";
 import type { JsonObject } from "../api/types";
 import { useSession } from "../session/session";
 import type { Finding } from "./diagnostics";
@@ -27,7 +28,8 @@ export function useCheck(text: string, parameters: JsonObject | null, running: b
   const settled = useSettled(text);
   const enabled = settled.trim() !== "" && parameters !== null && !running;
   const { data, error, isFetching } = useQuery({
-    queryKey: ["check", graphId, settled, parameters],
+    // NOTE: keys of queries hold no bigint.
+    queryKey: ["check", graphId, settled, parameters && renderJson(parameters)],
     queryFn: async ({ signal }): Promise<Finding> => {
       const sent = explainText(settled);
       const prefix = isExplain(settled) ? 0 : EXPLAIN_PREFIX.length;

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 
+import { readBody } from "../api/http";
 import type { LanguageWords } from "../api/types";
 import { besidePage } from "../app/addresses";
 
@@ -10,7 +11,7 @@ export function useLanguageWords(): LanguageWords | null {
     queryFn: async ({ signal }): Promise<LanguageWords> => {
       const response = await fetch(besidePage("language.json"), { signal });
       if (!response.ok) throw new Error(`language.json: ${response.status} ${response.statusText}`);
-      return (await response.json()) as LanguageWords;
+      return readBody<LanguageWords>(response);
     },
     staleTime: Infinity,
   });

@@ -1,6 +1,7 @@
 import { json } from "@codemirror/lang-json";
 import { useMemo } from "react";
 
+import { renderJson } from "../api/json";
 import type { JsonObject } from "../api/types";
 import { Code } from "../code/Code";
 
@@ -38,7 +39,7 @@ export function renderRows(
   const parts: string[] = [];
   let length = 0;
   for (const row of rows) {
-    const part = JSON.stringify(row, null, 2);
+    const part = renderJson(row, 2);
     if (length > 0 && length + part.length > longest) break;
     length += part.length;
     parts.push(part);

@@ -12,6 +12,7 @@ import { ArrowDown, ArrowUp } from "lucide-react";
 import { memo, useCallback, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { Button } from "react-aria-components";
 
+import { renderJson } from "../api/json";
 import type { JsonObject } from "../api/types";
 import { useNotices } from "../app/notices";
 import { Cell } from "./cells";
@@ -91,7 +92,7 @@ export function ResultTable({ rows, columns, onEnd }: Props) {
     if (row === undefined || column === undefined) return;
     event.preventDefault();
     const value = valueAt(row.original, column.path);
-    void copyText(typeof value === "string" ? value : JSON.stringify(value ?? null, null, 2));
+    void copyText(typeof value === "string" ? value : renderJson(value ?? null, 2));
   };
   const widths = table
     .getFlatHeaders()

@@ -1,6 +1,7 @@
 import { ChevronRight } from "lucide-react";
 import { memo } from "react";
 
+import { renderJson } from "../api/json";
 import type { Json } from "../api/types";
 import { useSelection, type Selected } from "../app/selection";
 import { nameOf } from "../models/index";
@@ -46,7 +47,9 @@ export const Cell = memo(function Cell({ value, name, open, toggleKey, onToggle 
 
 function Scalar({ value, name }: { value: Json; name: string }) {
   if (value === null) return <span className="results-null">null</span>;
-  if (typeof value === "number") return <span className="results-number">{value}</span>;
+  if (typeof value === "number" || typeof value === "bigint") {
+    return <span className="results-number">{renderJson(value)}</span>;
+  }
   if (typeof value === "boolean") return <span className="results-boolean">{String(value)}</span>;
   const text = String(value);
   if (name === "$dtId" || name === "$sourceId" || name === "$targetId") {
@@ -94,7 +97,7 @@ function Summary({ value }: { value: Json }) {
 
 /** The beginning of a value's text. PERF: long ones are not written out whole to be cut. */
 function preview(value: Json): string {
-  const text = JSON.stringify(value, (_, member: unknown) =>
+  const text = renderJson(value, 0, (_, member) =>
     typeof member === "string" && member.length > 60 ? `${member.slice(0, 60)}…` : member,
   );
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;

@@ -73,6 +73,20 @@ test("a member that only every object has is no value", () => {
   expect(valueAt({}, ["constructor"])).toBeUndefined();
 });
 
+test("whole numbers of any size are in order with all numbers", () => {
+  const values = [9223372036854775807n, 1, 9223372036854775806n, 9.3e18, -(2n ** 60n), 0.5];
+  expect(values.toSorted(compareValues)).toEqual([
+    -(2n ** 60n),
+    0.5,
+    1,
+    9223372036854775806n,
+    9223372036854775807n,
+    9.3e18,
+  ]);
+  expect(compareValues(2n ** 60n, "a")).toBeLessThan(0);
+  expect(compareValues(true, 2n ** 60n)).toBeGreaterThan(0);
+});
+
 test("values have one order, with none at the end", () => {
   const values: (Json | undefined)[] = [null, "b", 2, true, { x: 1 }, 10, "a", undefined];
   expect(values.toSorted(compareValues).filter((one) => one !== undefined)).toEqual(

@@ -1,3 +1,4 @@
+import { renderJson } from "../api/json";
 import type { Json, JsonObject } from "../api/types";
 import { isObject, isRelationship, isTwin } from "./documents";
 
@@ -108,20 +109,23 @@ export function valueAt(row: JsonObject, path: readonly string[]): Json | undefi
 
 const RANKS = ["number", "string", "boolean", "object"];
 
+function rankOf(key: string | number | bigint | boolean): number {
+  return RANKS.indexOf(typeof key === "bigint" ? "number" : typeof key);
+}
+
 /** The order of two values of a column: numbers, texts, booleans, all else, and at the end none. */
 export function compareValues(one: Json | undefined, other: Json | undefined): number {
   const [left, right] = [keyOf(one), keyOf(other)];
   if (left === null || right === null) return Number(left === null) - Number(right === null);
-  if (typeof left !== typeof right) {
-    return RANKS.indexOf(typeof left) - RANKS.indexOf(typeof right);
-  }
+  const ranks = rankOf(left) - rankOf(right);
+  if (ranks !== 0) return ranks;
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
 /** What a value is sorted by: a twin or relationship by its id, what is nested by its text. */
-export function keyOf(value: Json | undefined): string | number | boolean | null {
+export function keyOf(value: Json | undefined): string | number | bigint | boolean | null {
   if (value === undefined || value === null) return null;
   if (isTwin(value)) return value.$dtId;
   if (isRelationship(value)) return value.$relationshipId;
-  return typeof value === "object" ? JSON.stringify(value) : value;
+  return typeof value === "object" ? renderJson(value) : value;
 }

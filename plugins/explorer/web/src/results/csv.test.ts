@@ -45,6 +45,12 @@ test("rows are lines, nested values JSON, missing ones empty", () => {
   );
 });
 
+test("whole numbers are exact, nested ones too", () => {
+  expect(csv([[{ a: 9223372036854775807n, b: [9007199254740993n, 1e19] }]])).toBe(
+    'a,b\r\n9223372036854775807,"[9007199254740993,1e+19]"\r\n',
+  );
+});
+
 test("a column that comes with a later page fills the lines before it", () => {
   expect(csv([[{ a: 1 }], [{ a: 2, b: 3 }]])).toBe("a,b\r\n1,\r\n2,3\r\n");
 });

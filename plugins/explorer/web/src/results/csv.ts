@@ -1,3 +1,4 @@
+import { renderJson } from "../api/json";
 import type { Json, JsonObject } from "../api/types";
 import { ColumnScan, valueAt, type Column } from "./columns";
 import { isObject, isRelationship, isTwin } from "./documents";
@@ -52,8 +53,8 @@ export class CsvWriter {
 
   private field(value: Json | undefined): string {
     if (value === null || value === undefined) return "";
-    if (typeof value === "object") return quote(JSON.stringify(value));
-    if (typeof value !== "string") return String(value);
+    if (typeof value === "object") return quote(renderJson(value));
+    if (typeof value !== "string") return renderJson(value);
     return quote(this.options.guard ? guard(value) : value);
   }
 }

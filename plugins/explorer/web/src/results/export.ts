@@ -1,3 +1,4 @@
+import { renderJson } from "../api/json";
 import type { JsonObject, QueryPage } from "../api/types";
 import { CsvWriter, type CsvOptions } from "./csv";
 
@@ -43,7 +44,7 @@ class JsonWriter {
   private readonly pages: string[] = [];
 
   add(rows: readonly JsonObject[]): void {
-    if (rows.length > 0) this.pages.push(rows.map((row) => JSON.stringify(row)).join(",\n"));
+    if (rows.length > 0) this.pages.push(rows.map((row) => renderJson(row)).join(",\n"));
   }
 
   parts(): string[] {

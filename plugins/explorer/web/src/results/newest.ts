@@ -1,3 +1,4 @@
+import { isSame } from "../api/json";
 import type { Json, JsonObject, Twin } from "../api/types";
 import { LIT } from "../live/store";
 import { valueAt } from "./columns";
@@ -78,5 +79,5 @@ export function litSince(
   const past = pasts.get(row);
   if (past === undefined || now - past.at > LIT) return null;
   const [before, after] = [valueAt(past.row, path), valueAt(row, path)];
-  return before === after || JSON.stringify(before) === JSON.stringify(after) ? null : past.at;
+  return isSame(before, after) ? null : past.at;
 }

@@ -2,10 +2,11 @@ import { Plus, X } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { Button, Input, TextField } from "react-aria-components";
 
+import { parseJson, renderJson } from "../../api/json";
 import type { Json, JsonObject } from "../../api/types";
 import { pointerOf } from "../document";
 import { useEditing } from "../editing";
-import { firstValue, fits, type FieldSchema, type TextForm } from "../schema";
+import { firstValue, fits, writeText, type FieldSchema, type TextForm } from "../schema";
 import { BooleanValue, EnumChoice } from "./choices";
 import { TextValue } from "./TextValue";
 
@@ -276,7 +277,7 @@ const JSON_FORM: TextForm = {
   input: "text",
   parse: (text) => {
     try {
-      return JSON.parse(text) as Json;
+      return parseJson(text);
     } catch {
       return undefined;
     }
@@ -297,7 +298,7 @@ function JsonValue({ label, pointer, value, optional = false, onChange }: Props)
 }
 
 function writeJson(value: Json | undefined): string {
-  return value === undefined ? "" : JSON.stringify(value, null, 1);
+  return value === undefined ? "" : renderJson(value, 1);
 }
 
 /** A value that may only be read. */
@@ -317,5 +318,5 @@ function Shown({ value }: { value: Json | undefined }) {
       </Nested>
     );
   }
-  return <span className="inspector-value">{String(value)}</span>;
+  return <span className="inspector-value">{writeText(value)}</span>;
 }

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "react";
 import { FieldError, Input, TextArea, TextField } from "react-aria-components";
 
+import { isSame } from "../../api/json";
 import type { Json } from "../../api/types";
-import { isSame } from "../document";
 import { useEditing } from "../editing";
 import { writeText, type TextForm } from "../schema";
 
