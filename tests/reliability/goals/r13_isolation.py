@@ -10,10 +10,10 @@ from tests.reliability.judging import Figure, Goal, Trial, Twin, at_least, exact
 from tests.reliability.load import Wrk, fill
 from tests.reliability.traffic import LOST, Line, wait_for_workers
 
-HEAVY = {
-    "query": "MATCH (a:Counter), (b:Counter) WHERE a.value < 60 AND a.value + b.value < 0 "
-    "RETURN count(*) AS n"
-}
+HEAVY = {"query": "MATCH (a:Counter), (b:Counter) WHERE a.value + b.value < 0 RETURN count(*) AS n"}
+"""A million pairs, a second of one core, whatever values the writes of the load leave: a condition
+that few twins meet would be cheap as soon as they were written over."""
+
 CLIENTS = 8
 
 
@@ -46,10 +46,16 @@ def judge(trial: Trial) -> Sequence[Figure]:
         at_least("share of the undisturbed rate", beside.rate / alone.rate, trial.pick(0.5, 0.2)),
         exactly("errors", alone.errors + beside.errors),
         at_least("heavy queries answered", sum(s == 200 for s in answered), 1),
+        trial.at_most_when_full("heavy queries a second", _rate(answered, seconds * 2), 20),
         exactly("heavy queries failed", sum(s not in (200, 503) for s in answered)),
         told("undisturbed a second", alone.rate),
         told("undisturbed p99 ms", alone.p99),
     ]
+
+
+def _rate(answered: Sequence[int], seconds: float) -> float:
+    """More than a machine of two cores can do are not heavy."""
+    return sum(status == 200 for status in answered) / seconds
 
 
 def _ask(port: int, answered: list[int], stop: threading.Event) -> None:
