@@ -1,4 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ProgressBar } from "react-aria-components";
 
 import type { Twin } from "../api/types";
 import { Failure } from "../app/Failure";
@@ -23,15 +25,26 @@ export function DeleteTwin({ twin, onClose }: { twin: Twin; onClose(): void }) {
     queryFn: ({ signal }) => readAttached(graph, id, may("query/read"), signal),
     staleTime: 0,
   });
+  /** How many relationships the transactions so far have deleted. */
+  const [gone, setGone] = useState<{ done: number; of: number; ended: boolean } | null>(null);
   const attached = data === undefined ? [] : [...data.outgoing, ...data.incoming];
   const tooMany = attached.length > MOST_ATTACHED;
+  const steps = buildDeletion(id, twin.$etag, attached);
   const allowed =
     attached.length === 0 ||
     (may("digitaltwins/relationships/delete") && may("digitaltwins/write"));
 
   const remove = async (): Promise<void> => {
     if (attached.length === 0) await graph.deleteTwin(id, twin.$etag);
-    else await graph.transact(buildDeletion(id, twin.$etag, attached));
+    else {
+      let done = 0;
+      const of = attached.length;
+      for (const operations of steps) {
+        setGone({ done, of, ended: false });
+        await graph.transact(operations);
+        done += operations.length;
+      }
+    }
     useDrafts.getState().drop(draftKey(graphId, id));
     select(null);
     for (const kind of ["counts", "relationships", "incoming"]) {
@@ -49,6 +62,7 @@ export function DeleteTwin({ twin, onClose }: { twin: Twin; onClose(): void }) {
       onSubmit={remove}
       // What was shown is not what there is any more.
       onError={() => {
+        setGone((before) => before && { ...before, ended: true });
         void refetch();
         void client.invalidateQueries({ queryKey: ["twin", graphId, id] });
       }}
@@ -61,18 +75,38 @@ export function DeleteTwin({ twin, onClose }: { twin: Twin; onClose(): void }) {
       )}
       {attached.length > 0 && !tooMany && (
         <>
-          <p>
-            Its relationships go with it, all or none; the twins at their other ends stay. This
-            cannot be taken back.
-          </p>
+          {steps.length === 1 ? (
+            <p>
+              Its relationships go with it, all or none; the twins at their other ends stay. This
+              cannot be taken back.
+            </p>
+          ) : (
+            <p>
+              Its relationships go with it; the twins at their other ends stay. They are too many
+              for one transaction: they go in {steps.length}, one after the other, and the twin with
+              the last. If one of them fails, what went before it stays deleted. This cannot be
+              taken back.
+            </p>
+          )}
           <Going title="Leading from it" lines={data?.outgoing ?? []} />
           <Going title="Leading to it" lines={data?.incoming ?? []} />
         </>
       )}
+      {gone !== null && steps.length > 1 && !gone.ended && (
+        <ProgressBar aria-label="Deleting" value={gone.done} maxValue={gone.of} className="muted">
+          {gone.done.toLocaleString()} of {count(attached)} are deleted
+        </ProgressBar>
+      )}
+      {gone?.ended && gone.done > 0 && (
+        <p role="status">
+          {gone.done.toLocaleString()} of the relationships were deleted before it failed. The twin
+          and the rest of them are still there.
+        </p>
+      )}
       {tooMany && (
         <p>
-          More than {MOST_ATTACHED.toLocaleString()} relationships lead from it and to it, which is
-          more than one transaction takes. Delete some of them first.
+          More than {MOST_ATTACHED.toLocaleString()} relationships lead from it and to it, which are
+          too many to delete from here. Delete some of them first.
         </p>
       )}
       {!allowed && <p>You may not delete its relationships, without which it cannot go.</p>}
@@ -81,22 +115,30 @@ export function DeleteTwin({ twin, onClose }: { twin: Twin; onClose(): void }) {
 }
 
 function count(attached: readonly Attached[]): string {
-  return attached.length === 1 ? "1 relationship" : `${attached.length} relationships`;
+  return attached.length === 1
+    ? "1 relationship"
+    : `${attached.length.toLocaleString()} relationships`;
 }
+
+/** PERF: a dialog draws some hundred lines at once. */
+const MOST_SHOWN = 300;
 
 function Going({ title, lines }: { title: string; lines: readonly Attached[] }) {
   if (lines.length === 0) return null;
   return (
     <section aria-label={title}>
       <h3>
-        {title} <span className="muted">{lines.length}</span>
+        {title} <span className="muted">{lines.length.toLocaleString()}</span>
       </h3>
       <ul className="inspector-going">
-        {lines.map((one) => (
+        {lines.slice(0, MOST_SHOWN).map((one) => (
           <li key={`${one.sourceId}\n${one.id}`}>
             <strong>{one.name}</strong> <code>{one.other}</code>
           </li>
         ))}
+        {lines.length > MOST_SHOWN && (
+          <li className="muted">and {(lines.length - MOST_SHOWN).toLocaleString()} more</li>
+        )}
       </ul>
     </section>
   );

@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { ApiError } from "../api/errors";
+import type { GraphClient } from "../api/graph";
 import { parseJson } from "../api/json";
 import type { Json, JsonObject, ModelEntry } from "../api/types";
 import { ModelIndex } from "../models/index";
-import { buildDeletion } from "./deletion";
+import { buildDeletion, readAttached } from "./deletion";
 import { useDrafts } from "./drafts";
 import { buildComponents } from "./NewTwin";
 import { fits, firstValue, readSchema, writeText } from "./schema";
@@ -190,15 +191,54 @@ describe("by the models", () => {
 
 test("a deletion takes the relationships first, each as it was read", () => {
   const one = { sourceId: "b", id: "r", name: "has", other: "b" };
-  const operations = buildDeletion("a", "e1", [
+  const attached = [
     { ...one, etag: "e2" },
-    { ...one, id: "s", etag: null },
-  ]);
-  expect(operations).toEqual([
+    { ...one, id: "s", etag: "e3" },
+  ];
+  const operations = [
     { op: "deleteRelationship", sourceId: "b", relationshipId: "r", ifMatch: "e2" },
-    { op: "deleteRelationship", sourceId: "b", relationshipId: "s" },
+    { op: "deleteRelationship", sourceId: "b", relationshipId: "s", ifMatch: "e3" },
     { op: "deleteTwin", twinId: "a", ifMatch: "e1" },
+  ];
+  expect(buildDeletion("a", "e1", attached)).toEqual([operations]);
+  expect(buildDeletion("a", "e1", attached, 3)).toEqual([operations]);
+  expect(buildDeletion("a", "e1", attached, 2)).toEqual([
+    operations.slice(0, 2),
+    operations.slice(2),
   ]);
+});
+
+test("what leads to a twin has its etag, by a query or one by one, unless it is gone", async () => {
+  const incoming = (id: string, source = "b") => ({
+    $relationshipId: id,
+    $relationshipName: "has",
+    $sourceId: source,
+    $relationshipLink: "",
+  });
+  const row = (id: string) => ({
+    r: { ...incoming(id), $targetId: "a", $etag: `q-${id}` },
+  });
+  const answers = {
+    listRelationships: () => Promise.resolve([]),
+    listIncoming: () =>
+      Promise.resolve(["1", "2", "3", "4"].map((id) => incoming(id)).concat(incoming("5", "a"))),
+    query: (_: string, { continuationToken }: { continuationToken?: string }) =>
+      Promise.resolve(
+        continuationToken === undefined
+          ? { value: [row("1")], continuationToken: "more" }
+          : { value: [row("2")], continuationToken: null },
+      ),
+    readRelationship: (_: string, id: string) =>
+      id === "3"
+        ? Promise.reject(new ApiError(404, "RelationshipNotFound", "gone"))
+        : Promise.resolve({ $etag: `r-${id}` }),
+  };
+  const etagsOf = async (mayQuery: boolean) => {
+    const found = await readAttached(answers as unknown as GraphClient, "a", mayQuery);
+    return found.incoming.map((one) => one.etag);
+  };
+  expect(await etagsOf(true)).toEqual(["q-1", "q-2", "r-4"]);
+  expect(await etagsOf(false)).toEqual(["r-1", "r-2", "r-4"]);
 });
 
 test("findings of an error are read where they name places", () => {
