@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,9 @@ from twinframe_storage_rdf.storeprocess.frames import Files, Kind, Status, pack_
 from twinframe_storage_rdf.terms import Iri
 
 PARTS = tuple(part for part in GraphStoreContract.__bases__ if part is not RemovalContract)
+
+_PRODUCT = " ".join(f"GRAPH ?g{n} {{ ?s{n} ?p{n} ?o{n} }}" for n in range(6))
+ENDLESS = f"SELECT (COUNT(*) AS ?n) WHERE {{ {_PRODUCT} }}"
 
 
 @pytest.fixture(scope="module")
@@ -128,11 +132,8 @@ def test_a_query_that_does_not_end_is_stopped_with_its_process_and_others_go_on(
     first = find_process(place)
     engine = ProcessEngine(place, 0.2)
     engine.open()
-    endless = "SELECT (COUNT(*) AS ?n) WHERE { " + "".join(
-        f"GRAPH ?g{n} {{ ?s{n} ?p{n} ?o{n} }} " for n in range(6)
-    )
     with pytest.raises(QueryTimeout):
-        list(engine.select(endless + "}", time.monotonic() + 0.2))
+        list(engine.select(ENDLESS, time.monotonic() + 0.2))
     while True:
         try:
             if find_process(place) != first:
@@ -143,6 +144,55 @@ def test_a_query_that_does_not_end_is_stopped_with_its_process_and_others_go_on(
     with reading(store) as session:
         assert session.has_twin("t0")
     engine.close()
+
+
+def test_a_query_whose_asker_died_ends_long_before_its_deadline(
+    tmp_path: Path, place: Path
+) -> None:
+    store = build_store(RdfSettings(directory=str(tmp_path), idle_seconds=60), "default")
+    store.open()
+    put(store, *(build_twin_record(f"t{n}") for n in range(300)))
+    process = find_process(place)
+    with _asking_for_five_minutes(place):
+        while not _works(process):
+            time.sleep(0.05)
+        store.close()  # of whoever died no connection is left, and of others neither
+    end = time.monotonic() + 100  # a third of what the query may take
+    while _is_running(process):
+        assert time.monotonic() < end, "it runs for nobody"
+        time.sleep(0.05)
+    store.open()
+    with reading(store) as session:
+        assert session.has_twin("t299")
+    assert "nobody waits for" in Files(place).log.read_text(encoding="utf-8")
+    last = find_process(place)
+    store.close()
+    os.kill(last, signal.SIGKILL)
+
+
+@contextmanager
+def _asking_for_five_minutes(place: Path) -> Iterator[None]:
+    """Another process asks what does not end, and is killed."""
+    code = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from twinframe_storage_rdf.engines.process import ProcessEngine\n"
+        "engine = ProcessEngine(Path(sys.argv[1]), 60)\n"
+        "engine.open()\n"
+        "list(engine.select(sys.argv[2], time.monotonic() + 300))\n"
+    )
+    asker = subprocess.Popen([sys.executable, "-c", code, str(place), ENDLESS])
+    try:
+        yield
+    finally:
+        asker.kill()
+        asker.wait()
+
+
+def _works(process: int) -> bool:
+    """Whether it has taken more than half a second of a processor."""
+    times = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    return sum(map(int, times)) > os.sysconf("SC_CLK_TCK") // 2
 
 
 def test_queries_of_callers_leave_no_connections_behind(store: GraphStore, place: Path) -> None:
@@ -189,7 +239,7 @@ def test_a_process_without_clients_ends(tmp_path: Path, place: Path) -> None:
     store.open()
     process = find_process(place)
     store.close()
-    while Path(f"/proc/{process}").exists() and _is_running(process):
+    while _is_running(process):
         time.sleep(0.02)
 
 
@@ -214,7 +264,10 @@ def test_whoever_started_a_process_ends_without_a_word_while_it_goes_on(
 
 
 def _is_running(process: int) -> bool:
-    state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
     return state != "Z"
 
 

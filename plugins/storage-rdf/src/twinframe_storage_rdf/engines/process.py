@@ -192,7 +192,8 @@ class ProcessEngine(Engine):
     def back_up(self, directory: Path) -> None:
         """Have the process put a copy of its files into a new directory of the same disk."""
         try:
-            self._request(Kind.BACKUP, str(directory.resolve()).encode(), None, 0)
+            connection = self._take_alive(time.monotonic() + _WAIT)
+            self._request(Kind.BACKUP, str(directory.resolve()).encode(), None, 0, connection)
         except (Disconnected, OSError) as error:
             raise StorageBusy(
                 "The store process ended while it made a backup; try again."

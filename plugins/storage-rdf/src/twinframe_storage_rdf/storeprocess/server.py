@@ -9,8 +9,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -29,13 +28,14 @@ from twinframe_storage_rdf.storeprocess.frames import (
     unpack_pair,
     unpack_question,
 )
+from twinframe_storage_rdf.storeprocess.running import RunningRequests
 
 _STACK: Final = 128 * 1024 * 1024  # a deeply nested query needs stack, and overflow is the end
-_GRACE: Final = 2.0
 _TICK: Final = 0.1
 _EXIT_STUCK: Final = 3
 _EXIT_FULL: Final = 4
 _EXIT_LARGE: Final = 5
+_EXIT_FORSAKEN: Final = 6
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _MOST_GROWTH: Final = 1024**3
 """Bytes by which the process may grow while it runs queries of callers."""
@@ -46,9 +46,9 @@ _MOST_SIZE: Final = 4 * 1024**3
 class StoreServer:
     """Serves until nobody was connected for `idle` seconds.
 
-    A read that runs `_GRACE` seconds past its deadline ends the process, and so does a caller's
-    query that takes too much memory: there is no other way to stop it. Clients start the next
-    process and ask again; nothing acknowledged is lost.
+    A read that runs on past its deadline, or when its asker is gone, ends the process, and so does
+    a caller's query that takes too much memory: there is no other way to stop it. Clients start the
+    next process and ask again; nothing acknowledged is lost.
     """
 
     def __init__(self, files: Files, idle: float) -> None:
@@ -58,8 +58,7 @@ class StoreServer:
         self._guard = threading.Lock()
         self._connections = 0
         self._left_at = time.monotonic()
-        self._running: dict[int, float] = {}
-        self._next = 0
+        self._running = RunningRequests()
         self._answers = 0
         self._most_pages = 0
         self._ended = threading.Event()
@@ -101,15 +100,14 @@ class StoreServer:
         while not self._ended.wait(_TICK):
             now = time.monotonic()
             with self._guard:
-                stuck = any(end + _GRACE < now for end in self._running.values())
                 is_large = self._answers and _read_pages()[1] > self._most_pages
                 idle = not self._connections and now - self._left_at > self._idle
-            if stuck:
-                print("a query passed its deadline and does not end", file=sys.stderr, flush=True)
-                os._exit(_EXIT_STUCK)
+            if self._running.is_late(now):
+                _end("a query passed its deadline and does not end", _EXIT_STUCK)
+            if self._running.is_forsaken(now):
+                _end("a query runs on that nobody waits for", _EXIT_FORSAKEN)
             if is_large:
-                print("a query takes too much memory", file=sys.stderr, flush=True)
-                os._exit(_EXIT_LARGE)
+                _end("a query takes too much memory", _EXIT_LARGE)
             if idle:
                 return
 
@@ -133,7 +131,11 @@ class StoreServer:
                 while True:
                     kind, milliseconds, body = receive_request(connection)
                     begin = time.thread_time_ns()
-                    status, answer = self._answer(kind, milliseconds, body)
+                    self._running.begin(connection, kind, milliseconds, time.monotonic())
+                    try:
+                        status, answer = self._answer(kind, milliseconds, body)
+                    finally:
+                        self._running.end(connection)
                     send_answer(connection, status, time.thread_time_ns() - begin, answer)
                     if status is Status.FULL and self._must_reopen():
                         os._exit(_EXIT_FULL)
@@ -158,8 +160,7 @@ class StoreServer:
 
     def _answer(self, kind: Kind, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
         try:
-            with self._timed(milliseconds):
-                return self._run(kind, milliseconds, body)
+            return self._run(kind, milliseconds, body)
         except StorageFull as error:
             return Status.FULL, error.message.encode()
         except TwinframeError as error:
@@ -214,20 +215,10 @@ class StoreServer:
                     _limit_size(resource.RLIM_INFINITY)
         return Status.ROWS, b"".join(pieces)
 
-    @contextmanager
-    def _timed(self, milliseconds: int) -> Iterator[None]:
-        if not milliseconds:
-            yield
-            return
-        with self._guard:
-            self._next += 1
-            key = self._next
-            self._running[key] = time.monotonic() + milliseconds / 1000
-        try:
-            yield
-        finally:
-            with self._guard:
-                del self._running[key]
+
+def _end(why: str, code: int) -> None:
+    print(why, file=sys.stderr, flush=True)
+    os._exit(code)
 
 
 def _read_pages() -> tuple[int, int]:
