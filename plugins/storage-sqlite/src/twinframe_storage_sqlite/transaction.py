@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, islice
 from typing import Final, NoReturn
 
 import apsw
@@ -22,6 +23,7 @@ from twinframe.storage.base import (
 )
 from twinframe_storage_sqlite import interfaces
 from twinframe_storage_sqlite.errors import EngineError, build_error
+from twinframe_storage_sqlite.many_rows import RowsStatement
 from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.statements import SqlValue
 
@@ -37,6 +39,18 @@ INSERT INTO twin (dt_id, model, etag, document)
 VALUES (?, (SELECT id FROM interface WHERE dtmi = ?), ?, jsonb(CAST(? AS TEXT)))
 ON CONFLICT (dt_id) DO UPDATE SET
   model = excluded.model, etag = excluded.etag, document = excluded.document"""
+# NOTE: without a WHERE, SQLite takes the ON of the conflict for that of a join.
+_PUT_TWINS: Final = RowsStatement(
+    "WITH put (dt_id, dtmi, etag, document) AS (VALUES ",
+    4,
+    """)
+INSERT INTO twin (dt_id, model, etag, document)
+SELECT p.dt_id, (SELECT id FROM interface WHERE dtmi = p.dtmi), p.etag,
+  jsonb(CAST(p.document AS TEXT))
+FROM put p WHERE true
+ON CONFLICT (dt_id) DO UPDATE SET
+  model = excluded.model, etag = excluded.etag, document = excluded.document""",
+)
 _HAS_INTERFACE: Final = "SELECT 1 FROM interface WHERE dtmi = ?"
 _DELETE_TWIN: Final = """
 DELETE FROM twin WHERE dt_id = ?
@@ -53,6 +67,17 @@ ON CONFLICT (source, relationship_id) DO UPDATE SET
   name = excluded.name, target = excluded.target, etag = excluded.etag,
   document = excluded.document
 RETURNING 1"""
+_PUT_RELATIONSHIPS: Final = RowsStatement(
+    "WITH put (id, name, etag, document, source, target) AS (VALUES ",
+    6,
+    """)
+INSERT INTO relationship (source, relationship_id, name, target, etag, document)
+SELECT s.id, p.id, p.name, t.id, p.etag, jsonb(CAST(p.document AS TEXT))
+FROM put p CROSS JOIN twin s CROSS JOIN twin t WHERE s.dt_id = p.source AND t.dt_id = p.target
+ON CONFLICT (source, relationship_id) DO UPDATE SET
+  name = excluded.name, target = excluded.target, etag = excluded.etag,
+  document = excluded.document""",
+)
 _DELETE_RELATIONSHIP: Final = """
 DELETE FROM relationship
 WHERE source = (SELECT id FROM twin WHERE dt_id = ?) AND relationship_id = ? RETURNING 1"""
@@ -65,6 +90,9 @@ _DELETE_ENTRY: Final = "DELETE FROM entry WHERE kind = ? AND key = ? RETURNING 1
 _APPEND_EVENT: Final = """
 INSERT INTO event (subject, body, total) VALUES (
   ?, ?, ? + coalesce((SELECT total FROM event ORDER BY position DESC LIMIT 1), 0))"""
+_APPEND_EVENTS: Final = RowsStatement("INSERT INTO event (subject, body, total) VALUES ", 3)
+_LAST_TOTAL: Final = "SELECT total FROM event ORDER BY position DESC LIMIT 1"
+_FEW_EVENTS: Final = 5
 _ROW_BYTES: Final = 24
 _DELETE_EVENTS: Final = """
 DELETE FROM event WHERE position IN (
@@ -102,13 +130,13 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
             self._fail(error)
 
     def put_twins(self, records: Sequence[TwinRecord]) -> None:
-        """Create or replace twins, in one statement that is run for each."""
+        """Create or replace twins, in statements of many rows."""
         for model_id in dict.fromkeys(record.model_id for record in records):
             if self.read_one(_HAS_INTERFACE, (model_id,)) is None:
                 interfaces.write_name(self, model_id)
-        bindings = ((each.twin_id, each.model_id, each.etag, each.body) for each in records)
+        bindings = [(each.twin_id, each.model_id, each.etag, each.body) for each in records]
         try:
-            self._cursor.executemany(_PUT_TWIN, bindings)
+            _PUT_TWINS.run(self._cursor, bindings)
         except EngineError as error:
             self._fail(error)
 
@@ -137,10 +165,9 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
             self._refuse_ends(record)
 
     def put_relationships(self, records: Sequence[RelationshipRecord]) -> None:
-        """Create or replace relationships, in one statement that is run for each."""
+        """Create or replace relationships, in statements of many rows."""
         try:
-            put = self._cursor.executemany(_PUT_RELATIONSHIP, map(_bind_relationship, records))
-            count = sum(1 for _ in put)
+            count = _PUT_RELATIONSHIPS.run(self._cursor, [*map(_bind_relationship, records)])
         except EngineError as error:
             self._fail(error)
         if count < len(records):
@@ -174,12 +201,17 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
 
     def append_events(self, events: Sequence[OutboxEvent]) -> None:
         """Put events behind the others."""
-        bindings = [
-            (each.subject, each.body, self._measure_row(len(each.body) + len(each.subject)))
-            for each in events
-        ]
+        sizes = [self._measure_row(len(each.body) + len(each.subject)) for each in events]
         try:
-            self._cursor.executemany(_APPEND_EVENT, bindings)
+            # PERF: a write of one twin has one event, for which no total need be read before.
+            if len(events) < _FEW_EVENTS:
+                few = [(x.subject, x.body, size) for x, size in zip(events, sizes, strict=True)]
+                self._cursor.executemany(_APPEND_EVENT, few)
+            else:
+                last = self._cursor.execute(_LAST_TOTAL).get or 0
+                totals = islice(accumulate(sizes, initial=last), 1, None)
+                many = [(x.subject, x.body, total) for x, total in zip(events, totals, strict=True)]
+                _APPEND_EVENTS.run(self._cursor, many)
         except EngineError as error:
             self._fail(error)
 

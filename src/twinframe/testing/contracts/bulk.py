@@ -73,6 +73,34 @@ class BulkContract(StoreContract):
         with reading(store) as session:
             assert session.read_relationship("a", "good") is None
 
+    def test_hundreds_that_are_put_together_are_as_if_put_one_by_one(
+        self, store: GraphStore
+    ) -> None:
+        many = 237
+        twins = [build_twin_record(f"t{at:03}", "XY"[at % 2], n=at) for at in range(many)]
+        again = [build_twin_record(f"t{at:03}", "Y", m=at) for at in range(0, many, 3)]
+        run(store, lambda t: t.put_twins([*twins, *again]))
+        ends = [(f"t{at:03}", f"t{at * 7 % many:03}") for at in range(many)]
+        related = [build_relationship_record(a, "r", b, n=1) for a, b in ends]
+        changed = [build_relationship_record(a, "r", a, "other") for a, _ in ends[5::4]]
+        run(store, lambda t: t.put_relationships(related))
+        run(store, lambda t: t.put_relationships([*changed, *related[:5]]))
+        with reading(store) as session, session.snapshot():
+            expected = {each.twin_id: each for each in (*twins, *again)}
+            assert {each.twin_id: each for each in session.iterate_twins()} == expected
+            assert session.count_twins() == many
+            stored = {each.source_id: each for each in (*related, *changed)}
+            assert {x.source_id: x for x in session.iterate_relationships()} == stored
+
+    def test_one_of_hundreds_without_an_end_takes_all_back(self, store: GraphStore) -> None:
+        run(store, lambda t: t.put_twins([build_twin_record(f"t{at:03}") for at in range(150)]))
+        records = [build_relationship_record(f"t{at:03}", "r", "t000") for at in range(150)]
+        records[140] = build_relationship_record("t140", "r", "absent")
+        with pytest.raises(TargetTwinNotFound, match="absent"):
+            run(store, lambda t: t.put_relationships(records))
+        with reading(store) as session, session.snapshot():
+            assert list(session.iterate_relationships()) == []
+
     def test_nothing_can_be_put_at_once(self, store: GraphStore) -> None:
         run(store, lambda t: t.put_twins([]))
         run(store, lambda t: t.put_relationships([]))
