@@ -16,6 +16,7 @@ from twinframe.model.ids import MODEL_LABEL
 from twinframe.model.values import Node, Relationship
 from twinframe_storage_sqlite.labels import LabelSets, read_label_sets
 from twinframe_storage_sqlite.statements import Row, SqlValue, StatementRunner
+from twinframe_storage_sqlite.turns import Turns
 
 _HOPS_AT_ONCE: Final = 500
 
@@ -59,8 +60,8 @@ JOIN interface d ON d.id = c.descendant WHERE a.dtmi = ?"""
 class GraphScans(StatementRunner, GraphReader):
     """Reads for the evaluator; decoded documents, labels from a cache that follows the schema."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        super().__init__(connection)
+    def __init__(self, connection: apsw.Connection, turns: Turns | None = None) -> None:
+        super().__init__(connection, turns)
         self._labels: LabelSets = {}
         self._labels_version = -1
 

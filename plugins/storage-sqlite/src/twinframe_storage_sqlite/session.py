@@ -35,6 +35,10 @@ _TWIN_MODELS: Final = (
     "SELECT t.dt_id, i.dtmi FROM json_each(?) x CROSS JOIN twin t ON t.dt_id = x.value "
     "JOIN interface i ON i.id = t.model"
 )
+_TWINS: Final = (
+    "SELECT t.dt_id, t.etag, CAST(json(t.document) AS BLOB) "
+    "FROM json_each(?) x CROSS JOIN twin t ON t.dt_id = x.value"
+)
 # NOTE: text is compared byte by byte, and UTF-8 keeps the order of code points.
 _ALL_TWINS: Final = (
     "SELECT t.dt_id, (SELECT dtmi FROM interface i WHERE i.id = t.model), t.etag, "
@@ -49,6 +53,11 @@ _ALL_RELATIONSHIPS: Final = (
 _RELATIONSHIP: Final = (
     "SELECT r.etag, CAST(json(r.document) AS BLOB) FROM relationship r "
     "WHERE r.source = (SELECT id FROM twin WHERE dt_id = ?) AND r.relationship_id = ?"
+)
+_RELATIONSHIPS: Final = (
+    "SELECT t.dt_id, r.relationship_id, r.etag, CAST(json(r.document) AS BLOB) "
+    "FROM json_each(?) x CROSS JOIN twin t ON t.dt_id = x.value ->> 0 "
+    "CROSS JOIN relationship r ON r.source = t.id AND r.relationship_id = x.value ->> 1"
 )
 _OUTGOING: Final = (
     "SELECT r.relationship_id, r.etag, CAST(json(r.document) AS BLOB) FROM relationship r "
@@ -167,6 +176,18 @@ class SqliteSession(GraphScans, GraphSession):
         """The models of those twins that exist."""
         ids = orjson.dumps(twin_ids).decode()
         return dict(self.read_all(_TWIN_MODELS, (ids,)))
+
+    def read_twin_documents(self, twin_ids: Sequence[str]) -> Mapping[str, StoredDocument]:
+        """The documents of those twins that exist."""
+        found = self.read_all(_TWINS, (orjson.dumps(twin_ids).decode(),))
+        return {twin_id: StoredDocument(*stored) for twin_id, *stored in found}
+
+    def read_relationship_documents(
+        self, keys: Sequence[tuple[str, str]]
+    ) -> Mapping[tuple[str, str], StoredDocument]:
+        """The documents of those relationships that exist."""
+        found = self.read_all(_RELATIONSHIPS, (orjson.dumps(keys).decode(),))
+        return {(source, name): StoredDocument(*stored) for source, name, *stored in found}
 
     def iterate_twins(self) -> Iterator[TwinRecord]:
         """Every twin by id."""

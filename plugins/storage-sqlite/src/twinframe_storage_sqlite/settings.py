@@ -53,6 +53,11 @@ class SqliteSettings(Section):
         default=5.0,
         description="Seconds SQLite itself waits for a lock; a backstop behind the turn.",
     )
+    long_statements: Annotated[int, Field(ge=0, le=64)] = Field(
+        default=0,
+        description="Statements longer than some 4 ms that work at one time in a worker; the others"
+        " take turns of 20 ms. 0 is half of the processors, at least one.",
+    )
     max_document_bytes: Bytes = Field(
         # NOTE: SQLite holds several copies while it builds a value, and looks at no deadline
         # meanwhile: a text that doubles took 1.1 GB and 6 s at 256 MiB, an eighth of it here.

@@ -11,6 +11,7 @@ import apsw
 
 from twinframe.errors import QueryTimeout, StorageError
 from twinframe_storage_sqlite.errors import EngineError, build_error
+from twinframe_storage_sqlite.turns import Turns, share_turns
 
 SqlValue = None | int | float | bytes | str
 Bindings = tuple[SqlValue, ...] | Mapping[str, SqlValue]
@@ -18,6 +19,11 @@ Row = tuple[Any, ...]
 
 # PERF: about 0.2 ms of a statement's work between two looks at the clock; measured cost under 1 %.
 _STEPS_PER_CHECK: Final = 5000
+
+# PERF: each look takes the interpreter's lock from those who serve requests: a statement that goes
+# on is looked at every 4 ms only, and takes turns with the other long ones.
+_CHECKS_UNTIL_LONG: Final = 20
+_STEPS_PER_LONG_CHECK: Final = 100_000
 
 # PERF: 0.2 us a look, so 5 % of a statement that must be short; between two of them lie some
 # microseconds, and a hundred times what one step on a value of the largest size takes.
@@ -32,16 +38,20 @@ class StatementRunner:
     end or closed: an open one keeps its snapshot and the WAL from shrinking.
     """
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, turns: Turns | None = None) -> None:
         self.connection = connection
+        self._turns = share_turns(0) if turns is None else turns
         self._cursor = connection.cursor()
         self._open: set[apsw.Cursor] = set()
         self._deadline: float | None = None
         self._depth = 0
         self._cancelled = False
+        self._steps = 0
+        self._most_steps: int | None = None
         self._checks = 0
-        self._most_checks: int | None = None
-        self._steps_per_check = _STEPS_PER_CHECK
+        self._steps_per_check = self._steps_to_next = _STEPS_PER_CHECK
+        self._is_long = False
+        self._takes_turns = False
 
     def interrupt(self) -> None:
         """Stop what runs inside the present `snapshot`, from any thread: `QueryTimeout` there."""
@@ -49,7 +59,10 @@ class StatementRunner:
 
     @contextmanager
     def snapshot(self, deadline: float | None = None) -> Iterator[None]:
-        """One state of the graph for all reads inside; an inner snapshot shares the outer one's."""
+        """One state of the graph for all reads inside; an inner snapshot shares the outer one's.
+
+        With a deadline, statements that take longer than 4 ms wait for their turn among the others.
+        """
         if self._depth:
             with self._nested(deadline):
                 yield
@@ -70,7 +83,7 @@ class StatementRunner:
             raise StorageError("Work that must be short needs a snapshot of its own.")
         # SEC: one step on a large value (`instr`, `replace`) may take as long as it likes.
         largest = self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LARGEST_SHORT_VALUE)
-        most = max(steps // _STEPS_PER_SHORT_CHECK, 1)
+        most = max(steps, _STEPS_PER_SHORT_CHECK)
         self._begin(time.monotonic() + seconds, _STEPS_PER_SHORT_CHECK, most)
         try:
             self.read_one("BEGIN")
@@ -81,11 +94,16 @@ class StatementRunner:
 
     def _begin(self, deadline: float | None, steps_per_check: int, most: int | None) -> None:
         self._deadline, self._cancelled, self._depth = deadline, False, 1
-        self._checks, self._most_checks, self._steps_per_check = 0, most, steps_per_check
-        self.connection.set_progress_handler(self._check_progress, steps_per_check)
+        self._steps, self._most_steps = 0, most
+        # NOTE: without a deadline it may be the event loop that reads, which must not wait.
+        self._takes_turns = deadline is not None and most is None
+        self._look_every(steps_per_check)
+        self._steps_to_next = steps_per_check
 
     def _end(self) -> None:
         self.connection.set_progress_handler(None)
+        if self._takes_turns:
+            self._turns.leave(self)
         self._deadline, self._cancelled, self._depth = None, False, 0
         self._close_open()
         if self.connection.in_transaction:
@@ -141,19 +159,38 @@ class StatementRunner:
 
     def check_deadline(self) -> None:
         """`QueryTimeout` when the deadline has passed: short statements never meet the handler."""
-        if self._depth and self._is_over():
+        if not self._depth:
+            return
+        if self._is_over():
             raise QueryTimeout("The query ran longer than it may (Query__Timeout) and was stopped.")
+        if self._is_long:  # NOTE: what begins now may be short again
+            self._look_every(_STEPS_PER_CHECK)
+            self._steps_to_next = _STEPS_PER_CHECK
 
     def read_steps(self) -> int:
-        """Steps of SQLite's machine since the snapshot began, to the last 5,000 of a statement; of
-        one that must be short, to the last 100.
+        """Steps of SQLite's machine since the snapshot began, to the last 5,000 of a statement (of
+        one that takes longer than 4 ms, to the last 100,000; of one that must be short, the last
+        100).
         """
-        return self._checks * self._steps_per_check
+        return self._steps
+
+    def _look_every(self, steps: int) -> None:
+        self._checks, self._steps_per_check = 0, steps
+        self._is_long = steps == _STEPS_PER_LONG_CHECK
+        self.connection.set_progress_handler(self._check_progress, steps)
 
     def _check_progress(self) -> bool:
+        self._steps += self._steps_to_next
+        # NOTE: SQLite has set the next look when it calls: another distance holds from then on.
+        self._steps_to_next = self._steps_per_check
+        if self._most_steps is not None:
+            return self._is_over() or self._steps > self._most_steps
         self._checks += 1
-        most = self._most_checks
-        return self._is_over() or (most is not None and self._checks > most)
+        if not self._is_long and self._checks >= _CHECKS_UNTIL_LONG:
+            self._look_every(_STEPS_PER_LONG_CHECK)
+        if self._is_long and self._takes_turns:
+            return self._turns.breathe(self, self._is_over)
+        return self._is_over()
 
     def _is_over(self) -> bool:
         return self._cancelled or (

@@ -36,6 +36,7 @@ from twinframe_storage_sqlite.session import SqliteSession
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.statements import SqlValue
 from twinframe_storage_sqlite.transaction import SqliteTransaction
+from twinframe_storage_sqlite.turns import share_turns
 from twinframe_storage_sqlite.using import UseLock
 from twinframe_storage_sqlite.verify import verify_graph
 from twinframe_storage_sqlite.writing import FileWriter
@@ -84,7 +85,8 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
     def session(self) -> SqliteSession:
         """A connection of its own, which cannot write."""
         try:
-            return SqliteSession(open_reader(self._path, self.settings))
+            turns = share_turns(self.settings.long_statements)
+            return SqliteSession(open_reader(self._path, self.settings), turns)
         except EngineError as error:
             raise build_error(error, self._path) from error
 

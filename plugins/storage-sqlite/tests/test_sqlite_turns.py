@@ -1,0 +1,171 @@
+"""Long statements take turns: never more at one time, nobody forgotten, nobody waited for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from twinframe.errors import QueryTimeout
+from twinframe_storage_sqlite.session import SqliteSession
+from twinframe_storage_sqlite.store import SqliteGraphStore
+from twinframe_storage_sqlite.turns import Turns, _Holder, share_turns
+
+COUNT = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) {}"
+COUNT = COUNT.format("SELECT count(*) FROM n")
+
+
+def never() -> bool:
+    return False
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    while not is_so():  # the test run's own time limit ends it
+        time.sleep(0.001)
+
+
+class TestTurns:
+    @pytest.mark.parametrize("count", [1, 2])
+    def test_no_more_than_the_count_work_at_one_time(self, count: int) -> None:
+        turns = Turns(count)
+        lock = threading.Lock()
+        working: set[int] = set()
+        most = 0
+
+        def work(who: int) -> None:
+            nonlocal most
+            for _ in range(8):
+                turns.breathe(who, never)
+                with lock:
+                    working.add(who)
+                    most = max(most, len(working))
+                time.sleep(0.004)
+                with lock:
+                    working.discard(who)
+            turns.leave(who)
+
+        with ThreadPoolExecutor(5) as pool:
+            list(pool.map(work, range(5)))
+        assert most == count
+
+    def test_a_turn_that_lasts_goes_to_who_waits(self) -> None:
+        turns = Turns(1)
+        order: list[str] = []
+        turns.breathe("first", never)
+
+        def wait() -> None:
+            turns.breathe("second", never)
+            order.append("second")
+            turns.leave("second")
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        while "second" not in order:
+            turns.breathe("first", never)
+        turns.leave("first")
+        thread.join()
+
+    def test_who_is_not_seen_any_more_has_lost_its_turn(self) -> None:
+        turns = Turns(1)
+        turns.breathe("gone", never)
+        assert turns.breathe("next", never) is False
+        turns.leave("gone")  # which is not the turn of the other
+        assert turns._holders.keys() == {"next"}
+
+    def test_who_waits_is_told_when_it_is_over(self) -> None:
+        turns = Turns(1)
+        ended = threading.Event()
+        holding = threading.Event()
+
+        def hold() -> None:
+            while not ended.is_set():
+                if not turns._waiting:
+                    turns.breathe("holder", never)
+                    holding.set()
+
+        turns.breathe("holder", never)
+        thread = threading.Thread(target=hold)
+        thread.start()
+        holding.wait()
+        assert turns.breathe("waiter", lambda: True) is True
+        ended.set()
+        thread.join()
+        assert not turns._waiting
+
+    def test_a_process_shares_them_among_its_graphs(self) -> None:
+        assert share_turns(3) is share_turns(3)
+        assert share_turns(0)._count >= 1
+
+
+class TestSessions:
+    @pytest.fixture
+    def sessions(self, store: SqliteGraphStore) -> list[SqliteSession]:
+        turns = Turns(1)
+        sessions = [store.session() for _ in range(4)]
+        for session in sessions:
+            session._turns = turns
+        return sessions
+
+    def test_long_statements_beside_each_other_all_end_with_their_answers(
+        self, sessions: list[SqliteSession]
+    ) -> None:
+        def count(session: SqliteSession) -> object:
+            with session.snapshot(time.monotonic() + 600):
+                return session.read_all(COUNT, (100_000,))
+
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(count, sessions)) == [[(100_000,)]] * 4
+        turns = sessions[0]._turns
+        assert not turns._holders
+        assert not turns._waiting
+
+    def test_a_statement_that_waits_for_its_turn_can_be_interrupted(
+        self, sessions: list[SqliteSession]
+    ) -> None:
+        turns = sessions[0]._turns
+        turns._holders["holder"] = _never_lapses()
+
+        def interrupt() -> None:
+            wait_until(lambda: bool(turns._waiting))
+            sessions[0].interrupt()
+
+        other = threading.Thread(target=interrupt)
+        other.start()
+        try:
+            with pytest.raises(QueryTimeout), sessions[0].snapshot(time.monotonic() + 600):
+                sessions[0].read_all(COUNT, (10_000_000,))
+        finally:
+            other.join()
+        assert not turns._waiting
+
+    def test_a_snapshot_without_a_deadline_waits_for_no_turn(
+        self, sessions: list[SqliteSession]
+    ) -> None:
+        sessions[0]._turns._holders["holder"] = _never_lapses()
+        with sessions[0].snapshot():
+            assert sessions[0].read_all(COUNT, (100_000,)) == [(100_000,)]
+
+    def test_the_steps_of_a_long_statement_are_counted(self, sessions: list[SqliteSession]) -> None:
+        def count(rows: int) -> int:
+            with sessions[0].snapshot(time.monotonic() + 600):
+                sessions[0].read_all(COUNT, (rows,))
+                return sessions[0].read_steps()
+
+        few, many = count(100_000), count(1_000_000)
+        assert 9 < many / few < 11
+
+    def test_statements_behind_a_long_one_are_counted_as_closely_as_before(
+        self, sessions: list[SqliteSession]
+    ) -> None:
+        with sessions[0].snapshot(time.monotonic() + 600):
+            sessions[0].read_all(COUNT, (100_000,))
+            before = sessions[0].read_steps()
+            sessions[0].read_all(COUNT, (1_000,))
+            assert 5_000 <= sessions[0].read_steps() - before < 50_000
+
+
+def _never_lapses() -> _Holder:
+    return _Holder(float("inf"), float("inf"))
