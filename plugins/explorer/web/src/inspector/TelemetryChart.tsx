@@ -3,22 +3,22 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 import type { Series } from "../live/store";
+import { windowOf } from "./timeWindow";
 
 const HEIGHT = 110;
-/** The least that an axis tells of, in seconds. */
-const SHORTEST = 60;
 
 /** One numeric telemetry over time, with its last value in words. */
 export function TelemetryChart({ series, unit }: { series: Series; unit: string }) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   const name = series.component === null ? series.name : `${series.component}.${series.name}`;
-  const data = useEffectEvent((): uPlot.AlignedData => [series.times, series.values]);
+  const fill = useEffectEvent((chart: uPlot) => draw(chart, series));
 
   useEffect(() => {
     const place = host.current;
     if (place === null) return;
-    const made = new uPlot(optionsOf(place), data(), place);
+    const made = new uPlot(optionsOf(place), [[], []], place);
+    fill(made);
     plot.current = made;
     const sizes = new ResizeObserver(() =>
       made.setSize({ width: place.clientWidth, height: HEIGHT }),
@@ -31,7 +31,7 @@ export function TelemetryChart({ series, unit }: { series: Series; unit: string 
     };
   }, []);
   useEffect(() => {
-    plot.current?.setData([series.times, series.values]);
+    if (plot.current !== null) draw(plot.current, series);
   }, [series]);
 
   const last = series.values.at(-1) ?? 0;
@@ -48,6 +48,15 @@ export function TelemetryChart({ series, unit }: { series: Series; unit: string 
   );
 }
 
+/** NOTE: the axis is set by hand, as the library makes a day of one value and nothing of two at once. */
+function draw(plot: uPlot, { times, values }: Series): void {
+  const [min, max] = windowOf(times);
+  plot.batch(() => {
+    plot.setData([times, values], false);
+    plot.setScale("x", { min, max });
+  });
+}
+
 function optionsOf(place: HTMLElement): uPlot.Options {
   // NOTE: asked anew at each drawing, so that both themes are right.
   const style = () => getComputedStyle(place);
@@ -60,8 +69,6 @@ function optionsOf(place: HTMLElement): uPlot.Options {
   return {
     width: place.clientWidth,
     height: HEIGHT,
-    // One value alone, or some at once, would be a line of years.
-    scales: { x: { range: (_plot, from, to) => [Math.min(from, to - SHORTEST), to] } },
     legend: { show: false },
     cursor: { drag: { x: false, y: false } },
     axes: [
