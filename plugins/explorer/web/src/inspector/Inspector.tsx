@@ -1,5 +1,5 @@
-import { MousePointerClick, Plus } from "lucide-react";
-import { useEffect, useState } from "react";
+import { MousePointerClick } from "lucide-react";
+import { useEffect } from "react";
 import { Button } from "react-aria-components";
 
 import { renderJson } from "../api/json";
@@ -8,7 +8,7 @@ import { useSession } from "../session/session";
 import { useDrafts } from "./drafts";
 import "./inspector.css";
 import { ModelCard } from "./ModelCard";
-import { NewTwin } from "./NewTwin";
+import { NewTwinButton } from "./NewTwinButton";
 import { RelationshipInspector } from "./RelationshipInspector";
 import { TwinInspector } from "./TwinInspector";
 
@@ -17,7 +17,9 @@ export default function Inspector() {
   const selected = useSelection((state) => state.selected);
   return (
     <aside aria-label="Inspector" className="inspector">
-      <Toolbar />
+      <div className="inspector-toolbar">
+        <NewTwinButton className="button button-small" />
+      </div>
       {selected === null ? <Nothing /> : <Shown selected={selected} />}
       <Unsaved selected={selected} />
     </aside>
@@ -38,20 +40,6 @@ function Shown({ selected }: { selected: Selected }) {
     case "model":
       return <ModelCard id={selected.id} />;
   }
-}
-
-function Toolbar() {
-  const { may } = useSession();
-  const [creating, setCreating] = useState(false);
-  if (!may("digitaltwins/write") || !may("models/read")) return null;
-  return (
-    <div className="inspector-toolbar">
-      <Button className="button button-small" onPress={() => setCreating(true)}>
-        <Plus size={13} aria-hidden /> New twin
-      </Button>
-      {creating && <NewTwin onClose={() => setCreating(false)} />}
-    </div>
-  );
 }
 
 function Nothing() {

@@ -1,13 +1,12 @@
 import { json } from "@codemirror/lang-json";
-import { Copy, Plus } from "lucide-react";
-import { useState } from "react";
+import { Copy } from "lucide-react";
 import { Button, Link, Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 
 import { renderJson } from "../api/json";
 import { routeOf } from "../app/addresses";
 import { useNotices } from "../app/notices";
 import { Code } from "../code/Code";
-import { NewTwin } from "../inspector/NewTwin";
+import { NewTwinButton } from "../inspector/NewTwinButton";
 import { useSession } from "../session/session";
 import { Contents, ModelLink } from "./Contents";
 import type { Counts } from "./counts";
@@ -60,7 +59,7 @@ export function ModelDetail({ model, index, counts }: Props) {
           >
             Query its twins{counts === null ? "" : ` (${counts.family(model.id).toLocaleString()})`}
           </Link>
-          <NewTwinOf model={model} />
+          {!model.decommissioned && <NewTwinButton model={model.id} className="button" />}
           <ModelActions model={model} />
         </div>
       </header>
@@ -84,21 +83,6 @@ export function ModelDetail({ model, index, counts }: Props) {
         </TabPanel>
       </Tabs>
     </article>
-  );
-}
-
-/** The form for a twin of this model, which is not decommissioned. */
-function NewTwinOf({ model }: { model: InterfaceInfo }) {
-  const { may } = useSession();
-  const [open, setOpen] = useState(false);
-  if (!may("digitaltwins/write") || model.decommissioned) return null;
-  return (
-    <>
-      <Button className="button" onPress={() => setOpen(true)}>
-        <Plus size={15} aria-hidden /> New twin
-      </Button>
-      {open && <NewTwin model={model.id} onClose={() => setOpen(false)} />}
-    </>
   );
 }
 

@@ -2,7 +2,10 @@ import { Link2, ListTree, Play, Square } from "lucide-react";
 import { Button, Group, Toolbar } from "react-aria-components";
 
 import { ROUTES_BASE, routeOf } from "../app/addresses";
+import { useIsNarrow } from "../app/media";
 import { useNotices } from "../app/notices";
+import { usePreferences } from "../app/preferences";
+import { NewTwinButton } from "../inspector/NewTwinButton";
 import { useResults } from "../results/store";
 import { useSession } from "../session/session";
 import { QueryLibrary } from "./QueryLibrary";
@@ -24,6 +27,9 @@ const MODIFIER = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘" : "Ctrl";
 export function QueryToolbar({ onRun, onExplain, samples }: Props) {
   const empty = useQueries((state) => state.text.trim() === "");
   const busy = useResults((state) => state.activity === "running");
+  const inspectorOpen = usePreferences((state) => state.inspectorOpen);
+  // The inspector has the same button, but is no more than a sheet over what is selected on a phone.
+  const inspected = !useIsNarrow() && inspectorOpen;
   return (
     <Toolbar className="query-toolbar" aria-label="Query">
       <Group className="query-group" aria-label="Run">
@@ -42,6 +48,7 @@ export function QueryToolbar({ onRun, onExplain, samples }: Props) {
         </Button>
       </Group>
       <Group className="query-group query-group-end" aria-label="Keep and share">
+        {!inspected && <NewTwinButton className="button" />}
         <QueryLibrary samples={samples} onRun={onRun} />
         <SaveQuery />
         <Share isDisabled={empty} />

@@ -1,0 +1,33 @@
+import { Plus } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
+import { Button } from "react-aria-components";
+
+import { useSession } from "../session/session";
+
+// PERF: the form and all its fields are loaded when somebody wants them.
+const NewTwin = lazy(() => import("./NewTwin").then((loaded) => ({ default: loaded.NewTwin })));
+
+interface Props {
+  /** The model to begin with. */
+  model?: string;
+  className: string;
+}
+
+/** Opens the form for a new twin, for those who may make one. */
+export function NewTwinButton({ model, className }: Props) {
+  const { may } = useSession();
+  const [isOpen, setOpen] = useState(false);
+  if (!may("digitaltwins/write") || !may("models/read")) return null;
+  return (
+    <>
+      <Button className={className} onPress={() => setOpen(true)}>
+        <Plus size={14} aria-hidden /> New twin
+      </Button>
+      {isOpen && (
+        <Suspense>
+          <NewTwin {...(model === undefined ? {} : { model })} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  );
+}
