@@ -14,6 +14,7 @@ import { QueryEditor } from "./QueryEditor";
 import { QueryToolbar } from "./QueryToolbar";
 import { buildSamples } from "./samples";
 import { buildSchema } from "./schema";
+import { Split } from "./Split";
 import { useQueries } from "./store";
 import { useCheck } from "./useCheck";
 import { useLanguageWords } from "./useLanguageWords";
@@ -48,26 +49,34 @@ export default function QueryView() {
   return (
     <section className="query" aria-label="Query">
       <QueryToolbar onRun={run} onExplain={explain} samples={samples} />
-      <QueryEditor
-        value={text}
-        onChange={(value) => write({ text: value })}
-        onRun={run}
-        onExplain={explain}
-        known={known}
-        diagnostics={diagnostics}
-      />
-      <EditorFoot text={text} check={check} />
-      <ParametersPanel
-        value={parameters}
-        error={read.error}
-        missing={missing}
-        parsed={read.value}
-        onChange={(value) => write({ parameters: value })}
-      />
-      <ResultsPanel
-        onFix={(warning) => write({ text: applySuggestion(text, warning) })}
-        written={text}
-        beginning={<Beginning samples={samples} onRun={run} />}
+      <Split
+        above={
+          <>
+            <QueryEditor
+              value={text}
+              onChange={(value) => write({ text: value })}
+              onRun={run}
+              onExplain={explain}
+              known={known}
+              diagnostics={diagnostics}
+            />
+            <EditorFoot text={text} check={check} />
+            <ParametersPanel
+              value={parameters}
+              error={read.error}
+              missing={missing}
+              parsed={read.value}
+              onChange={(value) => write({ parameters: value })}
+            />
+          </>
+        }
+        below={
+          <ResultsPanel
+            onFix={(warning) => write({ text: applySuggestion(text, warning) })}
+            written={text}
+            beginning={<Beginning samples={samples} onRun={run} />}
+          />
+        }
       />
     </section>
   );

@@ -1,0 +1,44 @@
+import type { ReactNode } from "react";
+import { Group, Panel, Separator, useDefaultLayout } from "react-resizable-panels";
+
+import { useIsNarrow } from "../app/media";
+
+interface Props {
+  above: ReactNode;
+  below: ReactNode;
+}
+
+/** Two parts of the view, whose heights one sets by mouse or arrow keys; stacked on a phone. */
+export function Split({ above, below }: Props) {
+  const layout = useDefaultLayout({ id: "twinframe-explorer-query", storage: localStorage });
+  if (useIsNarrow()) {
+    return (
+      <>
+        {above}
+        {below}
+      </>
+    );
+  }
+  return (
+    <Group
+      className="query-split"
+      orientation="vertical"
+      {...(layout.defaultLayout === undefined ? {} : { defaultLayout: layout.defaultLayout })}
+      onLayoutChanged={layout.onLayoutChanged}
+    >
+      <Panel
+        id="editor-panel"
+        minSize={110}
+        defaultSize={220}
+        groupResizeBehavior="preserve-pixel-size"
+        className="query-above"
+      >
+        {above}
+      </Panel>
+      <Separator className="query-separator" aria-label="Height of the editor" />
+      <Panel id="results-panel" minSize={160} className="query-below">
+        {below}
+      </Panel>
+    </Group>
+  );
+}
