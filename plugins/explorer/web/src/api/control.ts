@@ -113,6 +113,27 @@ export interface Statement {
   }[];
 }
 
+/** One change at the control plane. `position` grows with each. */
+export interface AuditEntry {
+  position: number;
+  at: Moment;
+  actor: string;
+  actor_email: string | null;
+  actor_kind: "user" | "service" | "operator";
+  request_id: string;
+  /** Such as `projects/create`. */
+  action: string;
+  /** Such as `project:campus`. */
+  target: string;
+  before: JsonObject | null;
+  after: JsonObject | null;
+}
+
+export interface AuditPage {
+  entries: AuditEntry[];
+  total: number;
+}
+
 /** What roles are held at and counted within. */
 export type Scope =
   | { type: "organization"; id: string }
@@ -194,6 +215,18 @@ export class ControlClient {
     if (organizationId === null) return builtIn;
     const path = `/organizations/${part(organizationId)}/roles`;
     return [...builtIn, ...(await this.list<Role>(path, "roles", signal))];
+  }
+
+  /** Give what is at a scope another name. */
+  async rename(scope: Scope, name: string): Promise<void> {
+    await this.http.send(pathOf(scope), { method: "PUT", body: { name } });
+  }
+
+  /** The changes at a scope and in it, the newest first; only those before a position. */
+  readAudit(scope: Scope, before: number | null, signal?: AbortSignal): Promise<AuditPage> {
+    const query = new URLSearchParams({ limit: String(PAGE) });
+    if (before !== null) query.set("before", String(before));
+    return this.http.json(`${pathOf(scope)}/audit-log?${query.toString()}`, { signal });
   }
 
   readUsage(

@@ -1,10 +1,12 @@
 import { Building2 } from "lucide-react";
 import { Link, Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 
-import type { Organization, Project } from "../api/control";
+import type { Organization, Project, Scope } from "../api/control";
 import { Access } from "./Access";
+import { AuditLog } from "./AuditLog";
 import { Facts, Moment } from "./Facts";
 import { NewProject } from "./NewProject";
+import { Rename } from "./Rename";
 import { useMayAt } from "./data";
 import type { Place } from "./place";
 
@@ -17,19 +19,22 @@ interface Props {
 /** One organization: its projects, and who may what. */
 export function OrganizationPage({ organization, projects, onGo }: Props) {
   const id = organization.organization_id;
-  const may = useMayAt({ type: "organization", id });
+  const scope: Scope = { type: "organization", id };
+  const may = useMayAt(scope);
   const own = projects.filter((one) => one.organization_id === id);
   return (
     <>
       <header className="control-head">
         <Building2 size={20} aria-hidden />
         <h1>{organization.name}</h1>
+        {may("organizations/write") && <Rename scope={scope} name={organization.name} />}
         {may("projects/write") && <NewProject organizationId={id} onGo={onGo} />}
       </header>
       <Tabs>
         <TabList aria-label="Organization">
           <Tab id="overview">Overview</Tab>
           {may("access/read") && <Tab id="access">Access</Tab>}
+          {may("audit/read") && <Tab id="changes">Changes</Tab>}
         </TabList>
         <TabPanel id="overview" className="control-panel">
           <Facts
@@ -52,7 +57,10 @@ export function OrganizationPage({ organization, projects, onGo }: Props) {
           </ul>
         </TabPanel>
         <TabPanel id="access" className="control-panel">
-          <Access scope={{ type: "organization", id }} organizationId={id} />
+          <Access scope={scope} organizationId={id} />
+        </TabPanel>
+        <TabPanel id="changes" className="control-panel">
+          <AuditLog scope={scope} />
         </TabPanel>
       </Tabs>
     </>

@@ -12,11 +12,13 @@ import {
   Tabs,
 } from "react-aria-components";
 
-import type { Project, Resource } from "../api/control";
+import type { Project, Resource, Scope } from "../api/control";
 import { Access } from "./Access";
+import { AuditLog } from "./AuditLog";
 import { Billing } from "./Billing";
 import { Moment } from "./Facts";
 import { NewGraph } from "./NewGraph";
+import { Rename } from "./Rename";
 import { Status } from "./Status";
 import { useMayAt } from "./data";
 import type { Place } from "./place";
@@ -30,12 +32,14 @@ interface Props {
 /** One project: its resources with their states, access, who pays. */
 export function ProjectPage({ project, resources, onGo }: Props) {
   const id = project.project_id;
-  const may = useMayAt({ type: "project", id });
+  const scope: Scope = { type: "project", id };
+  const may = useMayAt(scope);
   return (
     <>
       <header className="control-head">
         <FolderKanban size={20} aria-hidden />
         <h1>{project.name}</h1>
+        {may("projects/write") && <Rename scope={scope} name={project.name} />}
         <code className="muted">{id}</code>
         {may("resources/write") && <NewGraph projectId={id} onGo={onGo} />}
       </header>
@@ -43,16 +47,20 @@ export function ProjectPage({ project, resources, onGo }: Props) {
         <TabList aria-label="Project">
           <Tab id="resources">Resources</Tab>
           {may("access/read") && <Tab id="access">Access</Tab>}
+          {may("audit/read") && <Tab id="changes">Changes</Tab>}
           {may("billing/read") && <Tab id="billing">Billing</Tab>}
         </TabList>
         <TabPanel id="resources" className="control-panel">
           <ResourceTable resources={resources} onGo={onGo} />
         </TabPanel>
         <TabPanel id="access" className="control-panel">
-          <Access scope={{ type: "project", id }} organizationId={project.organization_id} />
+          <Access scope={scope} organizationId={project.organization_id} />
         </TabPanel>
         <TabPanel id="billing" className="control-panel">
           <Billing projectId={id} />
+        </TabPanel>
+        <TabPanel id="changes" className="control-panel">
+          <AuditLog scope={scope} />
         </TabPanel>
       </Tabs>
     </>

@@ -1,18 +1,20 @@
 import { Database, ExternalLink } from "lucide-react";
 import { Link, Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 
-import type { Project, Resource } from "../api/control";
+import type { Project, Resource, Scope } from "../api/control";
 import { renderJson } from "../api/json";
 import { routeOf } from "../app/addresses";
 import { GRAPH_TYPE, isUp } from "../session/graphs";
 import { useSession } from "../session/session";
 import { Access } from "./Access";
+import { AuditLog } from "./AuditLog";
 import { DeleteResource } from "./DeleteResource";
 import { Facts, Moment } from "./Facts";
 import { Operations } from "./Operations";
+import { Rename } from "./Rename";
 import { Status } from "./Status";
 import { Usage } from "./Usage";
-import { useMayAt } from "./data";
+import { isChangeable, useMayAt } from "./data";
 import type { Place } from "./place";
 
 interface Props {
@@ -25,13 +27,17 @@ interface Props {
 export function ResourcePage({ resource, project, onGo }: Props) {
   const { configuration } = useSession();
   const { project_id: projectId, resource_id: id } = resource;
-  const may = useMayAt({ type: "resource", id, projectId });
+  const scope: Scope = { type: "resource", id, projectId };
+  const may = useMayAt(scope);
   const opens = configuration.hosting && resource.type === GRAPH_TYPE && isUp(resource);
   return (
     <>
       <header className="control-head">
         <Database size={20} aria-hidden />
         <h1>{resource.name}</h1>
+        {may("resources/write") && isChangeable(resource) && (
+          <Rename scope={scope} name={resource.name} />
+        )}
         <Status status={resource.status} />
         <span className="control-actions">
           {opens && (
@@ -55,6 +61,7 @@ export function ResourcePage({ resource, project, onGo }: Props) {
           <Tab id="overview">Overview</Tab>
           <Tab id="operations">Operations</Tab>
           {may("access/read") && <Tab id="access">Access</Tab>}
+          {may("audit/read") && <Tab id="changes">Changes</Tab>}
           {may("billing/read") && <Tab id="usage">Usage</Tab>}
         </TabList>
         <TabPanel id="overview" className="control-panel">
@@ -64,13 +71,13 @@ export function ResourcePage({ resource, project, onGo }: Props) {
           <Operations resource={resource} />
         </TabPanel>
         <TabPanel id="access" className="control-panel">
-          <Access
-            scope={{ type: "resource", id, projectId }}
-            organizationId={project.organization_id}
-          />
+          <Access scope={scope} organizationId={project.organization_id} />
         </TabPanel>
         <TabPanel id="usage" className="control-panel">
           <Usage projectId={projectId} id={id} />
+        </TabPanel>
+        <TabPanel id="changes" className="control-panel">
+          <AuditLog scope={scope} />
         </TabPanel>
       </Tabs>
     </>

@@ -27,6 +27,11 @@ export function isMoving(status: ResourceStatus): boolean {
   return status === "creating" || status === "updating" || status === "deleting";
 }
 
+/** Whether the service takes a change of a resource in its state. */
+export function isChangeable({ status }: Resource): boolean {
+  return status === "running" || status === "error";
+}
+
 /** The control plane of the session, which must have one. */
 export function useControl(): ControlClient {
   const { control } = useSession();
