@@ -49,7 +49,7 @@ def test_the_page_loads_as_a_browser_loads_it(server: Server, base: str) -> None
     status, headers, body = fetch(server, headers["location"])
     assert status == 200
     assert f'<base href="{base}/explorer/">' in body.decode()
-    known = fetch(server, f"{base}/explorer/own/query", If_None_Match=headers["etag"])
+    known = fetch(server, f"{base}/explorer/~own/query", If_None_Match=headers["etag"])
     assert (known[0], known[2]) == (304, b"")
     status, headers, body = fetch(server, f"{base}/explorer/assets/a-1.js", Accept_Encoding="gzip")
     assert (status, headers["content-encoding"]) == (200, "gzip")

@@ -23,7 +23,7 @@ for (const theme of ["light", "dark"] as const) {
       page,
       demo,
     }) => {
-      await open(page, demo, "own/query");
+      await open(page, demo, "~own/query");
       await expect(page.getByRole("button", { name: /^Run/ })).toBeVisible();
       expect(await findBarriers(page)).toEqual([]);
       await writeQuery(page, "MATCH (a)-[r]->(b) RETURN a, r, b.name AS name LIMIT 20");
@@ -33,7 +33,7 @@ for (const theme of ["light", "dark"] as const) {
     });
 
     test("the models view has no serious barrier", async ({ page, demo }) => {
-      await open(page, demo, "own/models");
+      await open(page, demo, "~own/models");
       await expect(page.getByRole("treegrid").getByRole("row").first()).toBeVisible();
       await page.getByRole("treegrid").getByRole("row").first().click();
       expect(await findBarriers(page)).toEqual([]);
@@ -46,7 +46,7 @@ for (const theme of ["light", "dark"] as const) {
     });
 
     test("the control plane has no serious barrier", async ({ page, hosted }) => {
-      await page.goto(`${hosted.service.url}/explorer/own/control`);
+      await page.goto(`${hosted.service.url}/explorer/~own/control`);
       await signIn(page, "Ada Lovelace");
       await page.getByRole("row", { name: "acme" }).click();
       await page.getByRole("tab", { name: "Access" }).click();

@@ -4,21 +4,30 @@ import { expect, signIn, test, watchConsole, type Secured } from "./fixtures";
 import { takeScreenshot } from "./screenshots";
 
 async function openControl(page: Page, hosted: Secured, name: string): Promise<void> {
-  await page.goto(`${hosted.service.url}/explorer/own/control`);
+  await page.goto(`${hosted.service.url}/explorer/~own/control`);
   await signIn(page, name);
 }
 
-/** Ada's project `id`, made past the page. */
-async function createProject({ service, authority }: Secured, id: string): Promise<void> {
-  const answer = await fetch(`${service.url}/api/v1/projects`, {
+/** Something that Ada makes past the page. */
+async function create(
+  { service, authority }: Secured,
+  path: string,
+  body: Record<string, unknown>,
+): Promise<void> {
+  const answer = await fetch(`${service.url}/api/v1/${path}`, {
     method: "POST",
     headers: {
       Authorization: `Bearer ${authority.issue("ada")}`,
       "Content-Type": "application/json",
     },
-    body: JSON.stringify({ id, organization_id: "acme", name: `Project ${id}` }),
+    body: JSON.stringify(body),
   });
   expect(answer.status).toBe(201);
+}
+
+/** Ada's project `id`. */
+function createProject(hosted: Secured, id: string): Promise<void> {
+  return create(hosted, "projects", { id, organization_id: "acme", name: `Project ${id}` });
 }
 
 test("from nothing to a graph that is looked at, and back", async ({ page, hosted }) => {
@@ -48,7 +57,7 @@ test("from nothing to a graph that is looked at, and back", async ({ page, hoste
   await expect(page).toHaveURL(`${hosted.service.url}/explorer/tower-one/query`);
   await page.getByRole("button", { name: /^Graph: Tower One/ }).click();
   await page.getByRole("menuitemradio", { name: /This service/ }).click();
-  await expect(page).toHaveURL(`${hosted.service.url}/explorer/own/query`);
+  await expect(page).toHaveURL(`${hosted.service.url}/explorer/~own/query`);
 
   await page.getByRole("link", { name: "Control plane" }).click();
   await page.getByRole("row", { name: "Tower One" }).first().click();
@@ -86,7 +95,7 @@ test("a role is granted and revoked, and counts at once", async ({ page, hosted,
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
   await expect(row).toHaveCount(0);
   await other.getByRole("link", { name: "Query" }).click();
-  await other.goto(`${hosted.service.url}/explorer/own/control`);
+  await other.goto(`${hosted.service.url}/explorer/~own/control`);
   await expect(other.getByText("You have no role at any organization")).toBeVisible();
   await other.close();
 });
@@ -120,4 +129,71 @@ test("a place of the control plane has an address that a reload keeps", async ({
   await expect(page).toHaveURL(/at=project(%3A|:)kept/);
   await page.reload();
   await expect(page.getByRole("heading", { name: "Project kept" })).toBeVisible();
+});
+
+test("organizations, projects and graphs are renamed, and who did it stands in the changes", async ({
+  page,
+  hosted,
+}) => {
+  await createProject(hosted, "renamed");
+  await create(hosted, "projects/renamed/resources", {
+    id: "renamed-graph",
+    name: "First name",
+    type: "Platform.Graph",
+  });
+  await openControl(page, hosted, "Ada Lovelace");
+  const rename = async (what: string, name: string): Promise<void> => {
+    await page.getByRole("button", { name: `Rename the ${what}` }).click();
+    const dialog = page.getByRole("dialog");
+    await expect(dialog.getByRole("button", { name: "Rename" })).toBeDisabled();
+    await dialog.getByLabel("Name").fill(name);
+    await dialog.getByRole("button", { name: "Rename" }).click();
+    await expect(dialog).toHaveCount(0);
+    await expect(page.getByRole("heading", { name, level: 1 })).toBeVisible();
+    await expect(page.getByRole("row", { name, exact: true })).toBeVisible();
+  };
+  await page.getByRole("row", { name: "Project renamed" }).click();
+  await rename("project", "The north");
+  await page.getByRole("grid", { name: "Resources" }).getByText("First name").click();
+  await expect(page.getByRole("link", { name: "Open the graph" })).toBeVisible();
+  await rename("resource", "Second name");
+  await page.getByRole("tab", { name: "Changes" }).click();
+  const changes = page.getByRole("list", { name: "Changes" }).getByRole("article");
+  const last = changes.filter({ hasText: "resources/update" }).first();
+  await expect(last).toContainText(/by ada/);
+  await expect(last.locator("del").filter({ hasText: "First name" })).toBeVisible();
+  await expect(last.locator("ins").filter({ hasText: "Second name" })).toBeVisible();
+  await takeScreenshot(page, "control-changes");
+  await page.getByRole("row", { name: /^acme/i }).click();
+  await rename("organization", "Acme & Sons");
+  await page.getByRole("tab", { name: "Changes" }).click();
+  await expect(changes.filter({ hasText: "organizations/update" }).first()).toContainText(
+    "Acme & Sons",
+  );
+  await rename("organization", "acme");
+});
+
+test("a hosted graph of the id own and the graph of the service have an address each", async ({
+  page,
+  hosted,
+}) => {
+  const { url } = hosted.service;
+  await page.goto(`${url}/explorer/own/models`);
+  await signIn(page, "Ada Lovelace");
+  // There is none yet: the link of old leads to what it has meant.
+  await expect(page).toHaveURL(`${url}/explorer/~own/models`);
+  await createProject(hosted, "names");
+  await create(hosted, "projects/names/resources", {
+    id: "own",
+    name: "A graph called own",
+    type: "Platform.Graph",
+  });
+  await page.goto(`${url}/explorer/~own/control?at=resource:names/own`);
+  await page.getByRole("link", { name: "Open the graph" }).click();
+  await expect(page).toHaveURL(`${url}/explorer/own/query`);
+  await expect(page.getByRole("button", { name: /^Graph: A graph called own/ })).toBeVisible();
+  await page.reload();
+  await page.getByRole("button", { name: /^Graph: A graph called own/ }).click();
+  await page.getByRole("menuitemradio", { name: /This service/ }).click();
+  await expect(page).toHaveURL(`${url}/explorer/~own/query`);
 });

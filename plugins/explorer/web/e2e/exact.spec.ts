@@ -64,7 +64,7 @@ test.describe("whole numbers beyond 2^53", () => {
     service = await startService(join(folder, testId));
     await send(service, "POST", "/models", JSON.stringify([MODEL]));
     await send(service, "PUT", "/digitaltwins/meter", METER);
-    await open(page, service, "own/query");
+    await open(page, service, "~own/query");
     await ask(page);
     await page.getByRole("grid").getByRole("button", { name: "meter", exact: true }).click();
     await expect(field(page, "total")).toHaveValue(MOST);
@@ -113,7 +113,7 @@ test.describe("whole numbers beyond 2^53", () => {
       query: "MATCH (t:Twin) WHERE t.total = $total RETURN t.label AS label, $less AS less",
       parameters: `{"total": ${MOST}, "less": 9223372036854775806}`,
     });
-    await open(page, service, `own/query?${search}`);
+    await open(page, service, `~own/query?${search}`);
     await expect(page.getByRole("gridcell")).toHaveText(["main", "9223372036854775806"]);
     await expect(page.getByText("No error found")).toBeVisible();
   });

@@ -31,7 +31,7 @@ async function selectTwin(page: Page, service: Service, id: string): Promise<voi
   const query = new URLSearchParams({
     query: `MATCH (t:Twin) WHERE t.\`$dtId\` = '${id}' RETURN t`,
   });
-  await open(page, service, `own/query?${query.toString()}`);
+  await open(page, service, `~own/query?${query.toString()}`);
   await page.getByRole("grid").getByRole("button", { name: id, exact: true }).click();
   await expect(inspector(page).getByRole("heading", { name: id })).toBeVisible();
 }
@@ -188,7 +188,7 @@ test.describe("a twin", () => {
   });
 
   test("is created from a form of its model, and the same id no second time", async ({ page }) => {
-    await open(page, service, "own/query");
+    await open(page, service, "~own/query");
     await inspector(page).getByRole("button", { name: "New twin" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("combobox", { name: "Model" }).fill("Meeting");
@@ -274,7 +274,7 @@ test.describe("a twin", () => {
   });
 
   test("is shown in the graph with its neighbours", async ({ page }) => {
-    await open(page, service, "own/query");
+    await open(page, service, "~own/query");
     await inspector(page).getByRole("button", { name: "New twin" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("combobox", { name: "Model" }).fill("Level");
@@ -324,7 +324,7 @@ test.describe("a twin", () => {
 });
 
 test("who may only read is offered no change", async ({ page, secured }) => {
-  await page.goto(`${secured.service.url}/explorer/own/query`);
+  await page.goto(`${secured.service.url}/explorer/~own/query`);
   await signIn(page, "Rob Reader");
   await selectTwin(page, secured.service, ROOM);
   await expect(property(page, "name")).toContainText("Office 0.02");

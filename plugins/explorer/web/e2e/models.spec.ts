@@ -36,7 +36,7 @@ function lamp(name: string, schema: string, more = ""): string {
 
 test("models stand below what they extend, with the twins there are", async ({ page, demo }) => {
   const problems = watchConsole(page);
-  await open(page, demo, "own/models");
+  await open(page, demo, "~own/models");
   const row = (name: string) => tree(page).getByRole("row", { name, exact: true });
   await expect(row("Room")).toHaveAttribute("aria-level", "3");
   await expect(row("Room")).toContainText("408");
@@ -63,7 +63,7 @@ test("a search finds names, ids and contents, and shows where they stand", async
   page,
   demo,
 }) => {
-  await open(page, demo, "own/models");
+  await open(page, demo, "~own/models");
   await page.getByRole("searchbox", { name: "Search models" }).fill("alarmlevel");
   await expect(page.getByText("1 of 20 models")).toBeVisible();
   const names = tree(page).getByRole("row");
@@ -73,7 +73,7 @@ test("a search finds names, ids and contents, and shows where they stand", async
 });
 
 test("the tree is walked with the keyboard alone", async ({ page, demo }) => {
-  await open(page, demo, "own/models");
+  await open(page, demo, "~own/models");
   await tree(page).getByRole("row", { name: "Entity", exact: true }).focus();
   await page.keyboard.press("ArrowLeft");
   await expect(tree(page).getByRole("row", { name: "Space", exact: true })).toHaveCount(0);
@@ -102,7 +102,7 @@ test.describe("changing models", () => {
     const good = write(files, "torch.json", lamp("Torch", "double"));
     const base = '\n  "extends": "dtmi:com:example:building:Equipmnt;1",';
     const bad = write(files, "lamp.json", lamp("Lamp", "doubel", base));
-    await open(page, service, "own/models");
+    await open(page, service, "~own/models");
     await page.locator("input[type=file]").setInputFiles([good, bad]);
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: "Upload", exact: true }).click();
@@ -132,7 +132,7 @@ test.describe("changing models", () => {
 
   test("what is no JSON is not sent", async ({ page }) => {
     const broken = write(files, "broken.json", '{\n  "@id": "dtmi:x:A;1",,\n}');
-    await open(page, service, "own/models");
+    await open(page, service, "~own/models");
     await page.locator("input[type=file]").setInputFiles(broken);
     const dialog = page.getByRole("dialog");
     await expect(dialog.getByText("This is no JSON from here on.")).toBeVisible();
@@ -140,7 +140,7 @@ test.describe("changing models", () => {
   });
 
   test("files are dropped on the view", async ({ page }) => {
-    await open(page, service, "own/models");
+    await open(page, service, "~own/models");
     await expect(tree(page)).toBeVisible();
     const path = write(files, "dropped.json", lamp("Dropped", "double"));
     // The browser's own events of files that come from outside; no script can make them.
@@ -156,7 +156,7 @@ test.describe("changing models", () => {
   });
 
   test("a model is decommissioned, and deleted once nothing refers to it", async ({ page }) => {
-    await open(page, service, `own/models?id=${encodeURIComponent(ROOM)}`);
+    await open(page, service, `~own/models?id=${encodeURIComponent(ROOM)}`);
     await detail(page, "Room").getByRole("button", { name: "Decommission" }).click();
     const dialog = page.getByRole("alertdialog");
     await dialog.getByRole("button", { name: "Decommission" }).click();
@@ -166,7 +166,7 @@ test.describe("changing models", () => {
     await dialog.getByRole("button", { name: "Delete" }).click();
     await expect(dialog.getByText("is currently being referenced by")).toBeVisible();
     await dialog.getByRole("button", { name: "Cancel" }).click();
-    await page.goto(`${service.url}/explorer/own/models?id=dtmi:com:example:building:Office;1`);
+    await page.goto(`${service.url}/explorer/~own/models?id=dtmi:com:example:building:Office;1`);
     await detail(page, "Office").getByRole("button", { name: "Delete" }).click();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await expect(page.getByText("Office is deleted.")).toBeVisible();
@@ -174,7 +174,7 @@ test.describe("changing models", () => {
   });
 
   test("all models are deleted after their number was typed", async ({ page }) => {
-    await open(page, service, "own/models");
+    await open(page, service, "~own/models");
     await page.getByRole("button", { name: "Delete all" }).click();
     const dialog = page.getByRole("alertdialog");
     const act = dialog.getByRole("button", { name: "Delete all" });
@@ -186,7 +186,7 @@ test.describe("changing models", () => {
 });
 
 test("who may only read is offered no change", async ({ page, secured }) => {
-  await page.goto(`${secured.service.url}/explorer/own/models?id=${encodeURIComponent(ROOM)}`);
+  await page.goto(`${secured.service.url}/explorer/~own/models?id=${encodeURIComponent(ROOM)}`);
   await signIn(page, "Rob Reader");
   await expect(detail(page, "Room")).toBeVisible();
   for (const name of ["Upload", "Decommission", "Delete", "Delete all"]) {

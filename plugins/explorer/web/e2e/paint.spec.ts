@@ -18,7 +18,7 @@ test("the first useful paint comes soon", async ({ browser, demo }) => {
       };
       look();
     });
-    await page.goto(`${demo.url}/explorer/own/query`);
+    await page.goto(`${demo.url}/explorer/~own/query`);
     // NOTE: waitForFunction would evaluate text in the page, which its policy does not allow.
     const read = (): Promise<number> =>
       page.evaluate(() => performance.getEntriesByName("useful")[0]?.startTime ?? 0);

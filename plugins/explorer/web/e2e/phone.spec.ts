@@ -36,7 +36,7 @@ test("on a phone what is selected is a sheet that closes again", async ({ page, 
 });
 
 test("on a phone one signs in and sees the control plane", async ({ page, hosted }) => {
-  await page.goto(`${hosted.service.url}/explorer/own/control`);
+  await page.goto(`${hosted.service.url}/explorer/~own/control`);
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);
   await signIn(page, "Ada Lovelace");
   await expect(page.getByRole("treegrid")).toBeVisible();

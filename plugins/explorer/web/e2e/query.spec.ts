@@ -34,7 +34,7 @@ test("a query runs by Ctrl+Enter, with its rows, time and charge", async ({
 }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const problems = watchConsole(page);
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await run(
     page,
     "MATCH (r:Room)-[x]->(b)\nRETURN r, x, b.name AS name\nORDER BY r.$dtId\nLIMIT 40",
@@ -55,7 +55,7 @@ test("a query runs by Ctrl+Enter, with its rows, time and charge", async ({
 });
 
 test("a twin in the table is selected, which the inspector shows", async ({ page, demo }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await run(page, "MATCH (s:Site) RETURN s");
   await cells(page).first().focus();
   await page.keyboard.press("Enter");
@@ -68,11 +68,38 @@ test("a twin in the table is selected, which the inspector shows", async ({ page
   );
 });
 
+test("the height of the editor is set by keyboard and remembered, the results take the rest", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/query");
+  await run(page, "MATCH (n) RETURN n.$dtId AS id LIMIT 200");
+  await expect(page.getByText("200 rows")).toBeVisible();
+  const edge = page.getByRole("separator", { name: "Height of the editor" });
+  const edgeAt = async (): Promise<number> => (await edge.boundingBox())?.y ?? 0;
+  const heightOf = async (): Promise<number> =>
+    (await page.locator(".query-editor").boundingBox())?.height ?? 0;
+  const place = await edgeAt();
+  const height = await heightOf();
+  await edge.focus();
+  await page.keyboard.press("ArrowDown");
+  await expect.poll(edgeAt).toBeGreaterThan(place + 20);
+  expect(await heightOf()).toBeGreaterThan(height + 20);
+  const grid = await page.locator(".results-scroll").boundingBox();
+  const bottom = page.viewportSize()?.height ?? 0;
+  expect(Math.abs((grid?.y ?? 0) + (grid?.height ?? 0) - bottom)).toBeLessThan(2);
+
+  const moved = await edgeAt();
+  await page.reload();
+  await expect(edge).toBeVisible();
+  expect(Math.abs((await edgeAt()) - moved)).toBeLessThan(3);
+});
+
 test("a page of the vendor's language has the members of twins as columns", async ({
   page,
   demo,
 }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await run(
     page,
     "SELECT TOP(3) * FROM DIGITALTWINS T WHERE IS_OF_MODEL(T, 'dtmi:com:example:building:Site;1')",
@@ -85,7 +112,7 @@ test("columns are sorted by their values, and the arrow keys move among cells", 
   page,
   demo,
 }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await run(page, "UNWIND [10, null, 9, 100] AS n RETURN n");
   await expect(cells(page)).toHaveText(["10", "null", "9", "100"]);
   await page.getByRole("button", { name: "n", exact: true }).click();
@@ -98,7 +125,7 @@ test("columns are sorted by their values, and the arrow keys move among cells", 
 });
 
 test("more rows come as one scrolls", async ({ page, demo }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await run(page, "MATCH (n) RETURN n.$dtId AS id");
   await expect(page.getByText("500+ rows")).toBeVisible();
   await cells(page).first().focus();
@@ -109,7 +136,7 @@ test("more rows come as one scrolls", async ({ page, demo }) => {
 });
 
 test("an error is underlined at its place while one writes", async ({ page, demo }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await write(page, "MATCH (r:Room)\nRETRUN r");
   await expect(page.getByRole("status").filter({ hasText: "Line 2, column 1" })).toBeVisible();
   await expect(page.locator(".cm-lintRange-error")).toHaveText("RETRUN");
@@ -124,7 +151,7 @@ test("a name that nobody knows is warned of, and replaced by what was meant", as
   page,
   demo,
 }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await run(page, "MATCH (r:Rom) RETURN count(r) AS n");
   const warnings = page.getByRole("list", { name: "Warnings" });
   await expect(warnings).toContainText("did you mean 'Room'?");
@@ -139,7 +166,7 @@ test("a name that nobody knows is warned of, and replaced by what was meant", as
 });
 
 test("labels, properties and functions are completed", async ({ page, demo }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await editor(page).click();
   await page.keyboard.type("MATCH (r:Meet");
   await page.getByRole("option", { name: /^MeetingRoom/ }).click();
@@ -155,7 +182,7 @@ test("labels, properties and functions are completed", async ({ page, demo }) =>
 });
 
 test("parameters are asked for and sent", async ({ page, demo }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await write(page, "RETURN $floor + 1 AS next");
   await expect(page.getByText("No value for $floor")).toBeVisible();
   await page.getByRole("button", { name: "Add", exact: true }).click();
@@ -171,7 +198,7 @@ test("parameters are asked for and sent", async ({ page, demo }) => {
 
 test("the plan is drawn, with the statement that the store runs", async ({ page, demo }) => {
   const problems = watchConsole(page);
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await run(page, ROOMS);
   await expect(page.getByText("408 rows")).toBeVisible();
   await write(page, "MATCH (r:Room) WITH r, rand() AS x\nMATCH (r)-[:adjacentTo]->(o) RETURN o, x");
@@ -187,7 +214,7 @@ test("the plan is drawn, with the statement that the store runs", async ({ page,
 });
 
 test("a query that takes long is cancelled, and the next one runs", async ({ page, demo }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await run(page, "MATCH (a), (b), (c) WHERE a.name + b.name + c.name = 'x' RETURN count(*)");
   await page.getByRole("button", { name: "Cancel" }).click();
   await expect(page.getByText("The query was cancelled")).toBeVisible();
@@ -201,7 +228,7 @@ test("a link has query, parameters and view, and a reload keeps them", async ({
   context,
 }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await run(page, "RETURN 'a&b' AS text");
   await page.getByRole("tab", { name: "JSON" }).click();
   await page.getByRole("button", { name: "Copy link" }).click();
@@ -216,7 +243,7 @@ test("a link has query, parameters and view, and a reload keeps them", async ({
 });
 
 test("what is written outlives another view and a reload", async ({ page, demo }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await write(page, "MATCH (n) RETURN n // not run");
   await page.getByRole("link", { name: "Models" }).click();
   await page.getByRole("link", { name: "Query" }).click();
@@ -229,7 +256,7 @@ test("queries are kept in history and by name, and samples fit the models", asyn
   page,
   demo,
 }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await run(page, "RETURN 42 AS answer");
   await expect(cells(page)).toHaveText(["42"]);
   await page.getByRole("button", { name: "Save query" }).click();
@@ -247,7 +274,7 @@ test("queries are kept in history and by name, and samples fit the models", asyn
 });
 
 test("a result is exported as CSV, all of its pages", async ({ page, demo }) => {
-  await open(page, demo, "own/query");
+  await open(page, demo, "~own/query");
   await run(page, "MATCH (n) RETURN n.$dtId AS id, '=1+\"x\"' AS text ORDER BY id");
   await expect(page.getByText("500+ rows")).toBeVisible();
   await page.getByRole("button", { name: "Export" }).click();

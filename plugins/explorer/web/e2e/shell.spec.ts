@@ -6,10 +6,10 @@ test("the explorer opens at the query view, without an error and within its cont
 }) => {
   const problems = watchConsole(page);
   await open(page, demo);
-  await expect(page).toHaveURL(`${demo.url}/explorer/own/query`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/query`);
   await expect(page.getByRole("link", { name: "Query" })).toHaveAttribute("aria-current", "page");
   await page.getByRole("link", { name: "Models" }).click();
-  await expect(page).toHaveURL(`${demo.url}/explorer/own/models`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/models`);
   await expect(page).toHaveTitle(/^Models/);
   expect(problems).toEqual([]);
 });
@@ -30,19 +30,19 @@ test("a view that is not there leads to the query view, and back goes back", asy
   page,
   demo,
 }) => {
-  await open(page, demo, "own/models");
-  await page.goto(`${demo.url}/explorer/own/nothing`);
-  await expect(page).toHaveURL(`${demo.url}/explorer/own/query`);
+  await open(page, demo, "~own/models");
+  await page.goto(`${demo.url}/explorer/~own/nothing`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/query`);
   await page.goBack();
-  await expect(page).toHaveURL(`${demo.url}/explorer/own/models`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/models`);
 });
 
 test("a deep link opens what it says, and so does a reload", async ({ page, demo }) => {
-  await open(page, demo, "own/models");
+  await open(page, demo, "~own/models");
   await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
   await page.reload();
   await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
-  await expect(page).toHaveURL(`${demo.url}/explorer/own/models`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/models`);
 });
 
 test("below the base path of the API the page works as well, and stays there", async ({
@@ -52,10 +52,10 @@ test("below the base path of the API the page works as well, and stays there", a
   const problems = watchConsole(page);
   const asked: string[] = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-  await page.goto(`${demo.url}/api/explorer/own/models`);
+  await page.goto(`${demo.url}/api/explorer/~own/models`);
   await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
   await page.getByRole("link", { name: "Query" }).click();
-  await expect(page).toHaveURL(`${demo.url}/api/explorer/own/query`);
+  await expect(page).toHaveURL(`${demo.url}/api/explorer/~own/query`);
   await page.reload();
   await expect(page.getByRole("main", { name: "Query" })).toBeVisible();
   expect(asked.filter((path) => !path.startsWith("/api/"))).toEqual([]);
@@ -72,7 +72,7 @@ test("a graph that is not there is told, and the way back is offered", async ({ 
   await page.goto(`${demo.url}/explorer/nowhere/query`);
   await expect(page.getByRole("alert")).toContainText("There is no graph nowhere");
   await page.getByRole("button", { name: "Open the service's own graph" }).click();
-  await expect(page).toHaveURL(`${demo.url}/explorer/own/query`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/query`);
 });
 
 test("the theme that was chosen is worn at once after a reload", async ({ page, demo }) => {
@@ -120,11 +120,11 @@ test("by keyboard alone one gets past the navigation, and to every part of it", 
   await expect(page.getByRole("link", { name: "Skip to the view" })).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("main")).toBeFocused();
-  await expect(page).toHaveURL(`${demo.url}/explorer/own/query`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/query`);
   await page.getByRole("link", { name: "Query" }).focus();
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
-  await expect(page).toHaveURL(`${demo.url}/explorer/own/models`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/models`);
 });
 
 test("a service that went away is told where it is missed, and trying again helps", async ({
@@ -137,4 +137,14 @@ test("a service that went away is told where it is missed, and trying again help
   await page.unroute("**/permissions");
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
+});
+
+test("links of before the graph of the service had an address of its own lead there", async ({
+  page,
+  demo,
+}) => {
+  const search = "id=dtmi%3Acom%3Aexample%3Abuilding%3ARoom%3B1";
+  await page.goto(`${demo.url}/explorer/own/models?${search}`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/models?${search}`);
+  await expect(page.getByRole("article", { name: "Room" })).toBeVisible();
 });

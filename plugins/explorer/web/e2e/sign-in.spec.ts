@@ -19,9 +19,9 @@ async function acceptTokens(page: Page): Promise<void> {
 
 test("one signs in at the authority and comes back to where one was", async ({ page, secured }) => {
   const problems = watchConsole(page);
-  await page.goto(`${secured.service.url}/explorer/own/models?q=room`);
+  await page.goto(`${secured.service.url}/explorer/~own/models?q=room`);
   await signIn(page, "Ada Lovelace");
-  await expect(page).toHaveURL(`${secured.service.url}/explorer/own/models?q=room`);
+  await expect(page).toHaveURL(`${secured.service.url}/explorer/~own/models?q=room`);
   await page.getByRole("button", { name: "Signed in as Ada Lovelace" }).click();
   await expect(page.getByRole("menu")).toContainText("Ada Lovelace");
   expect(problems).toEqual([]);
@@ -41,23 +41,23 @@ test("a reload signs in again without a question, as long as the authority knows
   page,
   secured,
 }) => {
-  await page.goto(`${secured.service.url}/explorer/own/models`);
+  await page.goto(`${secured.service.url}/explorer/~own/models`);
   await signIn(page, "Ada Lovelace");
   await page.reload();
   await expect(page.getByRole("button", { name: "Signed in as Ada Lovelace" })).toBeVisible();
-  await expect(page).toHaveURL(`${secured.service.url}/explorer/own/models`);
+  await expect(page).toHaveURL(`${secured.service.url}/explorer/~own/models`);
 
   await page.context().clearCookies();
   await page.reload();
   await expect(page.getByRole("button", { name: /^Sign in at/ })).toBeVisible();
-  await expect(page).toHaveURL(`${secured.service.url}/explorer/own/models`);
+  await expect(page).toHaveURL(`${secured.service.url}/explorer/~own/models`);
 });
 
 test("a token that has ended is renewed with the next call, once", async ({ page, secured }) => {
   const { authority, service } = secured;
   authority.lifetime = 20; // below the time ahead of its end at which a token is renewed
   try {
-    await page.goto(`${service.url}/explorer/own/query`);
+    await page.goto(`${service.url}/explorer/~own/query`);
     await signIn(page, "Ada Lovelace");
     authority.lifetime = 3600;
     authority.grants.length = 0;
@@ -77,7 +77,7 @@ test("when the token is refused one signs in again beside the page, and loses no
   const text = "MATCH (s:Site) RETURN s.name AS site";
   authority.refreshes = false;
   try {
-    await page.goto(`${service.url}/explorer/own/query`);
+    await page.goto(`${service.url}/explorer/~own/query`);
     await signIn(page, "Ada Lovelace");
     await writeQuery(page, text);
     await refuseTokens(page);
@@ -100,7 +100,7 @@ test("when the token is refused one signs in again beside the page, and loses no
 
 test("a pasted token is tried before it is taken", async ({ page, secured }) => {
   const { authority, service } = secured;
-  await page.goto(`${service.url}/explorer/own/models`);
+  await page.goto(`${service.url}/explorer/~own/models`);
   const field = page.getByLabel("Access token");
   await field.fill("Bearer no.such.token");
   await page.getByRole("button", { name: "Use this token" }).click();
@@ -111,7 +111,7 @@ test("a pasted token is tried before it is taken", async ({ page, secured }) => 
   await field.fill(`Bearer ${authority.issue("rob")}`);
   await page.getByRole("button", { name: "Use this token" }).click();
   await expect(page.getByRole("button", { name: "Signed in as Rob Reader" })).toBeVisible();
-  await expect(page).toHaveURL(`${service.url}/explorer/own/models`);
+  await expect(page).toHaveURL(`${service.url}/explorer/~own/models`);
 });
 
 test("who signs out is out at the authority too", async ({ page, secured }) => {
@@ -149,7 +149,7 @@ test("an answer that nobody here has asked for signs nobody in", async ({ page, 
 });
 
 test("who may only read is offered nothing that would be refused", async ({ page, secured }) => {
-  await page.goto(`${secured.service.url}/explorer/own/models`);
+  await page.goto(`${secured.service.url}/explorer/~own/models`);
   await signIn(page, "Rob Reader");
   await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
   const offers = page.getByRole("button", { name: /upload|delete|decommission|create|new twin/i });

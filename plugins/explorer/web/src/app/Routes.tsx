@@ -1,15 +1,16 @@
 import { RouterProvider } from "react-aria-components";
-import { Redirect, Route, Switch, useLocation } from "wouter";
+import { Redirect, Route, Switch, useLocation, useSearch } from "wouter";
 
 import type { Configuration } from "../api/types";
 import { SessionProvider } from "../session/SessionProvider";
 import { Frame } from "./Frame";
-import { ROUTES_BASE, routeOf } from "./addresses";
+import { FORMER_OWN, OWN_GRAPH, ROUTES_BASE, routeOf } from "./addresses";
 import { VIEWS } from "./views";
 
 /** `/{graphId}/{view}`; whatever is incomplete leads to the query view. */
 export function Routes({ configuration }: { configuration: Configuration }) {
   const [, navigate] = useLocation();
+  const search = useSearch();
   return (
     <RouterProvider navigate={(path) => navigate(path)} useHref={(path) => ROUTES_BASE + path}>
       <Switch>
@@ -17,8 +18,17 @@ export function Routes({ configuration }: { configuration: Configuration }) {
           {({ graph, view }) => {
             const shown = VIEWS.find((one) => one.path === view);
             if (shown === undefined) return <Redirect to={routeOf(graph, "query")} replace />;
+            const former = graph === FORMER_OWN && (
+              <Redirect to={routeOf(OWN_GRAPH, view, search)} replace />
+            );
+            if (former && !configuration.hosting) return former;
             return (
-              <SessionProvider key={graph} configuration={configuration} graphId={graph}>
+              <SessionProvider
+                key={graph}
+                configuration={configuration}
+                graphId={graph}
+                otherwise={former}
+              >
                 <Frame view={shown} />
               </SessionProvider>
             );
@@ -28,7 +38,7 @@ export function Routes({ configuration }: { configuration: Configuration }) {
           {({ graph }) => <Redirect to={routeOf(graph, "query")} replace />}
         </Route>
         <Route>
-          <Redirect to={routeOf("own", "query")} replace />
+          <Redirect to={routeOf(OWN_GRAPH, "query")} replace />
         </Route>
       </Switch>
     </RouterProvider>

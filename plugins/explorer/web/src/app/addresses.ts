@@ -15,6 +15,14 @@ export function besidePage(name: string): string {
   return new URL(name, readBase()).href;
 }
 
+/**
+ * What stands in addresses for the graph of the service itself. No hosted graph has this id: ids
+ * are made of lower-case letters, digits and hyphens.
+ */
+export const OWN_GRAPH = "~own";
+/** What stood there before; it may be the id of a hosted graph as well. */
+export const FORMER_OWN = "own";
+
 /** The route of a view of a graph, relative to `ROUTES_BASE`. */
 export function routeOf(graphId: string, view: string, search = ""): string {
   return `/${encodeURIComponent(graphId)}/${view}${search ? `?${search}` : ""}`;

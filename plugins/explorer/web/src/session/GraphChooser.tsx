@@ -2,7 +2,7 @@ import { ChevronDown, Network } from "lucide-react";
 import { Button, Menu, MenuItem, MenuTrigger, Popover, Text } from "react-aria-components";
 import { useLocation } from "wouter";
 
-import { routeOf } from "../app/addresses";
+import { OWN_GRAPH, routeOf } from "../app/addresses";
 import { OWN_NAME, useHostedGraphs } from "./graphs";
 import { useSession } from "./session";
 
@@ -39,7 +39,7 @@ export function GraphChooser() {
           selectedKeys={[graphId]}
           onAction={(id) => navigate(routeOf(String(id), view))}
         >
-          <MenuItem id="own" textValue={OWN_NAME}>
+          <MenuItem id={OWN_GRAPH} textValue={OWN_NAME}>
             <Text slot="label">{OWN_NAME}</Text>
             <Text slot="description">Its own graph</Text>
           </MenuItem>

@@ -6,6 +6,7 @@ import { ApiError } from "../api/errors";
 import { GraphClient } from "../api/graph";
 import { Http } from "../api/http";
 import type { Configuration, OwnPermissions } from "../api/types";
+import { OWN_GRAPH, routeOf } from "../app/addresses";
 import { Failure } from "../app/Failure";
 import { Waiting } from "../app/Waiting";
 import { useSelection } from "../app/selection";
@@ -19,11 +20,13 @@ import { SessionContext, type Session } from "./session";
 interface Props {
   configuration: Configuration;
   graphId: string;
+  /** What is shown where there is no such graph, instead of saying so. */
+  otherwise?: ReactNode;
   children: ReactNode;
 }
 
 /** The session of one graph; what is below is shown once it is known what one may do there. */
-export function SessionProvider({ configuration, graphId, children }: Props) {
+export function SessionProvider({ configuration, graphId, otherwise, children }: Props) {
   const signedIn = useCredentials((state) => state.user);
   const graph = useMemo(
     () => new GraphClient(new Http(rootOf(configuration, graphId), readToken, hearRefusal)),
@@ -39,7 +42,7 @@ export function SessionProvider({ configuration, graphId, children }: Props) {
   const hosted = useHostedGraphs(configuration.hosting ? control : null);
   const { data, error, refetch } = useQuery({
     queryKey: ["permissions", graphId, signedIn],
-    queryFn: () => readPermissions(graph, graphId === "own" || configuration.hosting),
+    queryFn: () => readPermissions(graph, graphId === OWN_GRAPH || configuration.hosting),
   });
   // What was selected and found is of the graph that was looked at before.
   useEffect(
@@ -55,7 +58,7 @@ export function SessionProvider({ configuration, graphId, children }: Props) {
     return {
       configuration,
       graphId,
-      graphName: graphId === "own" ? OWN_NAME : (named ?? graphId),
+      graphName: graphId === OWN_GRAPH ? OWN_NAME : (named ?? graphId),
       graph,
       control,
       user: configuration.authentication ? (signedIn ?? data?.subject ?? "somebody") : null,
@@ -64,8 +67,13 @@ export function SessionProvider({ configuration, graphId, children }: Props) {
     };
   }, [configuration, graphId, graph, control, signedIn, data, hosted]);
   if (session !== null) return <SessionContext value={session}>{children}</SessionContext>;
+  if (error !== null && otherwise && isMissing(error)) return otherwise;
   if (error !== null) return <NoGraph error={error} graphId={graphId} onRetry={refetch} />;
   return <Waiting label="Opening the graph" />;
+}
+
+function isMissing(error: Error): boolean {
+  return error instanceof ApiError && error.status === 404;
 }
 
 interface NoGraphProps {
@@ -76,21 +84,20 @@ interface NoGraphProps {
 
 function NoGraph({ error, graphId, onRetry }: NoGraphProps) {
   const [, navigate] = useLocation();
-  const missing = error instanceof ApiError && error.status === 404;
-  if (!missing)
+  if (!isMissing(error))
     return <Failure title="The graph cannot be opened" error={error} onRetry={onRetry} />;
   return (
     <Failure
       title={`There is no graph ${graphId}, or you may do nothing there`}
       error={error}
       retryLabel="Open the service's own graph"
-      onRetry={() => navigate("/own/query", { replace: true })}
+      onRetry={() => navigate(routeOf(OWN_GRAPH, "query"), { replace: true })}
     />
   );
 }
 
 function rootOf({ base }: Configuration, graphId: string): string {
-  return graphId === "own" ? base : `${base}/graphs/${encodeURIComponent(graphId)}`;
+  return graphId === OWN_GRAPH ? base : `${base}/graphs/${encodeURIComponent(graphId)}`;
 }
 
 /**

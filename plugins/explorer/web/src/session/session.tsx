@@ -7,7 +7,7 @@ import type { Configuration } from "../api/types";
 /** Who looks at which graph, and what they may do there. One for each graph that is chosen. */
 export interface Session {
   configuration: Configuration;
-  /** `own` for the graph of the service, else the id of a hosted one. */
+  /** `OWN_GRAPH` for the graph of the service, else the id of a hosted one. */
   graphId: string;
   /** What the graph is called, for display. */
   graphName: string;
