@@ -18,6 +18,7 @@ _LOG = logging.getLogger(__name__)
 
 _HURRY: Final = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 _LOOK: Final = 0.1
+_LONGEST_WAIT: Final = 0.25
 
 
 class LeaveFlag:
@@ -55,6 +56,16 @@ class LeavingArbiter(Arbiter):
             _LOG.info("Not ready any more; accepting for %g more seconds", delay)
             self._wait(time.monotonic() + delay)
         super().handle_term()
+
+    def wait_for_signals(self, timeout: float | None = 1.0) -> list[int]:
+        """As the base class does, for a quarter of a second at most: workers are looked at behind.
+
+        NOTE: gunicorn ends a frozen worker in two looks (ABRT, then KILL), a second apart; until
+        then it may hold the turn to write.
+        """
+        longest = _LONGEST_WAIT if timeout is None else min(timeout, _LONGEST_WAIT)
+        signals: list[int] = super().wait_for_signals(longest)
+        return signals
 
     def _wait(self, end: float) -> None:
         while time.monotonic() < end:
