@@ -68,7 +68,17 @@ def render_event(
         b'"datacontenttype":"application/json","data":',
         data,
     )
-    return wire if notes is None else b"%b\n%b" % (wire, orjson.dumps(notes))
+    return wire if notes is None else add_notes(wire, render_notes(notes))
+
+
+def render_notes(notes: dict[str, Any]) -> bytes:
+    """What is for filters alone, for `add_notes`."""
+    return orjson.dumps(notes)
+
+
+def add_notes(wire: bytes, notes: bytes) -> bytes:
+    """The outbox text of an event that was rendered without notes."""
+    return b"%b\n%b" % (wire, notes)
 
 
 def render_telemetry(

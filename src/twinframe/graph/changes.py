@@ -28,6 +28,7 @@ from twinframe.model.patches import PatchOperation
 from twinframe.storage.base import (
     GraphTransaction,
     ModelRecord,
+    OutboxEvent,
     RelationshipRecord,
     StoredDocument,
     TwinRecord,
@@ -121,40 +122,63 @@ def remove_relationship(
 
 
 def write_twins(
-    context: GraphContext, transaction: GraphTransaction, records: Sequence[TwinRecord]
+    context: GraphContext,
+    transaction: GraphTransaction,
+    records: Sequence[TwinRecord],
+    created: Sequence[bytes],
 ) -> None:
     """Store the twins of a job, as they are. They are told of unless the operator does not want
-    that (`Jobs__Events`): a job may be of millions.
+    that (`Jobs__Events`): a job may be of millions. `created` are the events of those that are new,
+    rendered beforehand; it is not looked at where they are not told of.
     """
-    happenings = _find_happenings(context)
+    happenings = find_job_happenings(context)
     if happenings is None:
         transaction.put_twins(records)
         return
-    standing = {each.twin_id: transaction.read_twin(each.twin_id) for each in records}
+    ids = [each.twin_id for each in records]
+    standing = dict(transaction.read_twin_documents(ids))
     transaction.put_twins(records)
+    if not standing and len(set(ids)) == len(ids):
+        transaction.append_events([*map(OutboxEvent, ids, created)])
+        return
     outbox = GatheredOutbox(transaction)
-    for record in records:
-        twin_id, body = record.twin_id, record.body
-        document = cast("JsonObject", orjson.loads(body))
-        happenings.tell_twin_put(outbox, twin_id, document, body, standing[twin_id])
+    for twin_id, record, text in zip(ids, records, created, strict=True):
+        body, before = record.body, standing.get(twin_id)
+        if before is None:
+            outbox.append_events([OutboxEvent(twin_id, text)])
+        else:
+            document = cast("JsonObject", orjson.loads(body))
+            happenings.tell_twin_put(outbox, twin_id, document, body, before)
         standing[twin_id] = StoredDocument(record.etag, body)  # a twin may come twice
     outbox.flush()
 
 
 def write_relationships(
-    context: GraphContext, transaction: GraphTransaction, records: Sequence[RelationshipRecord]
+    context: GraphContext,
+    transaction: GraphTransaction,
+    records: Sequence[RelationshipRecord],
+    created: Sequence[bytes],
 ) -> None:
     """Store the relationships of a job, as they are; see `write_twins`."""
-    happenings = _find_happenings(context)
+    happenings = find_job_happenings(context)
     if happenings is None:
         transaction.put_relationships(records)
         return
     keys = [(each.source_id, each.relationship_id) for each in records]
-    standing = {key: transaction.read_relationship(*key) for key in keys}
+    standing = dict(transaction.read_relationship_documents(keys))
     transaction.put_relationships(records)
+    if not standing and len(set(keys)) == len(keys):
+        transaction.append_events(
+            [OutboxEvent(key[0], text) for key, text in zip(keys, created, strict=True)]
+        )
+        return
     outbox = GatheredOutbox(transaction)
-    for key, record in zip(keys, records, strict=True):
-        happenings.tell_relationship_put(outbox, key, record.body, standing[key])
+    for key, record, text in zip(keys, records, created, strict=True):
+        before = standing.get(key)
+        if before is None:
+            outbox.append_events([OutboxEvent(key[0], text)])
+        else:
+            happenings.tell_relationship_put(outbox, key, record.body, before)
         standing[key] = StoredDocument(record.etag, record.body)
     outbox.flush()
 
@@ -164,7 +188,7 @@ def write_models(
 ) -> None:
     """Store new models; see `write_twins`."""
     transaction.put_models(records)
-    happenings = _find_happenings(context)
+    happenings = find_job_happenings(context)
     if happenings is not None:
         for record in records:
             data = render_model(record, with_definition=False)
@@ -176,7 +200,7 @@ def decommission_model(
 ) -> None:
     """Decommission a stored model; see `write_twins`."""
     transaction.set_decommissioned(record.model_id, True)
-    happenings = _find_happenings(context)
+    happenings = find_job_happenings(context)
     if happenings is not None:
         data = render_model(replace(record, decommissioned=True), with_definition=False)
         kind = EventType.MODEL_DECOMMISSION
@@ -187,7 +211,7 @@ def erase_relationships(
     context: GraphContext, transaction: GraphTransaction, keys: Sequence[tuple[str, str]]
 ) -> int:
     """Delete those that are there; how many. See `write_twins`."""
-    happenings = _find_happenings(context)
+    happenings = find_job_happenings(context)
     erased = 0
     for key in keys:
         before = transaction.read_relationship(*key) if happenings is not None else None
@@ -205,7 +229,7 @@ def erase_twins(
     context: GraphContext, transaction: GraphTransaction, twin_ids: Sequence[str]
 ) -> int:
     """Delete those that are there and have no relationships; how many. See `write_twins`."""
-    happenings = _find_happenings(context)
+    happenings = find_job_happenings(context)
     erased = 0
     for twin_id in twin_ids:
         before = transaction.read_twin(twin_id) if happenings is not None else None
@@ -228,7 +252,7 @@ def erase_models(context: GraphContext, transaction: GraphTransaction) -> int:
         going += page
     if going:
         transaction.delete_models([record.model_id for record in going])
-    happenings = _find_happenings(context)
+    happenings = find_job_happenings(context)
     if happenings is not None:
         for record in going:
             data = render_model(record, with_definition=False)
@@ -236,5 +260,6 @@ def erase_models(context: GraphContext, transaction: GraphTransaction) -> int:
     return len(going)
 
 
-def _find_happenings(context: GraphContext) -> Happenings | None:
+def find_job_happenings(context: GraphContext) -> Happenings | None:
+    """What tells of the writes of jobs; None where they are not told of."""
     return context.happenings if context.settings.jobs.events else None

@@ -18,6 +18,7 @@ from twinframe.events.envelope import (
     build_rows,
     render_changes,
     render_event,
+    render_notes,
     render_telemetry,
 )
 from twinframe.graph.twin_documents import METADATA, MODEL, TOUCHED, JsonObject, is_source_time
@@ -179,8 +180,19 @@ class Happenings:
     def _tell_relationship(
         self, transaction: Outbox, kind: EventType, key: RelationshipKey, body: bytes
     ) -> None:
-        notes = {"model": transaction.read_twin_model(key[0])}
+        notes = _build_model_notes(transaction.read_twin_model(key[0]))
         self._append(transaction, kind, key[0], _build_subject(key), body, notes)
+
+    # --- rendered before they are told, for jobs ------------------------------------------------
+
+    def draft_twin_created(self, twin_id: str, time: str, body: bytes) -> bytes:
+        """The event of a new twin; `time` is what stands for it in `body` too, see `Stamp`."""
+        return render_event(EventType.TWIN_CREATE, self._source, twin_id, time, body)
+
+    def draft_relationship_created(self, key: RelationshipKey, time: str, body: bytes) -> bytes:
+        """The event of a new relationship, without its notes (`render_model_notes`)."""
+        kind, subject = EventType.RELATIONSHIP_CREATE, _build_subject(key)
+        return render_event(kind, self._source, subject, time, body)
 
     # --- models and telemetry -------------------------------------------------------------------
 
@@ -223,6 +235,15 @@ def build_source(settings: Settings, host: str | None = None) -> str:
     if host:
         return host
     return settings.events.source or urlsplit(settings.server.public_url).netloc or "localhost"
+
+
+def render_model_notes(model_id: str) -> bytes:
+    """The notes of the event of a relationship whose source is of this model, for `add_notes`."""
+    return render_notes(_build_model_notes(model_id))
+
+
+def _build_model_notes(model_id: str | None) -> dict[str, Any]:
+    return {"model": model_id}
 
 
 def _read_changes(before: StoredDocument, patch: Patch) -> Changes:

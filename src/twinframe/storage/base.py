@@ -244,6 +244,18 @@ class GraphSession(GraphReader):
         found = ((twin_id, self.read_twin_model(twin_id)) for twin_id in twin_ids)
         return {twin_id: model_id for twin_id, model_id in found if model_id is not None}
 
+    def read_twin_documents(self, twin_ids: Sequence[str]) -> Mapping[str, StoredDocument]:
+        """`read_twin` of those of these twins that exist, by id; see `read_twin_models`."""
+        found = ((twin_id, self.read_twin(twin_id)) for twin_id in twin_ids)
+        return {twin_id: stored for twin_id, stored in found if stored is not None}
+
+    def read_relationship_documents(
+        self, keys: Sequence[tuple[str, str]]
+    ) -> Mapping[tuple[str, str], StoredDocument]:
+        """`read_relationship` of those that exist, by source and id; see `read_twin_models`."""
+        found = ((key, self.read_relationship(*key)) for key in keys)
+        return {key: stored for key, stored in found if stored is not None}
+
     def iterate_twins(self) -> Iterator[TwinRecord]:
         """Every twin, by the code points of its id, in a snapshot that the caller holds.
 

@@ -10,8 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from twinframe.errors import InvalidArgument, LimitExceeded, TargetTwinNotFound, TwinNotFound
-from twinframe.graph.changes import write_relationships
+from twinframe.events.envelope import add_notes
+from twinframe.graph.changes import find_job_happenings, write_relationships
 from twinframe.graph.context import GraphContext
+from twinframe.graph.drafts import Stamp
+from twinframe.graph.happenings import render_model_notes
 from twinframe.graph.portable.progress import Finding, Progress, build_finding
 from twinframe.graph.portable.restoring import restore_relationship
 from twinframe.graph.portable.sections import Header, Section
@@ -28,6 +31,7 @@ from twinframe.graph.relationship_documents import (
 )
 from twinframe.graph.twin_documents import ID as TWIN_ID
 from twinframe.graph.twin_documents import JsonObject
+from twinframe.model.clock import render_update_time
 from twinframe.model.etags import build_etag
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction, RelationshipRecord
@@ -37,11 +41,15 @@ _LABEL: Final = "{} of {}"
 
 @dataclass(frozen=True, slots=True)
 class RelationshipLine:
-    """A relationship as its line gives it, and as it will be stored."""
+    """A relationship as its line gives it, and as it will be stored.
+
+    `event` is for a new one, without time and notes, and empty where it is not told of.
+    """
 
     number: int
     body: RelationshipBody
     record: RelationshipRecord
+    event: bytes
 
     @property
     def item(self) -> str:
@@ -56,6 +64,8 @@ class RelationshipChunk:
         self, context: GraphContext, header: Header, documents: Sequence[Numbered[JsonValue]]
     ) -> None:
         self._context = context
+        self._happenings = find_job_happenings(context)
+        self._stamp = Stamp()
         self._header = header
         self._deleted = frozenset(one.model_id for one in header.deleted)
         self._lines: list[RelationshipLine] = []
@@ -89,7 +99,7 @@ class RelationshipChunk:
         """Store what suits its model; the progress behind line `end`, and what was refused."""
         models = transaction.read_twin_models(self._ends)
         judge = RelationshipJudge(self._context, transaction)
-        records: list[RelationshipRecord] = []
+        lines: list[RelationshipLine] = []
         findings = list(self._refused)
         for line in self._lines:
             try:
@@ -98,11 +108,26 @@ class RelationshipChunk:
                 finding = build_finding(line.number, Section.RELATIONSHIPS, line.item, error)
                 findings.append(finding)
             else:
-                records.append(line.record)
-        write_relationships(self._context, transaction, records)
+                lines.append(line)
+        records = [each.record for each in lines]
+        created = self._finish_events(lines, models) if self._happenings is not None else ()
+        write_relationships(self._context, transaction, records, created)
         findings.sort(key=lambda finding: finding.line)
         done = before.advance(end, Section.RELATIONSHIPS, findings)
         return replace(done, relationships=before.relationships + len(records)), findings
+
+    def _finish_events(
+        self, lines: Sequence[RelationshipLine], models: Mapping[str, str]
+    ) -> Sequence[bytes]:
+        """With the time of now, and the models of their sources in their notes."""
+        # Read here, not before: what others write meanwhile must not bear a later time.
+        now = render_update_time(self._context.clock())
+        notes = {model_id: render_model_notes(model_id) for model_id in set(models.values())}
+        texts = self._stamp.fill((each.event for each in lines), now)
+        return [
+            add_notes(text, notes[models[line.record.source_id]])
+            for line, text in zip(lines, texts, strict=True)
+        ]
 
     def _check(
         self, judge: RelationshipJudge, models: Mapping[str, str], line: RelationshipLine
@@ -135,7 +160,11 @@ class RelationshipChunk:
             raise LimitExceeded(
                 f"The relationship would have {len(record.body)} bytes; at most {most} are stored."
             )
-        return RelationshipLine(each.number, body, record)
+        event = b""
+        if self._happenings is not None:
+            key = source_id, relationship_id
+            event = self._happenings.draft_relationship_created(key, self._stamp.text, record.body)
+        return RelationshipLine(each.number, body, record, event)
 
 
 def _find_item(value: JsonValue) -> str:

@@ -9,8 +9,9 @@ from typing import cast
 import orjson
 
 from twinframe.errors import LimitExceeded
-from twinframe.graph.changes import write_twins
+from twinframe.graph.changes import find_job_happenings, write_twins
 from twinframe.graph.context import GraphContext
+from twinframe.graph.drafts import Stamp
 from twinframe.graph.model_cache import ModelView
 from twinframe.graph.portable.progress import Finding, Progress, build_finding
 from twinframe.graph.portable.restoring import restore_twin
@@ -45,11 +46,25 @@ class TwinLine:
 
 
 @dataclass(frozen=True, slots=True)
+class _Draft:
+    """A line as it will be stored, but for the time. `event` is for a new twin, empty where it is
+    not told of. `must_stand`: the model takes no new twins.
+    """
+
+    line: TwinLine
+    etag: str
+    body: bytes
+    event: bytes
+    must_stand: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Judged:
     """Lines that suit their models in one state of these, and those that do not."""
 
     version: int
-    lines: Sequence[TwinLine]
+    stamp: Stamp
+    drafts: Sequence[_Draft]
     findings: Sequence[Finding]
 
 
@@ -60,6 +75,7 @@ class TwinChunk:
         self, context: GraphContext, header: Header, documents: Sequence[Numbered[JsonValue]]
     ) -> None:
         self._context = context
+        self._happenings = find_job_happenings(context)
         self._header = header
         self._deleted = frozenset(one.model_id for one in header.deleted)
         self._lines: list[TwinLine] = []
@@ -74,18 +90,17 @@ class TwinChunk:
         self._judged: _Judged | None = None
 
     def judge(self, session: GraphSession) -> None:
-        """Judge the lines in the state that `session` sees."""
+        """Judge the lines in the state that `session` sees, and render those that suit."""
         models = self._context.models.open(session)
+        stamp = Stamp()
         findings: list[Finding] = []
-        lines = []
+        drafts: list[_Draft] = []
         for line in self._lines:
             try:
-                self._check(models, line)
+                drafts.append(self._draft(models, line, stamp.text))
             except LINE_ERRORS as error:
                 findings.append(build_finding(line.number, Section.TWINS, line.twin_id, error))
-            else:
-                lines.append(line)
-        self._judged = _Judged(session.read_schema_version(), lines, findings)
+        self._judged = _Judged(session.read_schema_version(), stamp, drafts, findings)
 
     def store(
         self, transaction: GraphTransaction, before: Progress, end: int
@@ -96,39 +111,48 @@ class TwinChunk:
             self.judge(transaction)
             judged = cast("_Judged", self._judged)
         findings = [*self._refused, *judged.findings]
-        models = self._context.models.open(transaction)
-        # Read here, not before: what others write meanwhile must not bear a later time.
-        now = render_update_time(self._context.clock())
-        records: list[TwinRecord] = []
-        for line in judged.lines:
+        drafts: list[_Draft] = []
+        for draft in judged.drafts:
+            line = draft.line
             try:
-                records.append(self._build(transaction, models, line, now))
+                if draft.must_stand:
+                    require_own(transaction, line.twin_id, line.model_id)
+                drafts.append(draft)
             except LINE_ERRORS as error:
                 findings.append(build_finding(line.number, Section.TWINS, line.twin_id, error))
-        write_twins(self._context, transaction, records)
+        # Read here, not before: what others write meanwhile must not bear a later time.
+        now = render_update_time(self._context.clock())
+        bodies = judged.stamp.fill((each.body for each in drafts), now)
+        records = [
+            TwinRecord(draft.line.twin_id, draft.line.model_id, draft.etag, body)
+            for draft, body in zip(drafts, bodies, strict=True)
+        ]
+        created = judged.stamp.fill((each.event for each in drafts), now)
+        write_twins(self._context, transaction, records, created)
         findings.sort(key=lambda finding: finding.line)
         done = before.advance(end, Section.TWINS, findings)
         return replace(done, twins=before.twins + len(records)), findings
 
-    def _check(self, models: ModelView, line: TwinLine) -> None:
-        if line.model_id in self._deleted:
-            return  # its model is no more: nothing is left to judge it by
-        details = require_model(models, line.model_id).validator.validate_twin(line.document)
-        if details:
-            raise build_refusal(details)
-
-    def _build(
-        self, transaction: GraphTransaction, models: ModelView, line: TwinLine, now: str
-    ) -> TwinRecord:
-        facts = self._header.models.get(line.model_id)
+    def _draft(self, models: ModelView, line: TwinLine, now: str) -> _Draft:
         parts: Collection[str]
-        if line.model_id in self._deleted:
+        must_stand = False
+        if line.model_id in self._deleted:  # nothing is left to judge it by
             parts = list_parts(line.document)
         else:
             model = require_model(models, line.model_id)
+            details = model.validator.validate_twin(line.document)
+            if details:
+                raise build_refusal(details)
             parts = model.interface.components
-            if model.decommissioned and not (facts and facts.decommissioned):
-                require_own(transaction, line.twin_id, line.model_id)
+            facts = self._header.models.get(line.model_id)
+            must_stand = model.decommissioned and not (facts and facts.decommissioned)
+        record = self._build(line, parts, now)
+        event = b""
+        if self._happenings is not None:
+            event = self._happenings.draft_twin_created(line.twin_id, now, record.body)
+        return _Draft(line, record.etag, record.body, event, must_stand)
+
+    def _build(self, line: TwinLine, parts: Collection[str], now: str) -> TwinRecord:
         if self._header.exact:
             record = restore_twin(line.twin_id, line.model_id, line.document, parts, now)
         else:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from twinframe.errors import TargetTwinNotFound, TwinNotFound
-from twinframe.storage.base import GraphStore, GraphTransaction
+from twinframe.storage.base import GraphStore, GraphTransaction, StoredDocument
 from twinframe.testing.contracts.base import StoreContract, put, reading, run
 from twinframe.testing.factories import (
     build_model_id,
@@ -117,6 +117,26 @@ class BulkContract(StoreContract):
                 "'\u00e9": build_model_id("Y"),
             }
             assert session.read_twin_models([]) == {}
+
+    def test_many_documents_are_read_at_once(self, store: GraphStore) -> None:
+        twins = [build_twin_record(twin_id, n=1) for twin_id in ("'\u00e9\"", "b", "\U0001f3e2")]
+        related = [build_relationship_record("b", name, "b", n=2) for name in ("r", "'\u00e9\"")]
+        put(store, *twins, *related)
+        ids = [*(each.twin_id for each in twins), "absent", "b"]
+        keys = [("b", each.relationship_id) for each in related]
+        with reading(store) as session:
+            assert session.read_twin_documents(ids) == {
+                each.twin_id: StoredDocument(each.etag, each.body) for each in twins
+            }
+            found = session.read_relationship_documents(
+                [*keys, ("b", "absent"), ("absent", "r"), keys[0]]
+            )
+            assert found == {
+                ("b", each.relationship_id): StoredDocument(each.etag, each.body)
+                for each in related
+            }
+            assert session.read_twin_documents([]) == {}
+            assert session.read_relationship_documents([]) == {}
 
     def test_a_work_is_told_the_models_of_twins_it_has_just_put(self, store: GraphStore) -> None:
         put(store, build_twin_record("b", "X"))
