@@ -46,6 +46,7 @@ def judge(trial: Trial) -> Sequence[Figure]:
     """Writers and readers on all workers, a kill of one each 0.7 seconds."""
     dice = random.Random(trial.seed)
     wanted, longest = trial.pick(100_000, 2_000), trial.pick(250, 8)
+    wanted_kills = trial.pick(30, 1)
     history, stop, kills = History(), threading.Event(), 0
     server = Server(trial.folder, workers=2)
     with server:
@@ -66,7 +67,7 @@ def judge(trial: Trial) -> Sequence[Figure]:
             thread.start()
         end = time.monotonic() + longest
         try:
-            while history.operations < wanted and time.monotonic() < end:
+            while (history.operations < wanted or kills < wanted_kills) and time.monotonic() < end:
                 time.sleep(0.7)
                 workers = list_workers(server)
                 if len(workers) == 2:
@@ -79,7 +80,7 @@ def judge(trial: Trial) -> Sequence[Figure]:
     return [
         exactly("violations", history.violations),
         at_least("operations", history.operations, trial.pick(100_000, 500)),
-        at_least("kills", kills, trial.pick(30, 1)),
+        at_least("kills", kills, wanted_kills),
     ]
 
 
