@@ -32,6 +32,64 @@ for (const theme of ["light", "dark"] as const) {
       expect(await findBarriers(page)).toEqual([]);
     });
 
+    test("results as JSON, their export and the plan have no serious barrier", async ({
+      page,
+      demo,
+    }) => {
+      await open(page, demo, "~own/query");
+      await writeQuery(page, "MATCH (a)-[r]->(b) RETURN a, r LIMIT 20");
+      await page.getByRole("button", { name: /^Run/ }).click();
+      await expect(page.getByText("20 rows")).toBeVisible();
+      await page.getByRole("tab", { name: "JSON" }).click();
+      await expect(page.getByLabel("Rows as JSON")).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+      await page.getByRole("button", { name: "Export" }).click();
+      await expect(page.getByRole("dialog")).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Explain" }).click();
+      await expect(page.getByRole("img", { name: /Plan of \d+ operators/ })).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+    });
+
+    test("a query with warnings, and one that fails, have no serious barrier", async ({
+      page,
+      demo,
+    }) => {
+      await open(page, demo, "~own/query");
+      await writeQuery(page, "MATCH (r:Rom) RETURN r.nme");
+      await page.getByRole("button", { name: /^Run/ }).click();
+      await expect(page.getByRole("list", { name: "Warnings" })).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+      await writeQuery(page, "MATCH (r:Room) RETRUN r");
+      await page.getByRole("button", { name: /^Run/ }).click();
+      await expect(page.getByRole("alert")).toContainText("The query failed");
+      expect(await findBarriers(page)).toEqual([]);
+    });
+
+    test("no tab of the inspector has a serious barrier, nor the form of a twin", async ({
+      page,
+      demo,
+    }) => {
+      await open(page, demo, "~own/query");
+      await writeQuery(page, "MATCH (r:Office)-[x]->(o) RETURN r, x LIMIT 1");
+      await page.getByRole("button", { name: /^Run/ }).click();
+      const cells = page.getByRole("gridcell");
+      await cells.first().getByRole("button").last().click();
+      const inspector = page.getByRole("complementary", { name: "Inspector" });
+      for (const name of ["Properties", "Relationships", "Telemetry", "JSON"]) {
+        await inspector.getByRole("tab", { name }).click();
+        await expect(inspector.getByRole("tabpanel", { name })).toBeVisible();
+        expect(await findBarriers(page)).toEqual([]);
+      }
+      await cells.nth(1).getByRole("button").last().click();
+      await expect(inspector.getByRole("button", { name: "Delete" })).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+      await inspector.getByRole("button", { name: "New twin" }).click();
+      await expect(page.getByRole("dialog", { name: "New twin" })).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+    });
+
     test("the models view has no serious barrier", async ({ page, demo }) => {
       await open(page, demo, "~own/models");
       await expect(page.getByRole("treegrid").getByRole("row").first()).toBeVisible();
@@ -49,6 +107,11 @@ for (const theme of ["light", "dark"] as const) {
       await page.goto(`${hosted.service.url}/explorer/~own/control`);
       await signIn(page, "Ada Lovelace");
       await page.getByRole("row", { name: "acme" }).click();
+      await page.getByRole("tab", { name: "Changes" }).click();
+      await expect(
+        page.getByRole("list", { name: "Changes" }).getByRole("article"),
+      ).not.toHaveCount(0);
+      expect(await findBarriers(page)).toEqual([]);
       await page.getByRole("tab", { name: "Access" }).click();
       await expect(page.getByRole("grid", { name: "Who holds which role" })).toBeVisible();
       expect(await findBarriers(page)).toEqual([]);

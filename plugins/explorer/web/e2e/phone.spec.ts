@@ -1,6 +1,9 @@
 import type { Page } from "@playwright/test";
 
-import { expect, open, signIn, test, writeQuery } from "./fixtures";
+import { join } from "node:path";
+
+import { expect, open, signIn, startService, test, writeQuery } from "./fixtures";
+import { takeScreenshot } from "./screenshots";
 
 test.use({ viewport: { width: 390, height: 844 }, hasTouch: true });
 
@@ -33,6 +36,59 @@ test("on a phone what is selected is a sheet that closes again", async ({ page, 
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);
   await sheet.getByRole("button", { name: "Close" }).tap();
   await expect(sheet).toBeHidden();
+});
+
+test("on a phone results are read as table, JSON and plan, and fill what is left", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo);
+  await writeQuery(page, "MATCH (l:Level)-[:contains]->(r:Room) RETURN l, r, r.area AS area LIMIT 60");
+  await page.getByRole("button", { name: /^Run/ }).tap();
+  await expect(page.getByText("60 rows")).toBeVisible();
+  expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+  const table = page.locator(".results-scroll");
+  const height = async (): Promise<number> => (await table.boundingBox())?.height ?? 0;
+  expect(await height()).toBeGreaterThan(300);
+  await takeScreenshot(page, "phone");
+  await page.getByRole("tab", { name: "JSON" }).tap();
+  await expect(page.getByLabel("Rows as JSON")).toContainText('"$dtId"');
+  expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+  await page.getByRole("button", { name: "Explain" }).tap();
+  await expect(page.getByRole("img", { name: /Plan of \d+ operators/ })).toBeVisible();
+  expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+});
+
+test("on a phone a twin is made with nothing selected, edited in the sheet, and every tab fits", async ({
+  page,
+  folder,
+}, { testId }) => {
+  const service = await startService(join(folder, testId));
+  try {
+    await open(page, service);
+    await page.getByRole("button", { name: "New twin" }).tap();
+    const form = page.getByRole("dialog", { name: "New twin" });
+    await form.getByRole("combobox", { name: "Model" }).fill("Meeting");
+    await page.getByRole("option", { name: /^Meeting room/ }).tap();
+    await form.getByRole("textbox", { name: "Id", exact: true }).fill("attic");
+    expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+    await form.getByRole("button", { name: "Create" }).tap();
+    const sheet = page.getByRole("dialog", { name: "What is selected" });
+    await expect(sheet.getByRole("heading", { name: "attic" })).toBeVisible();
+    await sheet.getByRole("textbox", { name: "name", exact: true }).fill("The attic");
+    await sheet.getByRole("button", { name: "Save", exact: true }).tap();
+    await expect(sheet.getByRole("button", { name: "Save", exact: true })).toHaveCount(0);
+    await takeScreenshot(page, "phone-inspector");
+    for (const name of ["Relationships", "Telemetry", "JSON"]) {
+      await sheet.getByRole("tab", { name }).tap();
+      await expect(sheet.getByRole("tabpanel", { name })).toBeVisible();
+      expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+    }
+    const stored = await fetch(`${service.url}/digitaltwins/attic`);
+    expect(await stored.json()).toMatchObject({ name: "The attic" });
+  } finally {
+    await service.stop();
+  }
 });
 
 test("on a phone one signs in and sees the control plane", async ({ page, hosted }) => {

@@ -42,7 +42,7 @@ test("a query runs by Ctrl+Enter, with its rows, time and charge", async ({
   await expect(page.getByText("40 rows")).toBeVisible();
   await expect(page.getByText(/charge \d+\.\d\d/)).toBeVisible();
   await expect(page.getByRole("columnheader")).toHaveText(["r", "x", "name"]);
-  await takeScreenshot(page, "query-table");
+  await takeScreenshot(page, "query");
   await cells(page).first().getByRole("button", { name: "Unfold r" }).click();
   await expect(cells(page).first()).toContainText("emergencyExit");
   await page.getByRole("tab", { name: "JSON" }).click();
@@ -205,7 +205,7 @@ test("the plan is drawn, with the statement that the store runs", async ({ page,
   await page.getByRole("button", { name: "Explain" }).click();
   await expect(page.getByRole("img", { name: /Plan of \d+ operators/ })).toBeVisible();
   await expect(page.getByLabel("Statement of part 1")).toContainText("SELECT");
-  await takeScreenshot(page, "query-plan");
+  await takeScreenshot(page, "plan");
   await page.getByRole("radio", { name: "Text" }).click();
   await expect(page.getByLabel("Plan as text")).toContainText("Match");
   await page.getByRole("tab", { name: "Table" }).click();

@@ -1,6 +1,7 @@
 import type { Page } from "@playwright/test";
 
 import { expect, signIn, test, watchConsole, writeQuery } from "./fixtures";
+import { takeScreenshot } from "./screenshots";
 
 /** Whatever the service is asked now is refused as if the token had ended. */
 async function refuseTokens(page: Page): Promise<void> {
@@ -20,6 +21,8 @@ async function acceptTokens(page: Page): Promise<void> {
 test("one signs in at the authority and comes back to where one was", async ({ page, secured }) => {
   const problems = watchConsole(page);
   await page.goto(`${secured.service.url}/explorer/~own/models?q=room`);
+  await expect(page.getByRole("button", { name: /^Sign in at/ })).toBeVisible();
+  await takeScreenshot(page, "sign-in");
   await signIn(page, "Ada Lovelace");
   await expect(page).toHaveURL(`${secured.service.url}/explorer/~own/models?q=room`);
   await page.getByRole("button", { name: "Signed in as Ada Lovelace" }).click();
