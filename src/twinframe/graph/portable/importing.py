@@ -21,6 +21,7 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.graph.context import GraphContext
+from twinframe.graph.portable.breath import BREATH_SECONDS, breathe
 from twinframe.graph.portable.lines import ByteSource, read_lines
 from twinframe.graph.portable.model_lines import ModelSection, finish_models
 from twinframe.graph.portable.progress import BEGIN, Finding, Progress, build_finding
@@ -50,8 +51,8 @@ Keep: TypeAlias = Callable[[GraphTransaction, Progress, Sequence[Finding]], None
 class Chunk(Protocol):
     """Parsed lines of one section."""
 
-    def judge(self, session: GraphSession) -> None:
-        """Judge them in the state that `session` sees."""
+    def judge(self, session: GraphSession, breath: float = 0.0) -> None:
+        """Judge them in the state that `session` sees; `breath` as of `breathe`."""
         ...
 
     def store(
@@ -95,17 +96,19 @@ class FileReader:
         """The next chunk behind the start; None at the end. Errors: `ImportFileInvalid`."""
         return next(self._chunks, None)
 
-    def parse(self, chunk: RawChunk) -> tuple[list[Numbered[JsonValue]], list[Finding]]:
-        """The values of the lines, and the lines that are no JSON."""
+    def parse(
+        self, chunk: RawChunk, breath: float = 0.0
+    ) -> tuple[list[Numbered[JsonValue]], list[Finding]]:
+        """The values of the lines, and the lines that are no JSON; `breath` as of `breathe`."""
         values: list[Numbered[JsonValue]] = []
         findings: list[Finding] = []
-        for line in chunk.lines:
+        for number, line in breathe(chunk.lines, breath):
             try:
-                values.append(Numbered(line.number, parse_json(line.value, self._limits)))
+                values.append(Numbered(number, parse_json(line, self._limits)))
             except EmptyBody:
                 continue
             except InvalidArgument as error:
-                findings.append(build_finding(line.number, chunk.section, "", error))
+                findings.append(build_finding(number, chunk.section, "", error))
         return values, findings
 
     def _cut(self) -> Iterator[RawChunk]:
@@ -231,17 +234,20 @@ class Importer:
     ) -> Progress:
         """Import what stands behind `start`, resting `pause` seconds behind each chunk.
 
+        With a pause there are others to be served: chunks are then prepared with breaths.
+
         Errors: `ImportFileInvalid`, those of an upload of models, `QuotaExceeded`, `StorageError`,
         and what `keep` raises.
         """
         reader = FileReader(self._context, source, start)
+        breath = BREATH_SECONDS if pause else 0.0
         progress = start
         waiting: asyncio.Task[_Prepared | None] | None = None
         try:
-            prepared = await self._prepare(reader)
+            prepared = await self._prepare(reader, breath)
             while prepared is not None:
                 # PERF: the next chunk is read, parsed and judged while this one is written.
-                waiting = asyncio.create_task(self._prepare(reader))
+                waiting = asyncio.create_task(self._prepare(reader, breath))
                 progress = await self._store(prepared, progress)
                 await asyncio.sleep(pause)
                 prepared = await waiting
@@ -251,15 +257,15 @@ class Importer:
                 await asyncio.wait([waiting])
         return await self._finish(reader.header, progress)
 
-    async def _prepare(self, reader: FileReader) -> _Prepared | None:
+    async def _prepare(self, reader: FileReader, breath: float) -> _Prepared | None:
         raw = await asyncio.to_thread(reader.read_chunk)
         if raw is None:
             return None
 
         def prepare(session: GraphSession) -> _Prepared:
-            values, findings = reader.parse(raw)
-            chunk = _CHUNKS[raw.section](self._context, reader.header, values)
-            chunk.judge(session)
+            values, findings = reader.parse(raw, breath)
+            chunk = _CHUNKS[raw.section](self._context, reader.header, values, breath)
+            chunk.judge(session, breath)
             return _Prepared(chunk, raw.section, raw.end, findings)
 
         timeout = self._context.settings.query.timeout
@@ -302,9 +308,10 @@ class _Prepared:
     findings: Sequence[Finding]
 
 
-_CHUNKS: Final[
-    Mapping[Section, Callable[[GraphContext, Header, Sequence[Numbered[JsonValue]]], Chunk]]
-] = {
+_MakeChunk: TypeAlias = Callable[
+    [GraphContext, Header, Sequence[Numbered[JsonValue]], float], Chunk
+]
+_CHUNKS: Final[Mapping[Section, _MakeChunk]] = {
     Section.MODELS: ModelSection,
     Section.TWINS: TwinChunk,
     Section.RELATIONSHIPS: RelationshipChunk,

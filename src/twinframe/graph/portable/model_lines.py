@@ -41,14 +41,18 @@ class ModelSection:
     """All models of a file, on their way into the store."""
 
     def __init__(
-        self, context: GraphContext, header: Header, documents: Sequence[Numbered[JsonValue]]
+        self,
+        context: GraphContext,
+        header: Header,
+        documents: Sequence[Numbered[JsonValue]],
+        _breath: float = 0.0,
     ) -> None:
         self._context = context
         self._header = header
         self._documents = documents
         self._judged: _Judged | None = None
 
-    def judge(self, session: GraphSession) -> None:
+    def judge(self, session: GraphSession, _breath: float = 0.0) -> None:
         """Parse what is new in the state that `session` sees.
 
         Errors: `ModelParsingFailed`, `ModelVersionNotSupported`, `ModelAlreadyExists`,

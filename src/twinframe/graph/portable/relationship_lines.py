@@ -6,8 +6,8 @@ It reads no file. SPEC: `$dtId` of a line is the source.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, cast
+from dataclasses import replace
+from typing import Final, NamedTuple, cast
 
 from twinframe.errors import InvalidArgument, LimitExceeded, TargetTwinNotFound, TwinNotFound
 from twinframe.events.envelope import add_notes
@@ -15,6 +15,7 @@ from twinframe.graph.changes import find_job_happenings, write_relationships
 from twinframe.graph.context import GraphContext
 from twinframe.graph.drafts import Stamp
 from twinframe.graph.happenings import render_model_notes
+from twinframe.graph.portable.breath import breathe
 from twinframe.graph.portable.progress import Finding, Progress, build_finding
 from twinframe.graph.portable.restoring import restore_relationship
 from twinframe.graph.portable.sections import Header, Section
@@ -39,8 +40,7 @@ from twinframe.storage.base import GraphSession, GraphTransaction, RelationshipR
 _LABEL: Final = "{} of {}"
 
 
-@dataclass(frozen=True, slots=True)
-class RelationshipLine:
+class RelationshipLine(NamedTuple):
     """A relationship as its line gives it, and as it will be stored.
 
     `event` is for a new one, without time and notes, and empty where it is not told of.
@@ -61,7 +61,11 @@ class RelationshipChunk:
     """Some lines of relationships on their way into the store."""
 
     def __init__(
-        self, context: GraphContext, header: Header, documents: Sequence[Numbered[JsonValue]]
+        self,
+        context: GraphContext,
+        header: Header,
+        documents: Sequence[Numbered[JsonValue]],
+        breath: float = 0.0,
     ) -> None:
         self._context = context
         self._happenings = find_job_happenings(context)
@@ -70,7 +74,7 @@ class RelationshipChunk:
         self._deleted = frozenset(one.model_id for one in header.deleted)
         self._lines: list[RelationshipLine] = []
         self._refused: list[Finding] = []
-        for each in documents:
+        for each in breathe(documents, breath):
             try:
                 self._lines.append(self._parse(each))
             except LINE_ERRORS as error:
@@ -78,15 +82,11 @@ class RelationshipChunk:
                     each.number, Section.RELATIONSHIPS, _find_item(each.value), error
                 )
                 self._refused.append(finding)
-        self._ends = list(
-            dict.fromkeys(
-                end
-                for line in self._lines
-                for end in (line.record.source_id, line.record.target_id)
-            )
-        )
+        records = [line.record for line in self._lines]
+        ends = {each.source_id for each in records} | {each.target_id for each in records}
+        self._ends = sorted(ends)  # PERF: neighbours in the index, found one after the other
 
-    def judge(self, session: GraphSession) -> None:
+    def judge(self, session: GraphSession, _breath: float = 0.0) -> None:
         """Nothing beside the writer.
 
         PERF: the models of the ends would have to be asked for again in the transaction, which

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import NamedTuple, cast
 
 import orjson
 
@@ -13,6 +13,7 @@ from twinframe.graph.changes import find_job_happenings, write_twins
 from twinframe.graph.context import GraphContext
 from twinframe.graph.drafts import Stamp
 from twinframe.graph.model_cache import ModelView
+from twinframe.graph.portable.breath import breathe
 from twinframe.graph.portable.progress import Finding, Progress, build_finding
 from twinframe.graph.portable.restoring import restore_twin
 from twinframe.graph.portable.sections import Header, Section
@@ -35,8 +36,7 @@ from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction, TwinRecord
 
 
-@dataclass(frozen=True, slots=True)
-class TwinLine:
+class TwinLine(NamedTuple):
     """A twin as its line gives it."""
 
     number: int
@@ -45,8 +45,7 @@ class TwinLine:
     document: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
+class _Draft(NamedTuple):
     """A line as it will be stored, but for the time. `event` is for a new twin, empty where it is
     not told of. `must_stand`: the model takes no new twins.
     """
@@ -72,7 +71,11 @@ class TwinChunk:
     """Some lines of twins on their way into the store."""
 
     def __init__(
-        self, context: GraphContext, header: Header, documents: Sequence[Numbered[JsonValue]]
+        self,
+        context: GraphContext,
+        header: Header,
+        documents: Sequence[Numbered[JsonValue]],
+        breath: float = 0.0,
     ) -> None:
         self._context = context
         self._happenings = find_job_happenings(context)
@@ -80,7 +83,7 @@ class TwinChunk:
         self._deleted = frozenset(one.model_id for one in header.deleted)
         self._lines: list[TwinLine] = []
         self._refused: list[Finding] = []
-        for each in documents:
+        for each in breathe(documents, breath):
             try:
                 self._lines.append(_parse_line(each))
             except LINE_ERRORS as error:
@@ -89,13 +92,13 @@ class TwinChunk:
                 self._refused.append(build_finding(each.number, Section.TWINS, name, error))
         self._judged: _Judged | None = None
 
-    def judge(self, session: GraphSession) -> None:
+    def judge(self, session: GraphSession, breath: float = 0.0) -> None:
         """Judge the lines in the state that `session` sees, and render those that suit."""
         models = self._context.models.open(session)
         stamp = Stamp()
         findings: list[Finding] = []
         drafts: list[_Draft] = []
-        for line in self._lines:
+        for line in breathe(self._lines, breath):
             try:
                 drafts.append(self._draft(models, line, stamp.text))
             except LINE_ERRORS as error:

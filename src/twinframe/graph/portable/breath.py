@@ -1,0 +1,26 @@
+"""Long loops in a thread beside an event loop: they give the interpreter back. It does no work.
+
+PERF: else the loop, and the thread that writes, wait for the interpreter's own switch, 5 ms each
+time they want it; an import that prepares without pause would make every request wait so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+BREATH_SECONDS: Final = 0.00005
+"""A real sleep: a thread that only yields takes the interpreter again before others wake up."""
+
+_ITEMS: Final = 32  # of an import these take 0.2 to 0.5 ms
+
+
+def breathe(items: Iterable[T], seconds: float) -> Iterator[T]:
+    """The items, with a sleep of so many seconds behind each 32; none for 0."""
+    for number, item in enumerate(items, start=1):
+        yield item
+        if seconds and not number % _ITEMS:
+            time.sleep(seconds)
