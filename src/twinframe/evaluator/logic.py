@@ -1,4 +1,4 @@
-"""Compiles operators: three-valued logic, comparison, membership, arithmetic, string predicates.
+"""Compiles operators: three-valued logic, comparison, arithmetic, string predicates.
 
 It compiles no operands; they arrive as closures.
 """
@@ -12,6 +12,7 @@ from twinframe.cypher.algebra import BinaryOperator, UnaryOperator
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator import arithmetic, text
 from twinframe.evaluator.failures import build_type_error
+from twinframe.evaluator.membership import compile_membership
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.model.comparison import equals, is_less, is_less_or_equal, name_type, negate
 from twinframe.model.values import Value
@@ -51,7 +52,7 @@ def compile_binary(operator: BinaryOperator, left: Evaluate, right: Evaluate) ->
         case BinaryOperator.ADD:
             return lambda row, run: arithmetic.add(left(row, run), right(row, run), run)
         case BinaryOperator.IN:
-            return lambda row, run: is_element(left(row, run), right(row, run), run)
+            return compile_membership(left, right)
         case _:
             apply = _STRICT[operator]
             return lambda row, run: apply(left(row, run), right(row, run))
@@ -79,23 +80,6 @@ def check_truth(value: Value, place: str) -> bool | None:
     if value is None or value is True or value is False:
         return value
     raise build_type_error(f"{place} takes a Boolean, not {name_type(value)}.")
-
-
-def is_element(item: Value, items: Value, run: Run) -> bool | None:
-    """`item IN items`: null when only a null could have been the match."""
-    if items is None:
-        return None
-    if not isinstance(items, list):
-        raise build_type_error(f"IN takes a List at its right, not {name_type(items)}.")
-    answer: bool | None = False
-    for one in items:
-        run.budget.tick()
-        same = equals(item, one)
-        if same:
-            return True
-        if same is None:
-            answer = None
-    return answer
 
 
 def _compile_junction(left: Evaluate, right: Evaluate, place: str, *, decisive: bool) -> Evaluate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.limits import Budget, Limits
@@ -11,6 +12,9 @@ from twinframe.evaluator.reader import GraphReader
 from twinframe.model.clock import read_clock
 from twinframe.model.values import Node, Relationship, Value
 
+if TYPE_CHECKING:
+    from twinframe.evaluator.membership import Members
+
 Row = tuple[Value, ...]
 """One row: the values of the scope's variables, in scope order."""
 
@@ -18,7 +22,7 @@ Row = tuple[Value, ...]
 class Run:
     """What operators and expressions need while they work. One run, one thread."""
 
-    __slots__ = ("_instant", "budget", "parameters", "reader", "typing")
+    __slots__ = ("_instant", "budget", "memberships", "parameters", "reader", "typing")
 
     def __init__(
         self,
@@ -31,6 +35,8 @@ class Run:
         self.parameters = parameters
         self.budget = Budget(limits, reader.check_deadline)
         self.typing = typing
+        self.memberships: dict[object, tuple[list[Value], Members | None]] = {}
+        """By the place of an IN: the list that came last, and its members if it came before."""
         self._instant: int | None = None
 
     def read_parameter(self, name: str) -> Value:
