@@ -16,7 +16,7 @@ from twinframe_storage_rdf.compiler.engine import SparqlQueryEngine
 from twinframe_storage_rdf.mapping import GraphNames
 
 GOLDEN = Path(__file__).with_name("golden.rq")
-PARAMETERS: dict[str, Value] = {"id": "a", "x": 20, "ids": ["a", "b"], "n": 10}
+PARAMETERS: dict[str, Value] = {"id": "a", "x": 20, "ids": ["a", "b"], "n": 10, "l": [1, 2]}
 _SHORT = (
     ("<urn:twinframe:vocabulary:", "<tf:"),
     ("<urn:twinframe:property:", "<p:"),

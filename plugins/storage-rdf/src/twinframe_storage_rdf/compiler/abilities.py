@@ -35,6 +35,9 @@ _MARKED: Final = re.compile(r"(?<=[A-Za-z=<>])~(?=[ (])")
 KEYS: Final = "an order of ids"
 """Pages by key: strings are ordered, and compared, by code point."""
 
+JOINS: Final = "a join of values"
+"""A VALUES of scalars is joined by term: an integer is no double and a number no string."""
+
 _VALUES: Final = {k.BOOLEAN: "a boolean", k.INTEGER: "an integer", k.FLOAT: "a double"}
 """What an engine must give back as it was stored, or computed, where it is a result."""
 

@@ -12,9 +12,15 @@ from twinframe.cypher.algebra import (
     Parameter,
     Variable,
 )
+from twinframe.model.values import Value
 from twinframe_storage_rdf.compiler import kinds as k
-from twinframe_storage_rdf.compiler.abilities import NARROW
-from twinframe_storage_rdf.compiler.bindings import Source, render_rows, render_scalar
+from twinframe_storage_rdf.compiler.abilities import JOINS, NARROW
+from twinframe_storage_rdf.compiler.bindings import (
+    Source,
+    render_few_rows,
+    render_rows,
+    render_scalar,
+)
 from twinframe_storage_rdf.compiler.entities import MemberPath, find_member_path
 from twinframe_storage_rdf.compiler.expressions import ExpressionCompiler
 from twinframe_storage_rdf.compiler.functions import find_model
@@ -67,16 +73,34 @@ def _add_triple(select: Select, conjunct: Binary) -> bool:
                 value = select.statement.bindings.bind(source, render_scalar)
                 select.root.add_triple(found[0], found[1], value)
                 return True
-    if conjunct.operator is BinaryOperator.IN:
-        source = _find_strings(select, conjunct.right)
-        found = None if source is None else _find_predicate(select, conjunct.left)
-        if found is not None and source is not None:
-            variable = select.statement.build_variable("x")
-            rows = select.statement.bindings.bind(source, render_rows)
-            select.root.triples.append(f"VALUES{NARROW} {variable} {rows}")
-            select.root.add_triple(found[0], found[1], variable)
-            return True
-    return False
+    return conjunct.operator is BinaryOperator.IN and _add_members(select, conjunct)
+
+
+def _add_members(select: Select, conjunct: Binary) -> bool:
+    """PERF: a list of values is joined, which costs its length once and not once a row.
+
+    NOTE: rows that are null here, or no scalar, go as those do that are false.
+    """
+    listed = _find_list(select, conjunct.right)
+    if listed is None:
+        return False
+    source, kinds = listed
+    are_strings = kinds & ~k.NULL == k.STRING
+    is_joined = select.statement.abilities.has(JOINS) and not select.is_inner
+    found = _find_predicate(select, conjunct.left) if are_strings or is_joined else None
+    if found is None:
+        return False
+    variable = select.statement.build_variable("x")
+    render = render_few_rows if select.is_inner else render_rows
+    rows = select.statement.bindings.bind(source, render)
+    values = f"VALUES{NARROW if are_strings else ''} {variable} {rows}"
+    if is_joined:
+        # PERF: Oxigraph goes through a long VALUES for each row that it joins, but hashes the rows
+        # of a subquery. One within a group that sees outer rows is run for each of them.
+        values = f"{{ SELECT {variable} WHERE {{ {values} }} }}"
+    select.root.triples.append(values)
+    select.root.add_triple(found[0], found[1], variable)
+    return True
 
 
 def _find_string(select: Select, expression: Expression) -> Source | None:
@@ -89,17 +113,19 @@ def _find_string(select: Select, expression: Expression) -> Source | None:
             return None
 
 
-def _find_strings(select: Select, expression: Expression) -> Source | None:
+def _find_list(select: Select, expression: Expression) -> tuple[Source, int] | None:
+    """A list of scalars that has some, by its constants or its parameter, and their kinds."""
     match expression:
         case ListExpression(items=items):
-            values = [each.value for each in items if isinstance(each, Literal)]
-            if len(values) == len(items) and all(isinstance(each, str) for each in values):
-                return Source(None, [*values])
-            return None
-        case Parameter(name=name) if select.statement.list_kinds.get(name) == k.STRING:
-            return Source(name)
+            values: list[Value] = [each.value for each in items if isinstance(each, Literal)]
+            if len(values) != len(items):
+                return None
+            source, kinds = Source(None, values), k.find_element_kinds(values)
+        case Parameter(name=name):
+            source, kinds = Source(name), select.statement.list_kinds.get(name, 0)
         case _:
             return None
+    return (source, kinds) if kinds & ~k.NULL and not kinds & ~k.SCALAR else None
 
 
 def _find_predicate(select: Select, expression: Expression) -> tuple[str, Iri] | None:

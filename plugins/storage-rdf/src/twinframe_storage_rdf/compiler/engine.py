@@ -209,9 +209,9 @@ def _compile(
         names,
         {name: _find_kind(value) for name, value in parameters.items()},
         {
-            name: _find_element_kinds(value)
+            name: k.find_element_kinds(value)
             for name, value in parameters.items()
-            if isinstance(value, list) and not _find_element_kinds(value) & ~k.SCALAR
+            if isinstance(value, list) and not k.find_element_kinds(value) & ~k.SCALAR
         },
         find_needed(query),
         abilities,
@@ -235,13 +235,6 @@ def _find_kind(value: Value) -> int:
     if kind is None:
         raise CannotRun(f"A parameter of the type {type(value).__name__}.")
     return kind
-
-
-def _find_element_kinds(values: list[Value]) -> int:
-    kinds = 0
-    for value in values:
-        kinds |= k.find_kind(value) or k.NODE
-    return kinds
 
 
 def _find_key(query: Query, select: Select) -> str | None:

@@ -43,6 +43,7 @@ __all__ = [
     "SCALAR",
     "STRING",
     "build_widened",
+    "find_element_kinds",
     "find_kind",
     "find_scalar_kinds",
 ]
@@ -64,4 +65,12 @@ def find_scalar_kinds(values: Sequence[Value]) -> int:
     kinds = 0
     for value in values:
         kinds |= (find_kind(value) or 0) & SCALAR
+    return kinds
+
+
+def find_element_kinds(values: Sequence[Value]) -> int:
+    """The kinds of these values; what is none of them counts as a node, which no text can hold."""
+    kinds = 0
+    for value in values:
+        kinds |= find_kind(value) or NODE
     return kinds

@@ -22,6 +22,7 @@ from twinframe.errors import StorageBusy, StorageError
 from twinframe_storage_rdf import vocabulary as v
 from twinframe_storage_rdf.compiler.abilities import (
     EVERYTHING,
+    JOINS,
     KEYS,
     NARROW,
     NOTHING,
@@ -110,6 +111,7 @@ _NAMES: Final = {
     **{name: render_term(value) for name, value in (("L1", 1), ("LD", 0.5), ("LA", "a"))},
     **{name: render_term(value) for name, value in (("LTRUE", True), ("LS1", "1"))},
     "LBIG": render_term(2**53 + 1),
+    "LF1": render_term(1.0),
 }
 _PLACE: Final = re.compile(r"\$([A-Z0-9]+)")
 
@@ -255,6 +257,18 @@ PROBES: Final[tuple[Probe, ...]] = (
     Probe(("VALUES",), "SELECT ?x FROM WHERE { VALUES ?x { $LA UNDEF $LS1 UNDEF } }"),
     Probe(("VALUES",), "SELECT (?x AS ?v) FROM WHERE { VALUES ?x { $L1 UNDEF $LD $LA $LTRUE } }"),
     Probe(("VALUES",), "SELECT ?s ?x FROM WHERE { VALUES ?x { $LA UNDEF } ?s $KIN ?t }"),
+    *(
+        Probe(
+            (JOINS,),
+            f"SELECT ?s ?w FROM WHERE {{ ?s $ID ?id . {{ SELECT ?w WHERE {{ {values} }} }} "
+            "?s $VALUE ?w }",
+        )
+        for values in (
+            "VALUES ?w { $L1 $LF1 $LD $LBIG }",
+            "VALUES ?w { $LTRUE $LS1 $LA $L1 }",
+            "VALUES ?w { $LF1 }",
+        )
+    ),
     # --- logic
     *_kept(["true", "false"], "true", "false"),
     *_kept(["BOUND"], "BOUND(?x)"),
