@@ -13,12 +13,12 @@ from twinframe.graph.portable.importing import Importer
 from twinframe.graph.portable.progress import BEGIN
 
 
-def test_all_items_come_with_a_sleep_behind_each_32(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_items_come_with_a_sleep_behind_each_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr(breath.time, "sleep", slept.append)
-    assert list(breath.breathe(range(100), 0.5)) == list(range(100))
+    assert list(breath.breathe(range(100), 32, 0.5)) == list(range(100))
     assert slept == [0.5] * 3
-    assert list(breath.breathe(range(100), 0.0)) == list(range(100))
+    assert list(breath.breathe(range(100), 32, 0.0)) == list(range(100))
     assert len(slept) == 3
 
 
@@ -29,11 +29,11 @@ def test_an_import_breathes_only_where_it_pauses_for_others(
     slept: list[float] = []
     monkeypatch.setattr(breath.time, "sleep", slept.append)
     file = File().models()
-    file.section("Twins", *(file.twin(f"t{at}") for at in range(70)))
-    file.section("Relationships", *(file.edge(f"t{at}", "r", "t69") for at in range(69)))
+    file.section("Twins", *(file.twin(f"t{at}") for at in range(140)))
+    file.section("Relationships", *(file.edge(f"t{at}", "r", "t139") for at in range(139)))
     importing = Importing(empty.store)
     importer = Importer(importing.context)
     progress = empty.do(importer.run(io.BytesIO(file.render()), BEGIN, pause))
-    assert (progress.twins, progress.relationships) == (70, 69)
-    # Parsed, read and judged: twins three times, relationships twice.
-    assert slept == ([breath.BREATH_SECONDS] * 10 if pause else [])
+    assert (progress.twins, progress.relationships) == (140, 139)
+    # Each of the two sections once while it is parsed and twice while it is rendered.
+    assert slept == ([breath.BREATH_SECONDS] * 6 if pause else [])

@@ -21,7 +21,7 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.graph.context import GraphContext
-from twinframe.graph.portable.breath import BREATH_SECONDS, breathe
+from twinframe.graph.portable.breath import BREATH_SECONDS, PARSED, breathe
 from twinframe.graph.portable.lines import ByteSource, read_lines
 from twinframe.graph.portable.model_lines import ModelSection, finish_models
 from twinframe.graph.portable.progress import BEGIN, Finding, Progress, build_finding
@@ -102,7 +102,7 @@ class FileReader:
         """The values of the lines, and the lines that are no JSON; `breath` as of `breathe`."""
         values: list[Numbered[JsonValue]] = []
         findings: list[Finding] = []
-        for number, line in breathe(chunk.lines, breath):
+        for number, line in breathe(chunk.lines, PARSED, breath):
             try:
                 values.append(Numbered(number, parse_json(line, self._limits)))
             except EmptyBody:

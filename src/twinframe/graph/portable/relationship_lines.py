@@ -15,7 +15,7 @@ from twinframe.graph.changes import find_job_happenings, write_relationships
 from twinframe.graph.context import GraphContext
 from twinframe.graph.drafts import Stamp
 from twinframe.graph.happenings import render_model_notes
-from twinframe.graph.portable.breath import breathe
+from twinframe.graph.portable.breath import RENDERED, breathe
 from twinframe.graph.portable.progress import Finding, Progress, build_finding
 from twinframe.graph.portable.restoring import restore_relationship
 from twinframe.graph.portable.sections import Header, Section
@@ -74,7 +74,7 @@ class RelationshipChunk:
         self._deleted = frozenset(one.model_id for one in header.deleted)
         self._lines: list[RelationshipLine] = []
         self._refused: list[Finding] = []
-        for each in breathe(documents, breath):
+        for each in breathe(documents, RENDERED, breath):
             try:
                 self._lines.append(self._parse(each))
             except LINE_ERRORS as error:

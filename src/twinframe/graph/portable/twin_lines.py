@@ -13,7 +13,7 @@ from twinframe.graph.changes import find_job_happenings, write_twins
 from twinframe.graph.context import GraphContext
 from twinframe.graph.drafts import Stamp
 from twinframe.graph.model_cache import ModelView
-from twinframe.graph.portable.breath import breathe
+from twinframe.graph.portable.breath import RENDERED, breathe
 from twinframe.graph.portable.progress import Finding, Progress, build_finding
 from twinframe.graph.portable.restoring import restore_twin
 from twinframe.graph.portable.sections import Header, Section
@@ -75,7 +75,7 @@ class TwinChunk:
         context: GraphContext,
         header: Header,
         documents: Sequence[Numbered[JsonValue]],
-        breath: float = 0.0,
+        _breath: float = 0.0,
     ) -> None:
         self._context = context
         self._happenings = find_job_happenings(context)
@@ -83,7 +83,7 @@ class TwinChunk:
         self._deleted = frozenset(one.model_id for one in header.deleted)
         self._lines: list[TwinLine] = []
         self._refused: list[Finding] = []
-        for each in breathe(documents, breath):
+        for each in documents:
             try:
                 self._lines.append(_parse_line(each))
             except LINE_ERRORS as error:
@@ -98,7 +98,7 @@ class TwinChunk:
         stamp = Stamp()
         findings: list[Finding] = []
         drafts: list[_Draft] = []
-        for line in breathe(self._lines, breath):
+        for line in breathe(self._lines, RENDERED, breath):
             try:
                 drafts.append(self._draft(models, line, stamp.text))
             except LINE_ERRORS as error:
