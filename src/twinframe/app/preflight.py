@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 from twinframe.app.access import check_access
 from twinframe.app.endpoints import build_endpoints
@@ -24,13 +25,24 @@ from twinframe.errors import (
 from twinframe.settings import LOOPBACK_BINDS, ServerSettings, Settings, TlsSettings
 from twinframe.web.routes import ROUTES
 
+Refusal: TypeAlias = ConfigurationError | StorageError
+"""Why a service does not start; its message is one line."""
+
 _LONGEST_SOCKET_PATH = 107  # what the kernel takes, less the closing zero
 
 
 def find_problems(
     installation: Installation, *, everything: bool = False, section: str = "Server"
 ) -> Iterator[str]:
-    """What would stop the start, one line each; with `everything` also what is not in use.
+    """The messages of `find_refusals`, one line each."""
+    for refusal in find_refusals(installation, everything=everything, section=section):
+        yield refusal.message
+
+
+def find_refusals(
+    installation: Installation, *, everything: bool = False, section: str = "Server"
+) -> Iterator[Refusal]:
+    """What would stop the start; with `everything` also what is not in use.
 
     `section` has the address that is listened on.
 
@@ -56,16 +68,16 @@ def find_problems(
     yield from _list_failures(checks)
 
 
-def _list_failures(checks: Iterable[Callable[[], object]]) -> Iterator[str]:
+def _list_failures(checks: Iterable[Callable[[], object]]) -> Iterator[Refusal]:
     for check in checks:
         try:
             check()
         except (ConfigurationError, StorageError) as error:
-            yield error.message
+            yield error
 
 
-def find_control_problems(installation: Installation, *, serves: bool = True) -> Iterator[str]:
-    """What would stop the start of the control plane, or of a provisioner alone; one line each.
+def find_control_refusals(installation: Installation, *, serves: bool = True) -> Iterator[Refusal]:
+    """What would stop the start of the control plane, or of a provisioner alone.
 
     It opens the control store and closes it again, which creates or migrates it.
     """

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final, NoReturn
 
 import click
 import orjson
 
-from twinframe.errors import QueryInvalid, TwinframeError
+from twinframe.errors import QueryInvalid, StorageDamaged, TwinframeError
+
+DAMAGED: Final = os.EX_DATAERR
+"""Exit code (65) of a service that does not start as its stored data is damaged: no other start
+will do better, until somebody has restored a backup."""
 
 config_option = click.option(
     "--config",
@@ -51,6 +57,13 @@ def write_problems(problems: Iterable[str]) -> None:
     """Print problems to standard error, one line each."""
     for problem in problems:
         click.echo(f"twinframe: {problem}", err=True)
+
+
+def refuse_start(refusals: Sequence[TwinframeError]) -> NoReturn:
+    """End the start of a service for these reasons, one line each, with `DAMAGED` or 1."""
+    write_problems(refusal.message for refusal in refusals)
+    is_damaged = any(isinstance(refusal, StorageDamaged) for refusal in refusals)
+    raise SystemExit(DAMAGED if is_damaged else 1)
 
 
 def write_json(value: object) -> None:

@@ -12,8 +12,8 @@ import click
 from twinframe.app.control import build_control_app, open_plane, run_provisioner
 from twinframe.app.installation import Installation, load_installation
 from twinframe.app.logs import configure_logging
-from twinframe.app.preflight import find_control_problems
-from twinframe.cli.console import config_option, write_problems
+from twinframe.app.preflight import Refusal, find_control_refusals
+from twinframe.cli.console import config_option, refuse_start
 from twinframe.cli.serve import Service, run_service
 from twinframe.control.actors import Principal, parse_principal
 from twinframe.control.bootstrap import bootstrap, found_organization
@@ -105,10 +105,9 @@ async def _init(
 
 
 def _provision(installation: Installation) -> None:
-    problems = list(find_control_problems(installation, serves=False))
-    if problems:
-        write_problems(problems)
-        raise SystemExit(1)
+    refusals = list(find_control_refusals(installation, serves=False))
+    if refusals:
+        refuse_start(refusals)
     configure_logging(installation.settings.logging)
     asyncio.run(run_provisioner(installation))
 
@@ -129,9 +128,9 @@ class ControlServer(Service):
         """The settings with the address of the control plane."""
         return build_control_settings(installation.settings)
 
-    def list_problems(self, installation: Installation) -> list[str]:
-        """What would stop the start, one line each."""
-        return list(find_control_problems(installation))
+    def list_refusals(self, installation: Installation) -> list[Refusal]:
+        """What would stop the start."""
+        return list(find_control_refusals(installation))
 
     def uses_mcp(self) -> bool:
         """Never."""

@@ -49,5 +49,7 @@ This page is generated from the commands; do not edit it.
 `twinframe COMMAND` and `python -m twinframe COMMAND` are the same. Every command but those of
 `twinframe dtdl`, which need none, takes the [settings](settings.md) from `--config FILE`, the file
 that `TWINFRAME_CONFIG` names, and the environment. What is wrong goes to standard error, one line
-each, and the exit code is 1; a command called in a wrong way ends with 2.
+each, and the exit code is 1; a command called in a wrong way ends with 2. A service (`serve`,
+`mcp`, `control`) that does not start because its stored data is damaged ends with 65: it will not
+start before a backup is restored, however often it is tried.
 """

@@ -21,11 +21,11 @@ from twinframe.app.features import load_features
 from twinframe.app.installation import Installation, load_installation
 from twinframe.app.instruments import open_metrics
 from twinframe.app.logs import configure_logging
-from twinframe.app.preflight import check_bind, find_problems, list_warnings
+from twinframe.app.preflight import Refusal, check_bind, find_refusals, list_warnings
 from twinframe.app.rates import build_buckets
 from twinframe.app.relay_directory import open_relay
 from twinframe.cli.arbiter import LeaveFlag, LeavingArbiter
-from twinframe.cli.console import config_option, write_problems
+from twinframe.cli.console import config_option, refuse_start
 from twinframe.errors import TwinframeError
 from twinframe.settings import ServerSettings, Settings
 from twinframe.web.guard import Guard
@@ -39,17 +39,19 @@ _LOG = logging.getLogger(__name__)
 @click.command()
 @config_option
 def serve(config: Path | None) -> None:
-    """Serve the graph API. HUP reads the settings again, TERM drains and ends."""
+    """Serve the graph API. HUP reads the settings again, TERM drains and ends.
+
+    Exit code 65 when it does not start because the stored data is damaged, 1 for any other reason.
+    """
     installation = load_installation(config)
     run_service(Service(installation, config), installation)
 
 
 def run_service(service: Service, installation: Installation) -> None:
     """Check what would stop the start, then serve until told to end."""
-    problems = service.list_problems(installation)
-    if problems:
-        write_problems(problems)
-        raise SystemExit(1)
+    refusals = service.list_refusals(installation)
+    if refusals:
+        refuse_start(refusals)
     settings = service.read_settings(installation)
     check_bind(settings.server, service.section)
     configure_logging(settings.logging)
@@ -96,9 +98,9 @@ class Service(BaseApplication):
         """The settings with the address that this service listens on."""
         return installation.settings
 
-    def list_problems(self, installation: Installation) -> list[str]:
-        """What would stop the start, one line each."""
-        return list(find_problems(installation, section=self.section))
+    def list_refusals(self, installation: Installation) -> list[Refusal]:
+        """What would stop the start."""
+        return list(find_refusals(installation, section=self.section))
 
     def uses_mcp(self) -> bool:
         """Whether MCP is served, whose workers have to reach each other."""
@@ -147,7 +149,7 @@ class Service(BaseApplication):
         """Read the settings again; wrong ones are told and the old ones stay in force."""
         try:
             installation = self.read_installation()
-            problems = self.list_problems(installation)
+            problems = [refusal.message for refusal in self.list_refusals(installation)]
             server = self.read_settings(installation).server
             if server.bind != self.read_settings(self._installation).server.bind:
                 check_bind(server, self.section)

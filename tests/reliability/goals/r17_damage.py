@@ -17,12 +17,13 @@ from twinframe_storage_sqlite.store import SqliteGraphStore
 TESTS = (
     "plugins/storage-sqlite/tests/test_sqlite_opening.py",
     "plugins/storage-sqlite/tests/test_sqlite_checksums.py",
+    "tests/e2e/test_damaged_storage.py",
 )
 
 
 def judge(trial: Trial) -> Sequence[Figure]:
-    """The tests of opening and of checksums, and `verify` over a large file."""
-    figures = run_tests(trial, TESTS).list_figures(25)
+    """The tests of opening, checksums and starts, and `verify` over a large file."""
+    figures = run_tests(trial, TESTS).list_figures(35)
     if not trial.fault:
         size, seconds, findings = _verify_large(trial.folder, trial.pick(150, 10))
         figures += [
@@ -69,8 +70,9 @@ def _verify_large(folder: Path, megabytes: int) -> tuple[int, float, int]:
 GOAL = Goal(
     id="R17",
     title="damaged files",
-    asked="a damaged, cut, empty or foreign file is refused with a reason; with checksums 200 of "
-    "200 flipped bits are found; verify reads ≥ 200 MB/s",
+    asked="a damaged, cut, empty or foreign file, or one whose first page is zeroed, ends the "
+    "start with a reason in one line and exit code 65, other zeroed pages are found by verify; "
+    "with checksums 200 of 200 flipped bits are found; verify reads ≥ 200 MB/s",
     judge=judge,
     twins=(
         Twin(

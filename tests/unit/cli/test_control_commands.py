@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from twinframe.app.control import build_control_access, check_control, open_plane
 from twinframe.app.installation import Installation, load_installation
-from twinframe.app.preflight import find_control_problems, find_problems
+from twinframe.app.preflight import find_control_refusals, find_problems
 from twinframe.cli.control import parse_owner
 from twinframe.cli.main import main
 from twinframe.control.actors import Actor, Principal
@@ -134,8 +134,8 @@ def test_the_problems_of_a_control_plane_stop_the_service_it_is_in(
 def test_a_provisioner_alone_needs_no_tokens(environ: dict[str, str]) -> None:
     environment = {key: text for key, text in environ.items() if key not in KNOWN}
     installation: Installation = load_installation(environ=environment)
-    assert list(find_control_problems(installation, serves=False)) == []
-    assert len(list(find_control_problems(installation))) == 1
+    assert list(find_control_refusals(installation, serves=False)) == []
+    assert len(list(find_control_refusals(installation))) == 1
     both = ["control", "--provision-only", "--no-provision"]
     assert CliRunner().invoke(main, both, env=environ).exit_code == 2
 
