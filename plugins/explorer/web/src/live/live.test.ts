@@ -74,6 +74,18 @@ describe("what has changed", () => {
     expect(useLive.getState().lit.size).toBe(0);
   });
 
+  test("stands in the order in which it was measured, whenever it comes", () => {
+    const told = { kind: "telemetry", id: "a", component: null } as const;
+    let kept = useLive.getState().telemetry;
+    for (const second of [3, 1, 4, 2]) {
+      const time = `2026-01-01T00:00:0${second}Z`;
+      kept = addTelemetry(kept, { ...told, time, values: { v: second * 10 } });
+    }
+    const series = kept.get("a")?.get("/v");
+    expect(series?.values).toEqual([10, 20, 30, 40]);
+    expect(series?.times).toEqual(series?.times.toSorted((one, other) => one - other));
+  });
+
   test("keeps the numbers of telemetry, as many as there is room for", () => {
     const told = {
       kind: "telemetry",

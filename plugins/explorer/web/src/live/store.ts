@@ -88,12 +88,14 @@ export function addTelemetry(
   const series = new Map(all.get(change.id));
   for (const [name, value] of numbers) {
     const key = `${change.component ?? ""}/${name}`;
-    const before = series.get(key);
+    const { times, values } = series.get(key) ?? { times: [], values: [] };
+    // NOTE: what was measured earlier may come later; a chart goes by when it was measured.
+    const place = times.findLastIndex((one) => one <= time) + 1;
     series.set(key, {
       name,
       component: change.component,
-      times: [...(before?.times ?? []), time].slice(-MOST_POINTS),
-      values: [...(before?.values ?? []), value].slice(-MOST_POINTS),
+      times: times.toSpliced(place, 0, time).slice(-MOST_POINTS),
+      values: values.toSpliced(place, 0, value).slice(-MOST_POINTS),
     });
   }
   all.delete(change.id);
