@@ -20,8 +20,8 @@ export function NewTwinButton({ model, className }: Props) {
   if (!may("digitaltwins/write") || !may("models/read")) return null;
   return (
     <>
-      <Button className={className} onPress={() => setOpen(true)}>
-        <Plus size={14} aria-hidden /> New twin
+      <Button aria-label="New twin" className={className} onPress={() => setOpen(true)}>
+        <Plus size={14} aria-hidden /> <span>New twin</span>
       </Button>
       {isOpen && (
         <Suspense>

@@ -48,7 +48,7 @@ export function QueryToolbar({ onRun, onExplain, samples }: Props) {
         </Button>
       </Group>
       <Group className="query-group query-group-end" aria-label="Keep and share">
-        {!inspected && <NewTwinButton className="button" />}
+        {!inspected && <NewTwinButton className="button query-new" />}
         <QueryLibrary samples={samples} onRun={onRun} />
         <SaveQuery />
         <Share isDisabled={empty} />

@@ -13,10 +13,11 @@ import { memo, useCallback, useMemo, useRef, useState, type KeyboardEvent } from
 import { Button } from "react-aria-components";
 
 import { renderJson } from "../api/json";
-import type { JsonObject } from "../api/types";
+import type { Json, JsonObject } from "../api/types";
 import { useNotices } from "../app/notices";
 import { Cell } from "./cells";
 import { compareValues, valueAt, type Column } from "./columns";
+import { isRelationship } from "./documents";
 import { litSince } from "./newest";
 import { useGridFocus } from "./useGridFocus";
 
@@ -41,9 +42,10 @@ interface Props {
 /** The rows as a grid of cells; only what is in sight is drawn, so that 100,000 rows are no more. */
 export function ResultTable({ rows, columns, onEnd }: Props) {
   const place = useRef<HTMLDivElement>(null);
+  const first = rows[0];
   const definitions = useMemo(
-    () => columns.map((column) => define(column, columns.length)),
-    [columns],
+    () => columns.map((column) => define(column, columns.length, first)),
+    [columns, first],
   );
   const table = useTable({
     features,
@@ -236,12 +238,19 @@ const Row = memo(function Row(props: RowProps) {
   );
 });
 
-function define(column: Column, count: number) {
+/** A relationship is shown with both its ends, which takes more room than any other value. */
+function widthOf(value: Json | undefined, count: number): number {
+  if (count === 1) return 480;
+  if (isRelationship(value)) return 340;
+  return count <= 4 ? 240 : 180;
+}
+
+function define(column: Column, count: number, first: JsonObject | undefined) {
   // NOTE: null and missing alike are undefined here, which stays at the end in either direction.
   return helper.accessor((row: JsonObject): unknown => valueAt(row, column.path) ?? undefined, {
     id: column.id,
     header: column.name,
-    size: count === 1 ? 480 : count <= 4 ? 260 : 180,
+    size: widthOf(first && valueAt(first, column.path), count),
     minSize: 60,
     maxSize: 1600,
     sortUndefined: "last",

@@ -3,7 +3,8 @@ import { hierarchy, tree } from "d3-hierarchy";
 import { wrap, type PlanNode } from "./plan";
 
 export const CARD_WIDTH = 340;
-const CHARACTERS = 46;
+/** As many of the widest usual monospaced font as a card holds. */
+const CHARACTERS = 43;
 const LINE_HEIGHT = 16;
 const GAP = { across: 40, down: 40 };
 // Around what a part runs; its name stands above the first card.
