@@ -32,6 +32,15 @@ test("only members that differ are told, by name", () => {
   ]);
 });
 
+test("the moment of the change itself is not told again, others as people write them", () => {
+  const found = listDifferences(
+    entry(null, { created_at: 1_795_312_114_463_486_417n as never, updated_at: 2, error: "" }),
+  );
+  expect(found).toEqual([
+    { name: "created_at", before: null, after: new Date(1_795_312_114_463).toLocaleString() },
+  ]);
+});
+
 test("what was made or deleted has one side alone", () => {
   expect(listDifferences(entry(null, { id: "campus", email: null }))).toEqual([
     { name: "id", before: null, after: "campus" },

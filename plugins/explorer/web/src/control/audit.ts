@@ -9,9 +9,13 @@ export interface Difference {
   after: string | null;
 }
 
-/** What a change has done to its object, member by member, by name. */
+/** Its moment is that of the entry itself. */
+const TOUCHED = "updated_at";
+
+/** What a change has done to its object, member by member, by name; an empty text is none. */
 export function listDifferences({ before, after }: AuditEntry): Difference[] {
   const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
+  names.delete(TOUCHED);
   return [...names]
     .sort()
     .map((name) => ({ name, before: textOf(before, name), after: textOf(after, name) }))
@@ -20,6 +24,13 @@ export function listDifferences({ before, after }: AuditEntry): Difference[] {
 
 function textOf(object: JsonObject | null, name: string): string | null {
   const value: Json | undefined = object?.[name];
-  if (value === undefined || value === null) return null;
-  return typeof value === "string" ? value : renderJson(value);
+  if (value === undefined || value === null || value === "") return null;
+  if (typeof value === "string") return value;
+  return name.endsWith("_at") ? renderMoment(value) : renderJson(value);
+}
+
+/** Moments stand there as nanoseconds since 1970. */
+function renderMoment(value: Json): string {
+  const moment = new Date(Number(renderJson(value)) / 1e6);
+  return Number.isNaN(moment.getTime()) ? renderJson(value) : moment.toLocaleString();
 }
