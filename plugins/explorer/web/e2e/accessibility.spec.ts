@@ -72,7 +72,7 @@ for (const theme of ["light", "dark"] as const) {
       demo,
     }) => {
       await open(page, demo, "~own/query");
-      await writeQuery(page, "MATCH (r:Office)-[x]->(o) RETURN r, x LIMIT 1");
+      await writeQuery(page, "MATCH (r:Office)-[x:adjacentTo]->(o) RETURN r, x LIMIT 1");
       await page.getByRole("button", { name: /^Run/ }).click();
       const cells = page.getByRole("gridcell");
       await cells.first().getByRole("button").last().click();
@@ -82,8 +82,8 @@ for (const theme of ["light", "dark"] as const) {
         await expect(inspector.getByRole("tabpanel", { name })).toBeVisible();
         expect(await findBarriers(page)).toEqual([]);
       }
-      await cells.nth(1).getByRole("button").last().click();
-      await expect(inspector.getByRole("button", { name: "Delete" })).toBeVisible();
+      await cells.nth(1).getByRole("button", { name: "adjacentTo" }).click();
+      await expect(inspector.getByRole("heading", { name: "adjacentTo" })).toBeVisible();
       expect(await findBarriers(page)).toEqual([]);
       await inspector.getByRole("button", { name: "New twin" }).click();
       await expect(page.getByRole("dialog", { name: "New twin" })).toBeVisible();

@@ -163,6 +163,7 @@ test("organizations, projects and graphs are renamed, and who did it stands in t
   await expect(last).toContainText(/by ada/);
   await expect(last.locator("del").filter({ hasText: "First name" })).toBeVisible();
   await expect(last.locator("ins").filter({ hasText: "Second name" })).toBeVisible();
+  await expect(page.getByRole("img", { name: "running" })).toHaveCount(2);
   await takeScreenshot(page, "control-changes");
   await page.getByRole("row", { name: /^acme/i }).click();
   await rename("organization", "Acme & Sons");

@@ -36,11 +36,17 @@ async function selectTwin(page: Page, service: Service, id: string): Promise<voi
   await expect(inspector(page).getByRole("heading", { name: id })).toBeVisible();
 }
 
-async function send(service: Service, method: string, path: string, body: unknown) {
+async function send(
+  service: Service,
+  method: string,
+  path: string,
+  body: unknown,
+  more: Record<string, string> = {},
+) {
   const type = method === "PATCH" ? "application/json-patch+json" : "application/json";
   const answer = await fetch(service.url + path, {
     method,
-    headers: { "Content-Type": type },
+    headers: { "Content-Type": type, ...more },
     body: JSON.stringify(body),
   });
   if (!answer.ok) throw new Error(await answer.text());
@@ -297,10 +303,15 @@ test.describe("a twin", () => {
     await inspector(page).getByRole("button", { name: "Send", exact: true }).click();
     const people = inspector(page).getByRole("figure", { name: "Telemetry peopleCount" });
     await expect(people).toContainText("3");
-    for (const reading of [20.5, 21, 22.25]) {
-      await send(service, "POST", `/digitaltwins/${ROOM}/components/climate/telemetry`, {
-        reading,
-      });
+    // In the order of their times, though the first comes last.
+    const readings = [20.25, 20.5, 21, 21.75, 21.5, 22.25];
+    const sent = readings.map((reading, at) => ({
+      reading,
+      time: new Date(Date.now() - (readings.length - at) * 60_000).toISOString(),
+    }));
+    for (const { reading, time } of [...sent.slice(1), ...sent.slice(0, 1)]) {
+      const path = `/digitaltwins/${ROOM}/components/climate/telemetry`;
+      await send(service, "POST", path, { reading }, { "Telemetry-Source-Time": time });
     }
     const climate = inspector(page).getByRole("figure", { name: "Telemetry climate.reading" });
     await expect(climate).toContainText("22.25 degreeCelsius");
@@ -323,13 +334,37 @@ test.describe("a twin", () => {
   });
 });
 
-test("who may only read is offered no change", async ({ page, secured }) => {
+test("who may only read is offered no change, at a twin, a relationship or a result", async ({
+  page,
+  secured,
+}) => {
+  const changes = page.getByRole("button", { name: /^(Unset|Set|Delete|New|Send|Draw)/ });
   await page.goto(`${secured.service.url}/explorer/~own/query`);
   await signIn(page, "Rob Reader");
-  await selectTwin(page, secured.service, ROOM);
+  const query = `MATCH (t:Office)-[x:adjacentTo]->(o) WHERE t.\`$dtId\` = '${ROOM}' RETURN t, x`;
+  await open(page, secured.service, `~own/query?${new URLSearchParams({ query })}`);
+  const cells = page.getByRole("gridcell");
+  await cells.first().getByRole("button", { name: ROOM, exact: true }).click();
   await expect(property(page, "name")).toContainText("Office 0.02");
   await expect(inspector(page).getByRole("textbox")).toHaveCount(0);
-  await expect(
-    inspector(page).getByRole("button", { name: /^(Unset|Set|Delete|New)/ }),
-  ).toHaveCount(0);
+  await expect(changes).toHaveCount(0);
+  for (const name of ["Relationships", "Telemetry"]) {
+    await inspector(page).getByRole("tab", { name }).click();
+    await expect(inspector(page).getByRole("tabpanel", { name })).toBeVisible();
+    await expect(changes).toHaveCount(0);
+  }
+  await inspector(page).getByRole("tab", { name: "JSON" }).click();
+  const text = inspector(page).getByLabel(`JSON of ${ROOM}`);
+  await text.focus();
+  await page.keyboard.insertText("changed");
+  await expect(text).not.toContainText("changed");
+  await cells.nth(1).getByRole("button", { name: "adjacentTo" }).click();
+  await expect(inspector(page).getByRole("heading", { name: "adjacentTo" })).toBeVisible();
+  await expect(changes).toHaveCount(0);
+  await page.getByRole("button", { name: "Hide the inspector" }).click();
+  await expect(page.getByRole("button", { name: "Show the inspector" })).toBeVisible();
+  await expect(changes).toHaveCount(0);
+  await page.getByRole("tab", { name: "Graph" }).click();
+  await expect(page.getByText(/^2 twins, 1 relationship/)).toBeVisible();
+  await expect(changes).toHaveCount(0);
 });

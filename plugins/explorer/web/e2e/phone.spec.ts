@@ -43,7 +43,10 @@ test("on a phone results are read as table, JSON and plan, and fill what is left
   demo,
 }) => {
   await open(page, demo);
-  await writeQuery(page, "MATCH (l:Level)-[:contains]->(r:Room) RETURN l, r, r.area AS area LIMIT 60");
+  await writeQuery(
+    page,
+    "MATCH (l:Level)-[:contains]->(r:Room) RETURN l, r, r.area AS area LIMIT 60",
+  );
   await page.getByRole("button", { name: /^Run/ }).tap();
   await expect(page.getByText("60 rows")).toBeVisible();
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);
