@@ -54,13 +54,14 @@ def render_event(
     time: str,
     data: bytes,
     notes: dict[str, Any] | None = None,
+    guid: str = "",
 ) -> bytes:
-    """The outbox text of an event with a new id.
+    """The outbox text of an event with the id `guid`, or with a new one.
 
     `source` is a JSON string, `data` a JSON value; `subject` is as documented for the type.
     """
     wire = b'{"specversion":"1.0","id":"%b%b%b,"subject":%b,"time":"%b",%b%b}' % (
-        build_guid().encode("ascii"),
+        (guid or build_guid()).encode("ascii"),
         _HEADS[kind],
         source,
         orjson.dumps(subject),

@@ -185,14 +185,16 @@ class Happenings:
 
     # --- rendered before they are told, for jobs ------------------------------------------------
 
-    def draft_twin_created(self, twin_id: str, time: str, body: bytes) -> bytes:
-        """The event of a new twin; `time` is what stands for it in `body` too, see `Stamp`."""
-        return render_event(EventType.TWIN_CREATE, self._source, twin_id, time, body)
+    def draft_twin_created(self, guid: str, twin_id: str, time: str, body: bytes) -> bytes:
+        """The event `guid` of a new twin; `time` is what stands for it in `body`, see `Stamp`."""
+        return render_event(EventType.TWIN_CREATE, self._source, twin_id, time, body, None, guid)
 
-    def draft_relationship_created(self, key: RelationshipKey, time: str, body: bytes) -> bytes:
-        """The event of a new relationship, without its notes (`render_model_notes`)."""
+    def draft_relationship_created(
+        self, guid: str, key: RelationshipKey, time: str, body: bytes
+    ) -> bytes:
+        """The event `guid` of a new relationship, without its notes (`render_model_notes`)."""
         kind, subject = EventType.RELATIONSHIP_CREATE, _build_subject(key)
-        return render_event(kind, self._source, subject, time, body)
+        return render_event(kind, self._source, subject, time, body, None, guid)
 
     # --- models and telemetry -------------------------------------------------------------------
 

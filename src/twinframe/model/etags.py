@@ -17,7 +17,12 @@ _ONE_TAG: Final = re.compile(_TAG)
 
 def build_etag() -> str:
     """A new etag, `W/"<guid>"`, never given before."""
-    return f'W/"{build_guid()}"'
+    return render_etag(build_guid())
+
+
+def render_etag(guid: str) -> str:
+    """The etag of a new id."""
+    return f'W/"{guid}"'
 
 
 @dataclass(frozen=True, slots=True)

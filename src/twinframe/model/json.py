@@ -27,7 +27,9 @@ _BRACKETS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|([\[{])|([\]}])', re.D
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NO_BRACKETS: Final = bytes(code for code in range(256) if code not in b"[]{}")
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
+# PERF: 0.2 us for a text of 100 bytes, where searching for 19 digits takes 1.
+_DIGITS: Final = bytes(ord("0") if chr(code) in "0123456789" else 0 for code in range(256))
+_LONG_NUMBER: Final = b"0" * 19
 _REFUSED_CHARACTER: Final = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -83,9 +85,9 @@ def _parse_canonical(body: bytes, limits: JsonLimits) -> JsonValue:
     """
     if (
         body.count(b"{") + body.count(b"[") > limits.max_depth
-        or body.count(b":") > limits.max_keys
+        or (len(body) > limits.max_keys and body.count(b":") > limits.max_keys)
         or b"\\u" in body
-        or _LONG_NUMBER.search(body)
+        or _LONG_NUMBER in body.translate(_DIGITS)
     ):
         return None
     try:

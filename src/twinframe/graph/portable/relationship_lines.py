@@ -33,7 +33,8 @@ from twinframe.graph.relationship_documents import (
 from twinframe.graph.twin_documents import ID as TWIN_ID
 from twinframe.graph.twin_documents import JsonObject
 from twinframe.model.clock import render_update_time
-from twinframe.model.etags import build_etag
+from twinframe.model.etags import render_etag
+from twinframe.model.guids import iterate_guids
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction, RelationshipRecord
 
@@ -70,6 +71,7 @@ class RelationshipChunk:
         self._context = context
         self._happenings = find_job_happenings(context)
         self._stamp = Stamp()
+        self._guids = iterate_guids()
         self._header = header
         self._deleted = frozenset(one.model_id for one in header.deleted)
         self._lines: list[RelationshipLine] = []
@@ -154,7 +156,8 @@ class RelationshipChunk:
         if self._header.exact:
             record = restore_relationship(source_id, relationship_id, body, document)
         else:
-            record = render_relationship(source_id, relationship_id, body, build_etag())
+            etag = render_etag(next(self._guids))
+            record = render_relationship(source_id, relationship_id, body, etag)
         most = self._context.settings.graph.max_twin_bytes
         if len(record.body) > most:
             raise LimitExceeded(
@@ -163,7 +166,9 @@ class RelationshipChunk:
         event = b""
         if self._happenings is not None:
             key = source_id, relationship_id
-            event = self._happenings.draft_relationship_created(key, self._stamp.text, record.body)
+            event = self._happenings.draft_relationship_created(
+                next(self._guids), key, self._stamp.text, record.body
+            )
         return RelationshipLine(each.number, body, record, event)
 
 

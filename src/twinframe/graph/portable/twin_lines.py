@@ -30,7 +30,8 @@ from twinframe.graph.twin_documents import (
     parse_twin_body,
 )
 from twinframe.model.clock import render_update_time
-from twinframe.model.etags import build_etag
+from twinframe.model.etags import render_etag
+from twinframe.model.guids import iterate_guids
 from twinframe.model.ids import parse_twin_id
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction, TwinRecord
@@ -79,6 +80,7 @@ class TwinChunk:
     ) -> None:
         self._context = context
         self._happenings = find_job_happenings(context)
+        self._guids = iterate_guids()
         self._header = header
         self._deleted = frozenset(one.model_id for one in header.deleted)
         self._lines: list[TwinLine] = []
@@ -152,14 +154,16 @@ class TwinChunk:
         record = self._build(line, parts, now)
         event = b""
         if self._happenings is not None:
-            event = self._happenings.draft_twin_created(line.twin_id, now, record.body)
+            event = self._happenings.draft_twin_created(
+                next(self._guids), line.twin_id, now, record.body
+            )
         return _Draft(line, record.etag, record.body, event, must_stand)
 
     def _build(self, line: TwinLine, parts: Collection[str], now: str) -> TwinRecord:
         if self._header.exact:
             record = restore_twin(line.twin_id, line.model_id, line.document, parts, now)
         else:
-            record = _build_new(line, parts, now)
+            record = _build_new(line, parts, now, render_etag(next(self._guids)))
         most = self._context.settings.graph.max_twin_bytes
         if len(record.body) > most:
             raise LimitExceeded(
@@ -168,9 +172,9 @@ class TwinChunk:
         return record
 
 
-def _build_new(line: TwinLine, parts: Collection[str], now: str) -> TwinRecord:
+def _build_new(line: TwinLine, parts: Collection[str], now: str, etag: str) -> TwinRecord:
     twin = build_twin(line.twin_id, line.model_id, line.document, parts, now)
-    etag = twin[ETAG] = build_etag()
+    twin[ETAG] = etag
     return TwinRecord(line.twin_id, line.model_id, etag, orjson.dumps(twin))
 
 
