@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.e2e.server import Server
@@ -23,6 +26,8 @@ from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.store import SqliteGraphStore
 
 WRITERS = 4
+_BETWEEN = 0.5
+"""Seconds before each backup, in which the writers are alone."""
 
 
 def judge(trial: Trial) -> Sequence[Figure]:
@@ -37,8 +42,6 @@ def _judge_storage(trial: Trial, provider: str, rounds: int, twins: int) -> list
     folder = trial.folder / provider
     folder.mkdir()
     writers = [Writer(f"w{number}") for number in range(WRITERS)]
-    missing = unsound = taken = 0
-    times: list[float] = []
     settings = _build_settings(provider, folder / "data")
     if trial.fault:  # else the log is emptied into the file while the command starts
         settings["Storage__Sqlite__CheckpointPages"] = "1000000"
@@ -47,37 +50,29 @@ def _judge_storage(trial: Trial, provider: str, rounds: int, twins: int) -> list
         add_model(server.port)
         _fill(server.port, twins)
         stalls = Stalls(server.port)
-        watching = threading.Thread(target=stalls.run)
         source = _build_store(provider, folder / "data")
         source.open()
         with writing(server.port, writers):
-            time.sleep(0.5)
-            watching.start()
-            for number in range(rounds):
-                before = {writer.name: writer.acknowledged for writer in writers}
-                target = folder / f"backup-{number}"
-                if number % 5 == 2:
-                    ok = _back_up(settings, folder, target)
-                else:
-                    start = time.monotonic()
-                    source.back_up(target)
-                    times.append(time.monotonic() - start)
-                    ok = True
-                taken += ok
-                copy = _build_store(provider, folder / f"restored-{number}")
-                found = _restore(copy, target) if ok else None
-                unsound += found is None
-                held = before if found is None else found
-                missing += sum(held.get(k, 0) < value for k, value in before.items())
-            stalls.stop.set()
-            watching.join()
+            time.sleep(_BETWEEN)
+            with stalls.watching():
+                backups = [
+                    _take(number, source, settings, folder, writers) for number in range(rounds)
+                ]
         size = source.measure() / 1e6
         source.close()
+    # NOTE: behind the load, as what the judge does for itself is no part of what writers wait for.
+    held = [_restore_one(provider, folder, backup) for backup in backups]
+    missing = sum(
+        (backup.known if found is None else found).get(name, 0) < value
+        for backup, found in zip(backups, held, strict=True)
+        for name, value in backup.known.items()
+    )
+    times = [backup.seconds for backup in backups if backup.seconds is not None]
     figures = [
-        exactly("restored copies that verify refuses", unsound),
+        exactly("restored copies that verify refuses", held.count(None)),
         exactly("acknowledged writes missing in them", missing),
         exactly("acknowledged writes lost", sum(writer.lost for writer in writers)),
-        at_least("backups", taken, rounds),
+        at_least("backups", sum(backup.is_taken for backup in backups), rounds),
         trial.at_most_when_full("seconds of the slowest backup", max(times), max(1.0, size / 50)),
         trial.at_most_when_full("ms that a writer waited at most", stalls.worst * 1000, 200),
         at_least("MB", size, trial.pick(30 if provider == "sqlite" else 5, 0.1)),
@@ -86,6 +81,37 @@ def _judge_storage(trial: Trial, provider: str, rounds: int, twins: int) -> list
         Figure(f"{provider}: {each.name}", each.value, each.relation, each.bound)
         for each in figures
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup, if it `is_taken`: what each writer `known` it had before it began.
+
+    `seconds` it took, where it was made here; a command has to start first.
+    """
+
+    target: Path
+    known: Mapping[str, int]
+    is_taken: bool
+    seconds: float | None
+
+
+def _take(
+    number: int,
+    source: SqliteGraphStore | RdfFileStore,
+    settings: Mapping[str, str],
+    folder: Path,
+    writers: Sequence[Writer],
+) -> Backup:
+    """A backup beside the writers, who then have a moment to go on."""
+    target = folder / f"backup-{number}"
+    time.sleep(_BETWEEN)
+    known = {writer.name: writer.acknowledged for writer in writers}
+    if number % 5 == 2:
+        return Backup(target, known, _back_up(settings, folder, target), None)
+    start = time.monotonic()
+    source.back_up(target)
+    return Backup(target, known, True, time.monotonic() - start)
 
 
 def _build_settings(provider: str, data: Path) -> dict[str, str]:
@@ -105,18 +131,28 @@ def _build_store(provider: str, data: Path) -> SqliteGraphStore | RdfFileStore:
 
 
 class Stalls:
-    """The longest that one write took."""
+    """The longest that one write took while it was watched, from its start to its answer."""
 
     def __init__(self, port: int) -> None:
         self._port = port
-        self.stop = threading.Event()
+        self._stop = threading.Event()
         self.worst = 0.0
 
-    def run(self) -> None:
-        """Write until told to stop."""
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """One write after the other, until the end of the block."""
+        thread = threading.Thread(target=self._run)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            thread.join()
+
+    def _run(self) -> None:
         line = Line(self._port)
         body = b'{"$metadata":{"$model":"dtmi:com:example:Counter;1"},"value":1}'
-        while not self.stop.wait(0.005):
+        while not self._stop.wait(0.005):
             start = time.monotonic()
             try:
                 line.call("PUT", "/digitaltwins/stall", body)
@@ -155,8 +191,18 @@ def _back_up(settings: Mapping[str, str], folder: Path, target: Path) -> bool:
     return done.returncode == 0
 
 
-def _restore(store: SqliteGraphStore | RdfFileStore, backup: Path) -> dict[str, int] | None:
-    """The value of each twin in a restored copy; None when it is not sound."""
+def _restore_one(provider: str, folder: Path, backup: Backup) -> dict[str, int] | None:
+    """The value of each twin in a copy restored from it; None when there is none that is sound."""
+    if not backup.is_taken:
+        return None
+    place = folder / "restored"
+    try:
+        return _read_restored(_build_store(provider, place), backup.target)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _read_restored(store: SqliteGraphStore | RdfFileStore, backup: Path) -> dict[str, int] | None:
     try:
         store.restore(backup, 5)
         store.open()
