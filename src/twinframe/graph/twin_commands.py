@@ -185,7 +185,11 @@ def require_model(models: ModelView, model_id: str) -> LoadedModel:
 
     SPEC: the vendor answers an unknown model with 400, not 404.
     """
-    model = models.find(model_id)
+    return require_found(models.find(model_id), model_id)
+
+
+def require_found(model: LoadedModel | None, model_id: str) -> LoadedModel:
+    """The same of a model that was looked for."""
     if model is None:
         raise build_failure(
             f"The model {model_id} of the twin, or one of its dependencies, does not exist. "

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar
 
 from twinframe.errors import (
     EmptyBody,
@@ -49,10 +49,16 @@ Keep: TypeAlias = Callable[[GraphTransaction, Progress, Sequence[Finding]], None
 
 
 class Chunk(Protocol):
-    """Parsed lines of one section."""
+    """Parsed lines of one section. `looks`: before they are stored, `look` has to be called."""
 
-    def judge(self, session: GraphSession, breath: float = 0.0) -> None:
-        """Judge them in the state that `session` sees; `breath` as of `breathe`."""
+    looks: ClassVar[bool]
+
+    def look(self, session: GraphSession) -> None:
+        """Find what they are judged by in the state that `session` sees."""
+        ...
+
+    def judge(self, breath: float = 0.0) -> None:
+        """Judge and render what can be before the transaction; `breath` as of `breathe`."""
         ...
 
     def store(
@@ -258,18 +264,24 @@ class Importer:
         return await self._finish(reader.header, progress)
 
     async def _prepare(self, reader: FileReader, breath: float) -> _Prepared | None:
-        raw = await asyncio.to_thread(reader.read_chunk)
+        # PERF: not in the threads of `scan`, which give way to other threads: while one of them
+        # gave way with the interpreter in its hands, everybody would wait for it.
+        prepared = await asyncio.to_thread(self._parse, reader, breath)
+        if prepared is None:
+            return None
+        chunk, timeout = prepared.chunk, self._context.settings.query.timeout
+        if chunk.looks:
+            await _insist(lambda: self._context.runner.scan(chunk.look, timeout))
+            await asyncio.to_thread(chunk.judge, breath)
+        return prepared
+
+    def _parse(self, reader: FileReader, breath: float) -> _Prepared | None:
+        raw = reader.read_chunk()
         if raw is None:
             return None
-
-        def prepare(session: GraphSession) -> _Prepared:
-            values, findings = reader.parse(raw, breath)
-            chunk = _CHUNKS[raw.section](self._context, reader.header, values, breath)
-            chunk.judge(session, breath)
-            return _Prepared(chunk, raw.section, raw.end, findings)
-
-        timeout = self._context.settings.query.timeout
-        return await _insist(lambda: self._context.runner.scan(prepare, timeout))
+        values, findings = reader.parse(raw, breath)
+        chunk = _CHUNKS[raw.section](self._context, reader.header, values, breath)
+        return _Prepared(chunk, raw.section, raw.end, findings)
 
     async def _store(self, prepared: _Prepared, before: Progress) -> Progress:
         def work(transaction: GraphTransaction) -> tuple[Progress, Sequence[Finding]]:

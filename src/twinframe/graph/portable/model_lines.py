@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import ClassVar, Final, cast
 
 import orjson
 
@@ -40,6 +40,8 @@ class _Judged:
 class ModelSection:
     """All models of a file, on their way into the store."""
 
+    looks: ClassVar[bool] = True
+
     def __init__(
         self,
         context: GraphContext,
@@ -52,7 +54,7 @@ class ModelSection:
         self._documents = documents
         self._judged: _Judged | None = None
 
-    def judge(self, session: GraphSession, _breath: float = 0.0) -> None:
+    def look(self, session: GraphSession) -> None:
         """Parse what is new in the state that `session` sees.
 
         Errors: `ModelParsingFailed`, `ModelVersionNotSupported`, `ModelAlreadyExists`,
@@ -69,16 +71,19 @@ class ModelSection:
             self._build_deleted(session, moment),
         )
 
+    def judge(self, _breath: float = 0.0) -> None:
+        """Nothing is left to do."""
+
     def store(
         self, transaction: GraphTransaction, before: Progress, end: int
     ) -> tuple[Progress, Sequence[Finding]]:
         """Store the models that are new, all or none; the progress behind line `end`.
 
-        Errors: as `judge`.
+        Errors: as `look`.
         """
         judged = self._judged
         if judged is None or judged.version != transaction.read_schema_version():
-            self.judge(transaction)
+            self.look(transaction)
             judged = cast("_Judged", self._judged)
         write_models(self._context, transaction, judged.records)
         if judged.deleted:

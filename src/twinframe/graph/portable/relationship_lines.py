@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, cast
+from typing import ClassVar, Final, NamedTuple, cast
 
 from twinframe.errors import InvalidArgument, LimitExceeded, TargetTwinNotFound, TwinNotFound
 from twinframe.events.envelope import add_notes
@@ -61,6 +61,8 @@ class RelationshipLine(NamedTuple):
 class RelationshipChunk:
     """Some lines of relationships on their way into the store."""
 
+    looks: ClassVar[bool] = False
+
     def __init__(
         self,
         context: GraphContext,
@@ -88,12 +90,15 @@ class RelationshipChunk:
         ends = {each.source_id for each in records} | {each.target_id for each in records}
         self._ends = sorted(ends)  # PERF: neighbours in the index, found one after the other
 
-    def judge(self, session: GraphSession, _breath: float = 0.0) -> None:
+    def look(self, session: GraphSession) -> None:
         """Nothing beside the writer.
 
         PERF: the models of the ends would have to be asked for again in the transaction, which
         takes longer than judging does.
         """
+
+    def judge(self, _breath: float = 0.0) -> None:
+        """Nothing beside the writer."""
 
     def store(
         self, transaction: GraphTransaction, before: Progress, end: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 import orjson
 
@@ -12,13 +12,13 @@ from twinframe.errors import LimitExceeded
 from twinframe.graph.changes import find_job_happenings, write_twins
 from twinframe.graph.context import GraphContext
 from twinframe.graph.drafts import Stamp
-from twinframe.graph.model_cache import ModelView
+from twinframe.graph.model_cache import LoadedModel
 from twinframe.graph.portable.breath import RENDERED, breathe
 from twinframe.graph.portable.progress import Finding, Progress, build_finding
 from twinframe.graph.portable.restoring import restore_twin
 from twinframe.graph.portable.sections import Header, Section
 from twinframe.graph.portable.values import LINE_ERRORS, Numbered
-from twinframe.graph.twin_commands import require_model, require_own
+from twinframe.graph.twin_commands import require_found, require_own
 from twinframe.graph.twin_documents import (
     ETAG,
     ID,
@@ -71,6 +71,8 @@ class _Judged:
 class TwinChunk:
     """Some lines of twins on their way into the store."""
 
+    looks: ClassVar[bool] = True
+
     def __init__(
         self,
         context: GraphContext,
@@ -92,20 +94,28 @@ class TwinChunk:
                 item = each.value.get(ID) if isinstance(each.value, dict) else None
                 name = item if isinstance(item, str) else ""
                 self._refused.append(build_finding(each.number, Section.TWINS, name, error))
+        self._models: dict[str, LoadedModel | None] = {}
+        self._version = -1
         self._judged: _Judged | None = None
 
-    def judge(self, session: GraphSession, breath: float = 0.0) -> None:
-        """Judge the lines in the state that `session` sees, and render those that suit."""
+    def look(self, session: GraphSession) -> None:
+        """Find the models of the lines in the state that `session` sees."""
         models = self._context.models.open(session)
+        wanted = {line.model_id for line in self._lines} - self._deleted
+        self._models = {model_id: models.find(model_id) for model_id in wanted}
+        self._version = session.read_schema_version()
+
+    def judge(self, breath: float = 0.0) -> None:
+        """Judge the lines by the models that were found, and render those that suit."""
         stamp = Stamp()
         findings: list[Finding] = []
         drafts: list[_Draft] = []
         for line in breathe(self._lines, RENDERED, breath):
             try:
-                drafts.append(self._draft(models, line, stamp.text))
+                drafts.append(self._draft(line, stamp.text))
             except LINE_ERRORS as error:
                 findings.append(build_finding(line.number, Section.TWINS, line.twin_id, error))
-        self._judged = _Judged(session.read_schema_version(), stamp, drafts, findings)
+        self._judged = _Judged(self._version, stamp, drafts, findings)
 
     def store(
         self, transaction: GraphTransaction, before: Progress, end: int
@@ -113,7 +123,8 @@ class TwinChunk:
         """Store what suits its model; the progress behind line `end`, and what was refused."""
         judged = self._judged
         if judged is None or judged.version != transaction.read_schema_version():
-            self.judge(transaction)
+            self.look(transaction)
+            self.judge()
             judged = cast("_Judged", self._judged)
         findings = [*self._refused, *judged.findings]
         drafts: list[_Draft] = []
@@ -138,13 +149,13 @@ class TwinChunk:
         done = before.advance(end, Section.TWINS, findings)
         return replace(done, twins=before.twins + len(records)), findings
 
-    def _draft(self, models: ModelView, line: TwinLine, now: str) -> _Draft:
+    def _draft(self, line: TwinLine, now: str) -> _Draft:
         parts: Collection[str]
         must_stand = False
         if line.model_id in self._deleted:  # nothing is left to judge it by
             parts = list_parts(line.document)
         else:
-            model = require_model(models, line.model_id)
+            model = require_found(self._models.get(line.model_id), line.model_id)
             details = model.validator.validate_twin(line.document)
             if details:
                 raise build_refusal(details)
