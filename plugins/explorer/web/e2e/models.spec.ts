@@ -130,6 +130,27 @@ test.describe("changing models", () => {
     await expect(page.getByText("22 models")).toBeVisible();
   });
 
+  test("the numbers of twins come when they are known, and follow what others do", async ({
+    page,
+  }) => {
+    await page.route("**/query", async (route) => {
+      await expect(tree(page)).toBeVisible();
+      await route.continue();
+    });
+    await open(page, service, "~own/models");
+    const row = (name: string) => tree(page).getByRole("row", { name, exact: true });
+    await expect(row("Level")).toHaveText(/24$/);
+    await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible();
+    const made = await fetch(`${service.url}/digitaltwins/another-level`, {
+      method: "PUT",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ $metadata: { $model: "dtmi:com:example:building:Level;1" } }),
+    });
+    expect(made.status).toBe(200);
+    await expect(row("Level")).toHaveText(/25$/);
+    await expect(row("Entity")).toHaveText(/1,979$/);
+  });
+
   test("what is no JSON is not sent", async ({ page }) => {
     const broken = write(files, "broken.json", '{\n  "@id": "dtmi:x:A;1",,\n}');
     await open(page, service, "~own/models");

@@ -47,6 +47,8 @@ export function ModelTree({ index, counts, found, current, onChoose }: Props) {
   // A search opens all it found; else the first levels of a small set are open.
   const byDefault = index.interfaces.size <= 60 ? all : new Set<Key>(nodes.map((one) => one.key));
   const place = useMemo(() => findPlace(nodes, current), [nodes, current]);
+  // What an item shows beside itself: without these it would stay as it was drawn first.
+  const dependencies = [index, counts, found];
   const expanded = found === null ? new Set([...(opened ?? byDefault), ...aboveOf(place)]) : all;
   return (
     <Virtualizer layout={ListLayout} layoutOptions={LAYOUT}>
@@ -54,6 +56,7 @@ export function ModelTree({ index, counts, found, current, onChoose }: Props) {
         aria-label="Models by inheritance"
         className="models-tree"
         items={nodes}
+        dependencies={dependencies}
         selectionMode="single"
         selectionBehavior="replace"
         selectedKeys={place === null ? [] : [place]}
@@ -98,7 +101,9 @@ export function ModelTree({ index, counts, found, current, onChoose }: Props) {
                   </div>
                 )}
               </TreeItemContent>
-              <Collection items={node.children}>{render}</Collection>
+              <Collection items={node.children} dependencies={dependencies}>
+                {render}
+              </Collection>
             </TreeItem>
           );
         }}

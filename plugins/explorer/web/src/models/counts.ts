@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 
 import { useSession } from "../session/session";
 import type { ModelIndex } from "./index";
@@ -34,7 +35,7 @@ export function useCounts(index: ModelIndex): Counts | null {
     },
     enabled: may("query/read"),
   });
-  return data === undefined ? null : buildCounts(data, index);
+  return useMemo(() => (data === undefined ? null : buildCounts(data, index)), [data, index]);
 }
 
 export function buildCounts(counts: ReadonlyMap<string, number>, index: ModelIndex): Counts {
