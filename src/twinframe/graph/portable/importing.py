@@ -134,7 +134,8 @@ class FileReader:
         """All chunks but the last; it stands in `_open`."""
         for number, line in self._lines:
             self._end = number
-            begun = self._find_section(number, line)
+            # PERF: documents begin otherwise, and are not parsed here.
+            begun = self._find_section(number, line) if b'"Section"' in line[:64] else None
             if begun is not None:
                 check_order(self._section, begun, number)
                 if self._has_chunk(number - 1):
@@ -175,9 +176,6 @@ class FileReader:
         return len(self._open) >= self._jobs.chunk_rows or self._size >= _CHUNK_BYTES
 
     def _find_section(self, number: int, line: bytes) -> Section | None:
-        # PERF: documents begin otherwise, and are not parsed here.
-        if b'"Section"' not in line[:64]:
-            return None
         try:
             return parse_section(parse_json(line, self._limits))
         except ImportFileInvalid as error:
