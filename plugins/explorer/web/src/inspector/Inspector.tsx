@@ -12,6 +12,8 @@ import { NewTwinButton } from "./NewTwinButton";
 import { RelationshipInspector } from "./RelationshipInspector";
 import { TwinInspector } from "./TwinInspector";
 
+export { NewTwin } from "./NewTwin";
+
 /** What is selected, with its properties; edits go out from here. */
 export default function Inspector() {
   const selected = useSelection((state) => state.selected);

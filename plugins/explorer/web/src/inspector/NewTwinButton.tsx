@@ -4,8 +4,8 @@ import { Button } from "react-aria-components";
 
 import { useSession } from "../session/session";
 
-// PERF: the form and all its fields are loaded when somebody wants them.
-const NewTwin = lazy(() => import("./NewTwin").then((loaded) => ({ default: loaded.NewTwin })));
+// PERF: the form comes with the inspector, which has the same fields: no view waits for them.
+const NewTwin = lazy(() => import("./Inspector").then((loaded) => ({ default: loaded.NewTwin })));
 
 interface Props {
   /** The model to begin with. */
