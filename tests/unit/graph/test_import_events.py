@@ -130,3 +130,22 @@ def test_a_chunk_that_waits_is_stamped_when_it_is_written(store: Any) -> None:
     context = GraphContext(InlineRunner(store), world.settings, world.read_clock)
     world.do(Late(context).run(io.BytesIO(file.render())))
     assert world.read("a")["$metadata"]["$lastUpdateTime"] > before > ""
+
+
+def test_what_was_judged_before_its_model_went_is_judged_again(store: Any) -> None:
+    world = build_world(store)
+    file = File()
+    file.section("Twins", file.twin("a", SENSOR), file.twin("b", ROOM))
+    found: list[Any] = []
+
+    class Late(Importer):
+        async def _store(self, *prepared: Any) -> Any:
+            await world.graph.models.delete_model(SENSOR)
+            return await super()._store(*prepared)
+
+    context = GraphContext(InlineRunner(store), world.settings, world.read_clock)
+    importer = Late(context, report=lambda _, findings: found.extend(findings))
+    progress = world.do(importer.run(io.BytesIO(file.render())))
+    assert (progress.twins, progress.errors) == (1, 1)
+    assert [(one.line, one.item, one.code) for one in found] == [(4, "a", "ValidationFailed")]
+    assert world.read("b")["$dtId"] == "b"
