@@ -1,7 +1,7 @@
 import { create } from "zustand";
 
 import { expiryOf, nameOf, parseClaims } from "./claims";
-import type { Authority, Tokens } from "./oauth";
+import { isRefused, type Authority, type Tokens } from "./oauth";
 
 interface Credentials {
   /** `out`: nobody has signed in. `expired`: somebody has, and the service takes it no longer. */
@@ -20,10 +20,15 @@ let refreshing: Promise<boolean> | null = null;
 
 /** A token is renewed so long before its end, in milliseconds. */
 const AHEAD = 30_000;
+/** An authority that has not answered is asked again after so long, in milliseconds. */
+export const PAUSE = 5_000;
+/** Until when it is not asked again. */
+let silentUntil = 0;
 
 export function keepTokens(tokens: Tokens, source: Authority | null): void {
   held = tokens;
   authority = source;
+  silentUntil = 0;
   useCredentials.setState({ phase: "in", user: tokens.user });
 }
 
@@ -42,10 +47,10 @@ export async function readToken(): Promise<string | null> {
 
 /** Hear of a token that was refused; answers whether there is another to try with. */
 export async function hearRefusal(token: string | null): Promise<boolean> {
-  if (held === null) return false;
-  if (token !== held.access) return true; // somebody has signed in again meanwhile
+  if (held !== null && token !== held.access) return true; // somebody has signed in again meanwhile
   if (await renew()) return true;
-  useCredentials.setState({ phase: "expired" });
+  // NOTE: who has signed out and then stayed on the page is asked too, or could do nothing there.
+  if (useCredentials.getState().phase === "in") useCredentials.setState({ phase: "expired" });
   return false;
 }
 
@@ -68,13 +73,24 @@ function renew(): Promise<boolean> {
 async function attempt(): Promise<boolean> {
   const before = held;
   if (before === null || before.refresh === null || authority === null) return false;
+  if (Date.now() < silentUntil) return false;
   try {
     const found = await authority.refresh(before.refresh, before.user);
     if (held === before) keepTokens(found, authority);
     return true;
-  } catch {
+  } catch (error) {
     // Whoever asked goes on with the old token and hears from the service whether it still holds.
-    if (held === before) held = { ...before, refresh: null };
+    if (held !== before) return held !== null;
+    if (isRefused(error)) held = { ...before, refresh: null };
+    else {
+      silentUntil = Date.now() + PAUSE;
+      setTimeout(tryAgain, PAUSE);
+    }
     return false;
   }
+}
+
+/** Whoever waits for a token gets one as soon as the authority answers again. */
+function tryAgain(): void {
+  if (useCredentials.getState().phase === "expired") void renew();
 }

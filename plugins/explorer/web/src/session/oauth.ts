@@ -23,6 +23,8 @@ export interface Pending {
 
 /** The authority answered that somebody has to do something first: a silent sign-in is none. */
 const NEEDS_SOMEBODY = ["login_required", "interaction_required", "consent_required"];
+/** How long an answer of the authority is waited for, in milliseconds. */
+const PATIENCE = 15_000;
 
 /** The OAuth 2.0 authorization server that signs for a service: Authorization Code with PKCE. */
 export class Authority {
@@ -161,10 +163,11 @@ export class Authority {
     return /^https?:\/\//.test(audience) ? { resource: audience, audience } : { audience };
   }
 
-  private options(): { [oauth.allowInsecureRequests]: boolean } {
+  private options(): { [oauth.allowInsecureRequests]: boolean; signal: AbortSignal } {
     // SEC: plain http only where the service itself names such an authority, which it accepts for
     // loopback and development alone.
     return {
+      signal: AbortSignal.timeout(PATIENCE),
       [oauth.allowInsecureRequests]: this.configuration.authority.startsWith("http://"),
     };
   }
@@ -182,6 +185,11 @@ function buildTokens(answer: oauth.TokenEndpointResponse, refresh: string | null
     refresh: answer.refresh_token ?? refresh,
     user: nameOf(identity) ?? nameOf(claims),
   };
+}
+
+/** Whether the authority itself has said no; another failure may be none in a while. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof oauth.ResponseBodyError && error.status !== 429;
 }
 
 /** The error in the words of the authority where it has said any. */
