@@ -242,6 +242,26 @@ test("a link has query, parameters and view, and a reload keeps them", async ({
   await expect(other.getByLabel("Rows as JSON")).toContainText('"text": "a&b"');
 });
 
+test("a query with per cent signs is run as written, from the editor, a link and an old address", async ({
+  page,
+  demo,
+}) => {
+  const text = "RETURN 25%10 AS rest, 'a%2Fb' AS path, '%x' AS open, '1+1 & 2' AS more";
+  const row = ["5", "a%2Fb", "%x", "1+1 & 2"];
+  await open(page, demo, "~own/query");
+  await run(page, text);
+  await expect(cells(page)).toHaveText(row);
+  await expect(editor(page)).toHaveText(text);
+  await page.reload();
+  await expect(cells(page)).toHaveText(row);
+  await expect(editor(page)).toHaveText(text);
+  const search = new URLSearchParams({ query: text }).toString();
+  await page.goto(`${demo.url}/explorer/own/query?${search}`);
+  await expect(cells(page)).toHaveText(row);
+  await expect(editor(page)).toHaveText(text);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/query?${search}`);
+});
+
 test("what is written outlives another view and a reload", async ({ page, demo }) => {
   await open(page, demo, "~own/query");
   await write(page, "MATCH (n) RETURN n // not run");

@@ -1,5 +1,7 @@
 import { RouterProvider } from "react-aria-components";
-import { Redirect, Route, Switch, useLocation, useSearch } from "wouter";
+import { Redirect, Route, Switch, useLocation } from "wouter";
+// NOTE: that of "wouter" itself is decoded, and what a redirect hands on would be decoded twice.
+import { useSearch } from "wouter/use-browser-location";
 
 import type { Configuration } from "../api/types";
 import { SessionProvider } from "../session/SessionProvider";
@@ -19,7 +21,7 @@ export function Routes({ configuration }: { configuration: Configuration }) {
             const shown = VIEWS.find((one) => one.path === view);
             if (shown === undefined) return <Redirect to={routeOf(graph, "query")} replace />;
             const former = graph === FORMER_OWN && (
-              <Redirect to={routeOf(OWN_GRAPH, view, search)} replace />
+              <Redirect to={routeOf(OWN_GRAPH, view, search.slice(1))} replace />
             );
             if (former && !configuration.hosting) return former;
             return (

@@ -1,5 +1,7 @@
 import { useEffect } from "react";
-import { useLocation, useSearch } from "wouter";
+import { useLocation } from "wouter";
+// NOTE: that of "wouter" itself decodes what the parameters of a search part are encoded in.
+import { useSearch } from "wouter/use-browser-location";
 
 import { useResults } from "../results/store";
 import { readLink } from "./share";
