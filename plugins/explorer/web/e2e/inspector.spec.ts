@@ -1,61 +1,20 @@
 import AxeBuilder from "@axe-core/playwright";
-import type { Page, Route } from "@playwright/test";
+import type { Route } from "@playwright/test";
 import { join } from "node:path";
 
 import { expect, open, signIn, startService, test, watchConsole } from "./fixtures";
+import {
+  field,
+  inspector,
+  property,
+  readTwin,
+  ROOM,
+  saveButton,
+  selectTwin,
+  send,
+} from "./inspecting";
 import type { Service } from "./processes";
 import { takeScreenshot } from "./screenshots";
-
-/** An office with a component, properties that are set and ones that are not. */
-const ROOM = "b1-l0-r02";
-
-function inspector(page: Page) {
-  return page.getByRole("complementary", { name: "Inspector" });
-}
-
-/** A property's row in the inspector. */
-function property(page: Page, name: string) {
-  return inspector(page).getByRole("group", { name, exact: true });
-}
-
-function field(page: Page, name: string) {
-  return inspector(page).getByRole("textbox", { name, exact: true });
-}
-
-function saveButton(page: Page) {
-  return inspector(page).getByRole("button", { name: "Save", exact: true });
-}
-
-/** Select a twin by a query for it and a click on its id. */
-async function selectTwin(page: Page, service: Service, id: string): Promise<void> {
-  const query = new URLSearchParams({
-    query: `MATCH (t:Twin) WHERE t.\`$dtId\` = '${id}' RETURN t`,
-  });
-  await open(page, service, `~own/query?${query.toString()}`);
-  await page.getByRole("grid").getByRole("button", { name: id, exact: true }).click();
-  await expect(inspector(page).getByRole("heading", { name: id })).toBeVisible();
-}
-
-async function send(
-  service: Service,
-  method: string,
-  path: string,
-  body: unknown,
-  more: Record<string, string> = {},
-) {
-  const type = method === "PATCH" ? "application/json-patch+json" : "application/json";
-  const answer = await fetch(service.url + path, {
-    method,
-    headers: { "Content-Type": type, ...more },
-    body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(await answer.text());
-}
-
-async function readTwin(service: Service, id: string): Promise<Record<string, unknown>> {
-  const answer = await fetch(`${service.url}/digitaltwins/${id}`);
-  return (await answer.json()) as Record<string, unknown>;
-}
 
 test.describe("a twin", () => {
   let service: Service;

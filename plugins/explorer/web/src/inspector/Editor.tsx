@@ -30,7 +30,9 @@ export function Editor({ document, access, readOnly, lit, label, children, tabs 
   const kept = useDrafts((state) => state.drafts.get(key));
   const { unread, setUnread } = useUnread();
   const [settling, setSettling] = useState(false);
-  const { save, busy, error, forget } = useSave(access);
+  const { save, busy: saving, error, forget } = useSave(access);
+  // Whoever looks at something else and comes back finds it still under way.
+  const busy = saving || (kept?.sent ?? null) !== null;
 
   // What came in while there is a draft goes under it.
   useEffect(() => useDrafts.getState().take(key, document), [key, document]);

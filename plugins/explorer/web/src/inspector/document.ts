@@ -17,6 +17,12 @@ export function editable(document: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(document).filter(([name]) => !IDENTITY.has(name)));
 }
 
+/** The document with other contents; it stays the same one, of the same version. */
+export function withContents(document: JsonObject, contents: JsonObject): JsonObject {
+  const identity = Object.entries(document).filter(([name]) => IDENTITY.has(name));
+  return { ...Object.fromEntries(identity), ...contents };
+}
+
 /** The JSON pointer of a member within members. */
 export function pointerOf(...names: string[]): string {
   return names.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");

@@ -2,7 +2,7 @@ import { create } from "zustand";
 
 import { isSame } from "../api/json";
 import type { JsonObject } from "../api/types";
-import { editable, merge, readAt, writeAt, type Conflict } from "./document";
+import { editable, merge, readAt, withContents, writeAt, type Conflict } from "./document";
 
 /** What was edited of a twin or relationship and is not saved yet. */
 export interface Draft {
@@ -14,6 +14,8 @@ export interface Draft {
   conflicts: Conflict[];
   /** Where others changed what is not edited here. */
   news: string[];
+  /** The draft as it was when it was sent, while that is under way; else null. */
+  sent: JsonObject | null;
 }
 
 interface Drafts {
@@ -21,7 +23,13 @@ interface Drafts {
   drafts: ReadonlyMap<string, Draft>;
   /** Keeps an edit of the document; one that changes nothing is forgotten. */
   edit(key: string, base: JsonObject, draft: JsonObject): void;
-  /** Puts a draft on a newer version. */
+  /** Says that the draft is on its way to the service as it is now. */
+  send(key: string): void;
+  /** What was sent is stored, as `next` where that could be read; what was edited since stays. */
+  saved(key: string, next: JsonObject | null): void;
+  /** What was sent was not taken. */
+  refused(key: string): void;
+  /** Puts a draft on a newer version; while it is sent nobody knows yet whose version that is. */
   take(key: string, next: JsonObject): void;
   /** Settles the conflicts: at the paths given theirs stands, else mine. */
   settle(key: string, theirs: ReadonlySet<string>): void;
@@ -36,19 +44,37 @@ export const useDrafts = create<Drafts>((set, get) => {
   const put = (key: string, draft: Draft): void => {
     const drafts = new Map(get().drafts);
     const unchanged = isSame(editable(draft.base), draft.draft);
-    if (unchanged && draft.conflicts.length === 0) drafts.delete(key);
+    // NOTE: what was sent may be stored yet, and is to be changed back then.
+    if (unchanged && draft.conflicts.length === 0 && draft.sent === null) drafts.delete(key);
     else drafts.set(key, draft);
     set({ drafts });
   };
   return {
     drafts: new Map(),
     edit: (key, base, draft) => {
-      const before = get().drafts.get(key) ?? { base, conflicts: [], news: [] };
+      const before = get().drafts.get(key) ?? { base, conflicts: [], news: [], sent: null };
       put(key, { ...before, draft });
+    },
+    send: (key) => {
+      const before = get().drafts.get(key);
+      if (before !== undefined) put(key, { ...before, sent: before.draft });
+    },
+    saved: (key, next) => {
+      const before = get().drafts.get(key);
+      if (before === undefined || before.sent === null) return;
+      // NOTE: the old etag on what is stored now: whoever saves on it is refused, and reads first.
+      const base = next ?? withContents(before.base, before.sent);
+      const { draft, conflicts, news } = merge(before.sent, before.draft, editable(base));
+      put(key, { base, draft, conflicts, news, sent: null });
+    },
+    refused: (key) => {
+      const before = get().drafts.get(key);
+      if (before !== undefined) put(key, { ...before, sent: null });
     },
     take: (key, next) => {
       const before = get().drafts.get(key);
-      if (before === undefined || before.base["$etag"] === next["$etag"]) return;
+      if (before === undefined || before.sent !== null) return;
+      if (before.base["$etag"] === next["$etag"]) return;
       const merged = merge(editable(before.base), before.draft, editable(next));
       // NOTE: a conflict that was there already is no less one on the newer version.
       const known = before.conflicts
@@ -60,6 +86,7 @@ export const useDrafts = create<Drafts>((set, get) => {
         draft: merged.draft,
         conflicts: [...known, ...merged.conflicts],
         news: [...new Set([...before.news, ...merged.news])],
+        sent: null,
       });
     },
     settle: (key, theirs) => {

@@ -161,6 +161,64 @@ describe("a draft", () => {
   });
 });
 
+describe("a draft that is sent", () => {
+  const key = "own\na";
+  const drafts = () => useDrafts.getState();
+  const draft = () => drafts().drafts.get(key);
+  const first = { $dtId: "a", $etag: "1", x: 1, y: 1 };
+  beforeEach(() => {
+    useDrafts.setState({ drafts: new Map() });
+    drafts().edit(key, first, { x: 2, y: 1 });
+    drafts().send(key);
+  });
+
+  test("is forgotten once it is stored", () => {
+    drafts().saved(key, { ...first, $etag: "2", x: 2 });
+    expect(drafts().drafts.size).toBe(0);
+  });
+
+  test("keeps what is edited meanwhile, on the version that is stored then", () => {
+    drafts().edit(key, first, { x: 22, y: 3 });
+    drafts().take(key, { ...first, $etag: "2", x: 2 });
+    drafts().saved(key, { ...first, $etag: "2", x: 2 });
+    expect(draft()).toEqual({
+      base: { $dtId: "a", $etag: "2", x: 2, y: 1 },
+      draft: { x: 22, y: 3 },
+      conflicts: [],
+      news: [],
+      sent: null,
+    });
+  });
+
+  test("keeps what is edited back meanwhile, as the other is stored now", () => {
+    drafts().edit(key, first, { x: 1, y: 1 });
+    drafts().saved(key, { ...first, $etag: "2", x: 2 });
+    expect(draft()).toMatchObject({ base: { x: 2 }, draft: { x: 1, y: 1 } });
+  });
+
+  test("tells of a conflict with who stored after it", () => {
+    drafts().edit(key, first, { x: 22, y: 1 });
+    drafts().saved(key, { ...first, $etag: "3", x: 7 });
+    expect(draft()?.conflicts).toMatchObject([{ path: "/x", base: 2, mine: 22, theirs: 7 }]);
+  });
+
+  test("keeps what is edited meanwhile also where what is stored cannot be read", () => {
+    drafts().edit(key, first, { x: 2, z: 5 });
+    drafts().saved(key, null);
+    expect(draft()).toMatchObject({ base: { x: 2, y: 1 }, draft: { x: 2, z: 5 } });
+    drafts().take(key, { ...first, $etag: "2", x: 2 });
+    expect(draft()).toMatchObject({ base: { $etag: "2" }, draft: { x: 2, z: 5 }, conflicts: [] });
+    expect(draft()?.draft).not.toHaveProperty("y");
+  });
+
+  test("stands on newer versions again once it is refused", () => {
+    drafts().edit(key, first, { x: 2, y: 9 });
+    drafts().refused(key);
+    drafts().take(key, { ...first, $etag: "2", y: 5 });
+    expect(draft()).toMatchObject({ draft: { x: 2, y: 9 }, conflicts: [{ path: "/y" }] });
+  });
+});
+
 describe("by the models", () => {
   const entry = (id: string, contents: Json[], more: JsonObject = {}): ModelEntry => ({
     id,

@@ -39,33 +39,37 @@ export function useSave(access: Access) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
 
-  const refresh = async (): Promise<void> => {
-    const next = await client.fetchQuery({
-      queryKey: access.queryKey,
-      queryFn: access.read,
-      staleTime: 0,
-    });
-    useDrafts.getState().take(access.key, next);
+  const read = async (): Promise<JsonObject> => {
+    // NOTE: a read that has begun already may bring the version before.
+    await client.cancelQueries({ queryKey: access.queryKey, exact: true });
+    return client.fetchQuery({ queryKey: access.queryKey, queryFn: access.read, staleTime: 0 });
   };
 
   /** Sends what there is to send; the conflicts that have to be settled first. */
   const send = async (): Promise<readonly Conflict[]> => {
     for (let attempt = 1; ; attempt++) {
-      const draft = useDrafts.getState().drafts.get(access.key);
-      if (draft === undefined) return [];
+      const drafts = useDrafts.getState();
+      const draft = drafts.drafts.get(access.key);
+      if (draft === undefined || draft.sent !== null) return [];
       if (draft.conflicts.length > 0) return draft.conflicts;
+      drafts.send(access.key);
       const patch = buildPatch(editable(draft.base), draft.draft);
       try {
         await access.patch(patch, String(draft.base["$etag"]));
       } catch (refused) {
+        drafts.refused(access.key);
+        // What others stored while it was under way.
+        const seen = client.getQueryData<JsonObject>(access.queryKey);
+        if (seen !== undefined) drafts.take(access.key, seen);
         const stale = refused instanceof ApiError && refused.isConflict;
         if (!stale || attempt === ATTEMPTS) throw refused;
-        await refresh();
+        drafts.take(access.key, await read());
         continue;
       }
       // NOTE: read before the draft goes, so that the old value does not come up in between.
-      await refresh().catch(() => client.invalidateQueries({ queryKey: access.queryKey }));
-      useDrafts.getState().drop(access.key);
+      const next = await read().catch(() => null);
+      drafts.saved(access.key, next);
+      if (next === null) void client.invalidateQueries({ queryKey: access.queryKey });
       say("Saved.");
       return [];
     }
