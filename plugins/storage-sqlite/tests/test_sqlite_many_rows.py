@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import apsw
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twinframe.storage.base import GraphTransaction, OutboxEvent
@@ -17,6 +17,7 @@ PUT = RowsStatement(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 300), max_size=430))
 def test_rows_are_put_in_their_order_and_counted(keys: list[int]) -> None:
     connection = apsw.Connection(":memory:")
