@@ -134,3 +134,14 @@ def test_an_engine_that_does_not_join_by_term_is_given_no_join_of_numbers() -> N
     assert "VALUES" not in compile_for(text, [1, 2.0], lax).text
     assert "VALUES ?x2 $l" in compile_for(text, ["a", "b"], lax).text
     assert "SELECT ?x2" not in compile_for(text, ["a", "b"], lax).text
+
+
+def test_a_long_list_of_numbers_is_no_text_for_an_engine_that_reads_texts_slowly(
+    make_graph: Callable[..., Any],
+) -> None:
+    lax = Abilities(frozenset(about for probe in PROBES for about in probe.about))
+    graph = make_graph([("a", "dtmi:ex:Room;1", {"x": 3})], [])
+    compiled = compile_for(JOINED[0], LONG, lax)
+    with pytest.raises(CannotRun, match="elements"):
+        [*compiled.run_rows(graph.session, {"l": LONG})]
+    assert len([*compiled.run_rows(graph.session, {"l": LONG[:MOST_MEMBERS]})]) == 1

@@ -91,7 +91,9 @@ def _add_members(select: Select, conjunct: Binary) -> bool:
     if found is None:
         return False
     variable = select.statement.build_variable("x")
-    render = render_few_rows if select.is_inner else render_rows
+    # PERF: rdflib takes milliseconds to read a literal of a text; the evaluator needs no text.
+    is_slow = select.is_inner or not (are_strings or select.statement.abilities.proven is None)
+    render = render_few_rows if is_slow else render_rows
     rows = select.statement.bindings.bind(source, render)
     values = f"VALUES{NARROW if are_strings else ''} {variable} {rows}"
     if is_joined:
