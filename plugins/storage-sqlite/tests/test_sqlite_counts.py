@@ -64,7 +64,7 @@ def take(store: SqliteGraphStore, step: Step) -> None:
     store.write([work])
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(steps)
 def test_the_counts_are_right_after_any_changes(changes: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as directory:
