@@ -26,6 +26,33 @@ test("on a phone the views stack, nothing lies beside the screen, all is reached
   await expect(page.getByRole("menuitemradio", { name: "Dark" })).toBeInViewport();
 });
 
+test("on a phone the models stay as wide as the screen, and all that is done with them is on it", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/models?id=dtmi:com:example:building:Room;1");
+  const tree = page.getByRole("treegrid", { name: "Models by inheritance" });
+  await expect(tree.getByRole("row", { name: "Room", exact: true })).toContainText("408");
+  const widthOf = (): Promise<number> =>
+    page.locator(".models").evaluate((view) => Math.max(view.scrollWidth, view.clientWidth));
+  // It grew with every frame that was drawn: as many as one would see it do.
+  await page.evaluate(async () => {
+    for (let frame = 0; frame < 60; frame++) await new Promise(requestAnimationFrame);
+  });
+  expect(await widthOf()).toBeLessThanOrEqual(390);
+  const names = ["Upload", "Delete all", "Decommission", "Delete", "New twin"];
+  for (const what of [
+    ...names.map((name) => page.getByRole("main").getByRole("button", { name, exact: true })),
+    page.getByRole("link", { name: /^Query its twins/ }),
+    page.getByText("20 models, 1,978 twins"),
+  ]) {
+    await what.scrollIntoViewIfNeeded();
+    const box = await what.boundingBox();
+    expect(box?.x).toBeGreaterThanOrEqual(0);
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(390);
+  }
+});
+
 test("on a phone what is selected is a sheet that closes again", async ({ page, demo }) => {
   await open(page, demo);
   await writeQuery(page, "MATCH (b:Building) RETURN b LIMIT 1");
