@@ -2,7 +2,16 @@ import type { Page } from "@playwright/test";
 import { join } from "node:path";
 
 import { expect, startService, test } from "./fixtures";
-import { field, property, readTwin, ROOM, saveButton, selectTwin } from "./inspecting";
+import {
+  field,
+  inspector,
+  property,
+  readTwin,
+  ROOM,
+  saveButton,
+  selectTwin,
+  send,
+} from "./inspecting";
 import type { Service } from "./processes";
 
 /** Hold back all answers to patches of twins until what is returned is called. */
@@ -45,5 +54,40 @@ test.describe("what is written and not saved", () => {
     await saveButton(page).click();
     await expect(saveButton(page)).toHaveCount(0);
     expect(await readTwin(service, ROOM)).toMatchObject({ name: "First and second", area: 61.5 });
+  });
+
+  test("and is no value yet stays while others change the twin, and in every tab", async ({
+    page,
+  }) => {
+    await selectTwin(page, service, ROOM);
+    await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible();
+    await field(page, "capacity").fill("12,5");
+    await inspector(page).getByRole("tab", { name: "JSON" }).click();
+    const editor = inspector(page).getByRole("textbox", { name: `JSON of ${ROOM}` });
+    await editor.focus();
+    await page.keyboard.press("ControlOrMeta+a");
+    const { area, capacity, occupied, climate, $metadata } = await readTwin(service, ROOM);
+    const rest = JSON.stringify({ area, capacity, occupied, climate, $metadata }).slice(1);
+    await page.keyboard.insertText('{"name": "half writ');
+    await send(service, "PATCH", `/digitaltwins/${ROOM}`, [
+      { op: "replace", path: "/area", value: 77 },
+    ]);
+    await expect(inspector(page).getByText("Meanwhile /area changed")).toBeVisible();
+    await expect(editor).toContainText('{"name": "half writ');
+    await inspector(page).getByRole("tab", { name: "Properties" }).click();
+    await expect(field(page, "area")).toHaveValue("77");
+    await expect(field(page, "capacity")).toHaveValue("12,5");
+    await expect(inspector(page).getByText("2 fields are not right yet.")).toBeVisible();
+    await expect(saveButton(page)).toHaveCount(0);
+    await property(page, "capacity").getByRole("button", { name: /^Undo/ }).click();
+    await expect(field(page, "capacity")).toHaveValue(String(capacity));
+
+    await inspector(page).getByRole("tab", { name: "JSON" }).click();
+    await editor.focus();
+    await page.keyboard.press("ControlOrMeta+End");
+    await page.keyboard.insertText(`ten", ${rest}`);
+    await saveButton(page).click();
+    await expect(saveButton(page)).toHaveCount(0);
+    expect(await readTwin(service, ROOM)).toMatchObject({ name: "half written", area: 77 });
   });
 });

@@ -11,6 +11,8 @@ import { SaveBar } from "./SaveBar";
 import { readFindings, useSave, type Access } from "./useSave";
 import { useUnread } from "./useUnread";
 
+const NO_TEXTS: Editing["texts"] = new Map();
+
 interface Props {
   document: JsonObject;
   access: Access;
@@ -38,7 +40,8 @@ export function Editor({ document, access, readOnly, lit, label, children, tabs 
   useEffect(() => useDrafts.getState().take(key, document), [key, document]);
 
   const replace = useCallback(
-    (draft: JsonObject) => useDrafts.getState().edit(key, document, draft),
+    (draft: JsonObject, completes: string) =>
+      useDrafts.getState().edit(key, document, draft, completes),
     [key, document],
   );
   const editing: Editing = useMemo(() => {
@@ -51,15 +54,21 @@ export function Editor({ document, access, readOnly, lit, label, children, tabs 
       findings: readFindings(error),
       lit,
       set: (pointer: string, one: Json | undefined) => {
-        const now = useDrafts.getState().drafts.get(key)?.draft ?? stored;
-        replace(writeAt(now, pointer, one));
+        const now = useDrafts.getState().drafts.get(key);
+        const on = now?.texts.get(pointer)?.draft ?? now?.draft ?? stored;
+        replace(writeAt(on, pointer, one), pointer);
       },
+      texts: kept?.texts ?? NO_TEXTS,
+      setText: (pointer: string, text: string | null) =>
+        useDrafts.getState().write(key, document, pointer, text),
+      forgetTexts: (pointer: string) => useDrafts.getState().forget(key, pointer),
       setUnread,
     };
   }, [kept, document, readOnly, error, lit, key, replace, setUnread]);
 
+  const blocked = unread + (kept?.texts.size ?? 0);
   const run = async (): Promise<void> => {
-    if (unread > 0 || busy) return;
+    if (blocked > 0 || busy) return;
     setSettling((await save()).length > 0);
   };
   return (
@@ -95,7 +104,7 @@ export function Editor({ document, access, readOnly, lit, label, children, tabs 
             </TabPanel>
           ))}
           <TabPanel id="json" className="inspector-panel inspector-panel-json">
-            <JsonTab label={label} onChange={replace} />
+            <JsonTab label={label} onChange={(read) => replace(read, "")} />
           </TabPanel>
         </Tabs>
         {kept !== undefined && (
@@ -103,7 +112,7 @@ export function Editor({ document, access, readOnly, lit, label, children, tabs 
             draft={kept}
             busy={busy}
             error={error}
-            blocked={unread}
+            blocked={blocked}
             onSave={() => void run()}
             onDiscard={() => {
               forget();

@@ -1,5 +1,5 @@
 import { json } from "@codemirror/lang-json";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 
 import { isSame, parseJson, renderJson } from "../api/json";
 import type { JsonObject } from "../api/types";
@@ -16,18 +16,19 @@ interface Props {
 
 /** The whole that can be edited as JSON, times of change included; edits become a patch too. */
 export function JsonTab({ label, onChange }: Props) {
-  const { value, readOnly, setUnread } = useEditing();
+  const { value, readOnly, texts, setText } = useEditing();
+  const unread = texts.get("");
   const [written, setWritten] = useState({ text: write(value), value });
   if (!isSame(written.value, value)) setWritten({ text: write(value), value });
-  const wrong = explain(written.text);
-  useEffect(() => {
-    setUnread("", wrong !== null);
-    return () => setUnread("", false);
-  }, [wrong, setUnread]);
+  const wrong = unread === undefined ? null : explain(unread.text);
   const change = (text: string): void => {
     const read = readObject(text);
-    setWritten({ text, value: read ?? value });
-    if (read !== null && !isSame(read, value)) onChange(read);
+    if (read === null) {
+      setText("", text);
+      return;
+    }
+    setWritten({ text, value: read });
+    if (unread !== undefined || !isSame(read, value)) onChange(read);
   };
   return (
     <>
@@ -38,7 +39,7 @@ export function JsonTab({ label, onChange }: Props) {
       )}
       <Code
         label={`JSON of ${label}`}
-        value={written.text}
+        value={unread?.text ?? written.text}
         extensions={LANGUAGE}
         folding
         lines={false}

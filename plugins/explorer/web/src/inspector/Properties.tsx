@@ -80,12 +80,17 @@ interface RowProps {
 }
 
 function PropertyRow({ content, within }: RowProps) {
-  const { value, stored, readOnly, lit, set } = useEditing();
+  const { value, stored, readOnly, lit, texts, set, forgetTexts } = useEditing();
   const known = "kind" in content ? content : null;
   const pointer = within + pointerOf(content.name);
   const current = readAt(value, pointer);
   const before = readAt(stored, pointer);
-  const changed = !isSame(current, before);
+  const isWritten = [...texts.keys()].some((one) => isWithin(one, pointer));
+  const changed = isWritten || !isSame(current, before);
+  const put = (one: Json | undefined): void => {
+    forgetTexts(pointer);
+    set(pointer, one);
+  };
   const isLit =
     lit !== undefined &&
     (lit.size === 0 || [...lit].some((one) => isWithin(one, pointer) || isWithin(pointer, one)));
@@ -126,7 +131,7 @@ function PropertyRow({ content, within }: RowProps) {
             <Button
               className="button button-quiet button-icon button-small"
               aria-label={`Undo the change of ${content.name}`}
-              onPress={() => set(pointer, before)}
+              onPress={() => put(before)}
             >
               <Undo2 size={13} aria-hidden />
             </Button>
@@ -135,7 +140,7 @@ function PropertyRow({ content, within }: RowProps) {
               <Button
                 className="button button-quiet button-icon button-small inspector-unset"
                 aria-label={`Unset ${content.name}`}
-                onPress={() => set(pointer, undefined)}
+                onPress={() => put(undefined)}
               >
                 <X size={13} aria-hidden />
               </Button>

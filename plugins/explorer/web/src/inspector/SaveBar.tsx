@@ -39,26 +39,33 @@ export function SaveBar({ draft, busy, error, blocked, onSave, onDiscard }: Prop
         </p>
       )}
       <div className="inspector-save-row">
-        <Disclosure className="inspector-patch">
-          <Heading level={3}>
-            <Button slot="trigger" className="button button-quiet button-small">
-              {count === 1 ? "1 change" : `${count} changes`}
-            </Button>
-          </Heading>
-          <DisclosurePanel>
-            <pre aria-label="JSON Patch">{patch.map((one) => renderJson(one)).join("\n")}</pre>
-          </DisclosurePanel>
-        </Disclosure>
+        {/* What is no value yet is nothing to send. */}
+        {count === 0 ? (
+          <span className="inspector-patch" />
+        ) : (
+          <Disclosure className="inspector-patch">
+            <Heading level={3}>
+              <Button slot="trigger" className="button button-quiet button-small">
+                {count === 1 ? "1 change" : `${count} changes`}
+              </Button>
+            </Heading>
+            <DisclosurePanel>
+              <pre aria-label="JSON Patch">{patch.map((one) => renderJson(one)).join("\n")}</pre>
+            </DisclosurePanel>
+          </Disclosure>
+        )}
         <Button className="button button-small" isDisabled={busy} onPress={onDiscard}>
           Discard
         </Button>
-        <Button
-          className="button button-small button-primary"
-          isDisabled={busy || blocked > 0}
-          onPress={onSave}
-        >
-          Save
-        </Button>
+        {count > 0 && (
+          <Button
+            className="button button-small button-primary"
+            isDisabled={busy || blocked > 0}
+            onPress={onSave}
+          >
+            Save
+          </Button>
+        )}
       </div>
     </section>
   );

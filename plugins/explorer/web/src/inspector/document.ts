@@ -89,7 +89,8 @@ export function isWithin(pointer: string, place: string): boolean {
   return pointer === place || pointer.startsWith(`${place}/`);
 }
 
-function touches(one: string, other: string): boolean {
+/** Whether two pointers lead to the same place or one into the other's. */
+export function touches(one: string, other: string): boolean {
   return isWithin(one, other) || isWithin(other, one);
 }
 

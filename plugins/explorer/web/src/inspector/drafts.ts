@@ -2,7 +2,24 @@ import { create } from "zustand";
 
 import { isSame } from "../api/json";
 import type { JsonObject } from "../api/types";
-import { editable, merge, readAt, withContents, writeAt, type Conflict } from "./document";
+import {
+  buildPatch,
+  editable,
+  isWithin,
+  merge,
+  readAt,
+  touches,
+  withContents,
+  writeAt,
+  type Conflict,
+} from "./document";
+import type { Unread } from "./editing";
+
+/** A text that is no value yet, with the document that it was begun on. */
+interface Begun extends Unread {
+  stored: JsonObject;
+  draft: JsonObject;
+}
 
 /** What was edited of a twin or relationship and is not saved yet. */
 export interface Draft {
@@ -16,13 +33,22 @@ export interface Draft {
   news: string[];
   /** The draft as it was when it was sent, while that is under way; else null. */
   sent: JsonObject | null;
+  /** What is written and is no value yet, by pointers. */
+  texts: ReadonlyMap<string, Begun>;
 }
 
 interface Drafts {
   /** By `draftKey`. They stay while something else is looked at. */
   drafts: ReadonlyMap<string, Draft>;
-  /** Keeps an edit of the document; one that changes nothing is forgotten. */
-  edit(key: string, base: JsonObject, draft: JsonObject): void;
+  /**
+   * Keeps an edit of the document; one that changes nothing is forgotten. An edit that `completes`
+   * the text at a pointer is of the document that the text was begun on.
+   */
+  edit(key: string, base: JsonObject, draft: JsonObject, completes?: string): void;
+  /** Keeps a text that is no value yet; null forgets it. */
+  write(key: string, base: JsonObject, pointer: string, text: string | null): void;
+  /** Forgets the texts at a pointer and below it. */
+  forget(key: string, pointer: string): void;
   /** Says that the draft is on its way to the service as it is now. */
   send(key: string): void;
   /** What was sent is stored, as `next` where that could be read; what was edited since stays. */
@@ -40,20 +66,55 @@ export function draftKey(graphId: string, ...ids: string[]): string {
   return [graphId, ...ids].join("\n");
 }
 
+function begin(base: JsonObject): Draft {
+  const draft = editable(base);
+  return { base, draft, conflicts: [], news: [], sent: null, texts: new Map() };
+}
+
+function without({ texts }: Draft, pointer: string | undefined): Draft["texts"] {
+  return new Map([...texts].filter(([one]) => one !== pointer));
+}
+
+/** An edit of the document that a text was begun on, put on what the document is now. */
+function complete(now: Draft, begun: Begun, written: JsonObject): Draft {
+  const mine = buildPatch(begun.draft, written).map((one) => one.path);
+  const { conflicts } = merge(begun.stored, written, editable(now.base));
+  const found = conflicts.filter(({ path }) => mine.some((one) => touches(one, path)));
+  const known = now.conflicts.filter(({ path }) => !found.some((one) => one.path === path));
+  const { draft } = merge(begun.draft, written, now.draft);
+  return { ...now, draft, conflicts: [...known, ...found] };
+}
+
 export const useDrafts = create<Drafts>((set, get) => {
   const put = (key: string, draft: Draft): void => {
     const drafts = new Map(get().drafts);
     const unchanged = isSame(editable(draft.base), draft.draft);
     // NOTE: what was sent may be stored yet, and is to be changed back then.
-    if (unchanged && draft.conflicts.length === 0 && draft.sent === null) drafts.delete(key);
+    const settled = draft.conflicts.length === 0 && draft.sent === null && draft.texts.size === 0;
+    if (unchanged && settled) drafts.delete(key);
     else drafts.set(key, draft);
     set({ drafts });
   };
   return {
     drafts: new Map(),
-    edit: (key, base, draft) => {
-      const before = get().drafts.get(key) ?? { base, conflicts: [], news: [], sent: null };
-      put(key, { ...before, draft });
+    edit: (key, base, draft, completes) => {
+      const before = get().drafts.get(key) ?? begin(base);
+      const begun = completes === undefined ? undefined : before.texts.get(completes);
+      if (begun === undefined) put(key, { ...before, draft });
+      else put(key, { ...complete(before, begun, draft), texts: without(before, completes) });
+    },
+    write: (key, base, pointer, text) => {
+      const before = get().drafts.get(key) ?? begin(base);
+      const { draft, texts } = before;
+      const begun = texts.get(pointer) ?? { stored: editable(before.base), draft };
+      if (text === null) put(key, { ...before, texts: without(before, pointer) });
+      else put(key, { ...before, texts: new Map(texts).set(pointer, { ...begun, text }) });
+    },
+    forget: (key, pointer) => {
+      const before = get().drafts.get(key);
+      if (before === undefined) return;
+      const texts = [...before.texts].filter(([one]) => !isWithin(one, pointer));
+      put(key, { ...before, texts: new Map(texts) });
     },
     send: (key) => {
       const before = get().drafts.get(key);
@@ -65,7 +126,9 @@ export const useDrafts = create<Drafts>((set, get) => {
       // NOTE: the old etag on what is stored now: whoever saves on it is refused, and reads first.
       const base = next ?? withContents(before.base, before.sent);
       const { draft, conflicts, news } = merge(before.sent, before.draft, editable(base));
-      put(key, { base, draft, conflicts, news, sent: null });
+      const { sent } = before;
+      const texts = [...before.texts].map(([at, one]) => [at, { ...one, stored: sent }] as const);
+      put(key, { base, draft, conflicts, news, sent: null, texts: new Map(texts) });
     },
     refused: (key) => {
       const before = get().drafts.get(key);
@@ -82,11 +145,11 @@ export const useDrafts = create<Drafts>((set, get) => {
         .map((one) => ({ ...one, theirs: readAt(editable(next), one.path) }))
         .filter((one) => !isSame(one.theirs, readAt(merged.draft, one.path)));
       put(key, {
+        ...before,
         base: next,
         draft: merged.draft,
         conflicts: [...known, ...merged.conflicts],
         news: [...new Set([...before.news, ...merged.news])],
-        sent: null,
       });
     },
     settle: (key, theirs) => {

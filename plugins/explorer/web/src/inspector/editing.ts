@@ -8,6 +8,11 @@ export interface Finding {
   message: string;
 }
 
+/** What is written at a place and is no value of it yet. */
+export interface Unread {
+  text: string;
+}
+
 /** What the fields of one document share. */
 export interface Editing {
   /** The document as it shall be. */
@@ -18,9 +23,15 @@ export interface Editing {
   findings: readonly Finding[];
   /** The pointers that have just changed; an empty set is all of them. */
   lit: ReadonlySet<string> | undefined;
+  /** What is written and is no value yet, by pointers; the whole as JSON at the empty one. */
+  texts: ReadonlyMap<string, Unread>;
   /** Puts a value at a pointer; undefined takes it away. */
   set(pointer: string, value: Json | undefined): void;
-  /** Says that what is written at a pointer is no value yet; false that it is one. */
+  /** Keeps a text that is no value yet, also while it is not on the screen; null forgets it. */
+  setText(pointer: string, text: string | null): void;
+  /** Forgets what is written at a pointer and below it. */
+  forgetTexts(pointer: string): void;
+  /** Says that the value at a pointer is none of its schema; false that it is one. */
   setUnread(pointer: string, unread: boolean): void;
 }
 

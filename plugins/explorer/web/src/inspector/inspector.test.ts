@@ -187,6 +187,7 @@ describe("a draft that is sent", () => {
       conflicts: [],
       news: [],
       sent: null,
+      texts: new Map(),
     });
   });
 
@@ -216,6 +217,53 @@ describe("a draft that is sent", () => {
     drafts().refused(key);
     drafts().take(key, { ...first, $etag: "2", y: 5 });
     expect(draft()).toMatchObject({ draft: { x: 2, y: 9 }, conflicts: [{ path: "/y" }] });
+  });
+});
+
+describe("a text that is no value yet", () => {
+  const key = "own\na";
+  const drafts = () => useDrafts.getState();
+  const draft = () => drafts().drafts.get(key);
+  const first = { $dtId: "a", $etag: "1", x: 1, y: 1 };
+  const second = { $dtId: "a", $etag: "2", x: 1, y: 5 };
+  beforeEach(() => useDrafts.setState({ drafts: new Map() }));
+
+  test("is kept by its place until it is taken back", () => {
+    drafts().write(key, first, "/x", "1,");
+    drafts().write(key, first, "/x", "1,5");
+    drafts().write(key, first, "", '{"x":');
+    drafts().take(key, second);
+    expect(draft()?.texts.get("/x")?.text).toBe("1,5");
+    expect(draft()?.draft).toEqual({ x: 1, y: 5 });
+    drafts().forget(key, "/x");
+    expect([...(draft()?.texts.keys() ?? [])]).toEqual([""]);
+    drafts().write(key, first, "", null);
+    expect(drafts().drafts.size).toBe(0);
+  });
+
+  test("is, once complete, an edit of what it was begun on", () => {
+    drafts().write(key, first, "", '{"x":');
+    drafts().take(key, second);
+    drafts().edit(key, second, { x: 2, y: 1 }, "");
+    expect(draft()).toMatchObject({ draft: { x: 2, y: 5 }, conflicts: [], texts: new Map() });
+  });
+
+  test("conflicts, once complete, with who changed the same place meanwhile", () => {
+    drafts().write(key, first, "/y", "2,");
+    drafts().take(key, second);
+    drafts().edit(key, second, { x: 1, y: 2 }, "/y");
+    expect(draft()?.draft).toEqual({ x: 1, y: 2 });
+    expect(draft()?.conflicts).toMatchObject([{ path: "/y", base: 1, mine: 2, theirs: 5 }]);
+  });
+
+  test("leaves what was edited elsewhere, also where that was saved meanwhile", () => {
+    drafts().edit(key, first, { x: 2, y: 1 });
+    drafts().send(key);
+    drafts().write(key, first, "", "{");
+    drafts().edit(key, first, { x: 2, y: 3 });
+    drafts().saved(key, { ...first, $etag: "2", x: 2 });
+    drafts().edit(key, first, { x: 4, y: 1 }, "");
+    expect(draft()).toMatchObject({ draft: { x: 4, y: 3 }, conflicts: [] });
   });
 });
 

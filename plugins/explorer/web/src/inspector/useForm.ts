@@ -1,8 +1,8 @@
 import { useMemo, useState } from "react";
 
 import type { JsonObject } from "../api/types";
-import { writeAt } from "./document";
-import type { Editing } from "./editing";
+import { isWithin, writeAt } from "./document";
+import type { Editing, Unread } from "./editing";
 import { readFindings } from "./useSave";
 import { useUnread } from "./useUnread";
 
@@ -12,6 +12,7 @@ const NOTHING: JsonObject = {};
 export function useForm(first: JsonObject = NOTHING) {
   const [value, setValue] = useState(first);
   const [error, setError] = useState<unknown>(null);
+  const [texts, setTexts] = useState<ReadonlyMap<string, Unread>>(new Map());
   const { unread, setUnread } = useUnread();
   const editing: Editing = useMemo(
     () => ({
@@ -20,10 +21,24 @@ export function useForm(first: JsonObject = NOTHING) {
       readOnly: false,
       findings: readFindings(error),
       lit: undefined,
+      texts,
       set: (pointer, one) => setValue((before) => writeAt(before, pointer, one)),
+      setText: (pointer, text) =>
+        setTexts((before) => {
+          const after = new Map(before);
+          if (text === null) after.delete(pointer);
+          else after.set(pointer, { text });
+          return after;
+        }),
+      forgetTexts: (pointer) =>
+        setTexts((before) => new Map([...before].filter(([one]) => !isWithin(one, pointer)))),
       setUnread,
     }),
-    [value, error, setUnread],
+    [value, error, texts, setUnread],
   );
-  return { value, editing, isReady: unread === 0, begin: setValue, setError };
+  const begin = (next: JsonObject): void => {
+    setValue(next);
+    setTexts(new Map());
+  };
+  return { value, editing, isReady: unread + texts.size === 0, begin, setError };
 }

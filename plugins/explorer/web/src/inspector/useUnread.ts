@@ -1,6 +1,6 @@
 import { useCallback, useState } from "react";
 
-/** Which fields have what is no value yet, by their pointers. */
+/** Which fields have a value that is none of their schemas, by their pointers. */
 export function useUnread() {
   const [unread, set] = useState<ReadonlySet<string>>(new Set());
   const setUnread = useCallback((pointer: string, is: boolean): void => {

@@ -127,6 +127,7 @@ function ObjectValue(
           key={name}
           name={name}
           title={`${label} ${name}`}
+          pointer={pointer + pointerOf(name)}
           {...(Object.hasOwn(value, name)
             ? { onRemove: () => onChange(without(value, name)) }
             : {})}
@@ -157,6 +158,8 @@ function ArrayValue(props: NestedProps<Json[]> & { element: FieldSchema }) {
           key={at}
           name={String(at + 1)}
           title={`${label} ${at + 1}`}
+          // Those behind it move up.
+          pointer={pointer}
           onRemove={() => onChange(value.toSpliced(at, 1))}
         >
           <Field
@@ -195,6 +198,7 @@ function MapValue(props: NestedProps<JsonObject> & { inner: FieldSchema }) {
           key={name}
           name={name}
           title={`${label} ${name}`}
+          pointer={pointer + pointerOf(name)}
           onRemove={() => onChange(without(value, name))}
         >
           <Field
@@ -246,11 +250,14 @@ function Nested({ children }: { children: ReactNode }) {
 interface MemberProps {
   name: string;
   title: string;
+  /** Where what is written and no value yet goes with it. */
+  pointer: string;
   onRemove?: () => void;
   children: ReactNode;
 }
 
-function Member({ name, title, onRemove, children }: MemberProps) {
+function Member({ name, title, pointer, onRemove, children }: MemberProps) {
+  const { forgetTexts } = useEditing();
   return (
     <div className="inspector-member">
       <span className="inspector-key">{name}</span>
@@ -261,6 +268,7 @@ function Member({ name, title, onRemove, children }: MemberProps) {
           aria-label={`Remove ${title}`}
           onPress={({ target }) => {
             focusLater(target.closest(".inspector-nested"));
+            forgetTexts(pointer);
             onRemove();
           }}
         >

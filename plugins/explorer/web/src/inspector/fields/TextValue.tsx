@@ -33,7 +33,7 @@ export function TextValue(props: Props) {
     onChange,
     write = writeText,
   } = props;
-  const { findings, setUnread } = useEditing();
+  const { findings, texts, setText, setUnread } = useEditing();
   const [written, setWritten] = useState({ text: write(value), value });
   if (!isSame(written.value, value)) setWritten({ text: write(value), value });
 
@@ -42,36 +42,40 @@ export function TextValue(props: Props) {
     const found = form.parse(text);
     return found === undefined ? NOTHING : found;
   };
-  const unread = (value !== undefined || written.text !== "") && read(written.text) === NOTHING;
+  const kept = texts.get(pointer);
+  const text = kept?.text ?? written.text;
+  const wrong = kept === undefined && value !== undefined && read(text) === NOTHING;
+  const unread = kept !== undefined || wrong;
   useEffect(() => {
-    setUnread(pointer, unread);
+    setUnread(pointer, wrong);
     return () => setUnread(pointer, false);
-  }, [pointer, unread, setUnread]);
+  }, [pointer, wrong, setUnread]);
 
   const change = (text: string): void => {
     const found = read(text);
     if (found === NOTHING) {
-      setWritten({ text, value });
+      setText(pointer, text === "" && value === undefined ? null : text);
       return;
     }
     setWritten({ text, value: found });
     onChange(found);
+    if (kept !== undefined) setText(pointer, null);
   };
   const told = findings.filter((one) => one.target === pointer);
   return (
     <TextField
       aria-label={label}
-      value={written.text}
+      value={text}
       onChange={change}
       isInvalid={unread || told.length > 0}
       autoComplete="off"
       className="react-aria-TextField inspector-text"
     >
       {multiline ? (
-        <TextArea rows={Math.min(8, written.text.split("\n").length + 1)} spellCheck="false" />
+        <TextArea rows={Math.min(8, text.split("\n").length + 1)} spellCheck="false" />
       ) : (
         <Input
-          type={form.input === "date" && form.parse(written.text) !== undefined ? "date" : "text"}
+          type={form.input === "date" && form.parse(text) !== undefined ? "date" : "text"}
           inputMode={form.input === "date" ? "text" : form.input}
           placeholder={value === undefined ? "not set" : ""}
           spellCheck="false"
