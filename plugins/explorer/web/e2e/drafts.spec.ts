@@ -25,6 +25,17 @@ async function holdPatches(page: Page): Promise<() => void> {
   return release;
 }
 
+/** Whoever reloads the page is asked first; the answer is to stay. */
+async function expectQuestion(page: Page): Promise<void> {
+  const asked = page.waitForEvent("dialog");
+  await page.evaluate(() => {
+    setTimeout(() => window.location.reload());
+  });
+  const question = await asked;
+  expect(question.type()).toBe("beforeunload");
+  await question.dismiss();
+}
+
 test.describe("what is written and not saved", () => {
   let service: Service;
 
@@ -89,5 +100,35 @@ test.describe("what is written and not saved", () => {
     await saveButton(page).click();
     await expect(saveButton(page)).toHaveCount(0);
     expect(await readTwin(service, ROOM)).toMatchObject({ name: "half written", area: 77 });
+  });
+
+  test("is asked for and led to while no inspector shows it, on a phone too", async ({ page }) => {
+    await selectTwin(page, service, ROOM);
+    await field(page, "name").fill("Half done");
+    const sign = page.getByRole("region", { name: "Not saved yet" });
+    await expect(sign).toHaveCount(0);
+    await page.getByRole("button", { name: "Hide the inspector" }).click();
+    await expect(sign).toBeVisible();
+    await expectQuestion(page);
+    await page.getByRole("link", { name: "Models" }).click();
+    await expect(page.getByRole("treegrid")).toBeVisible();
+    await expectQuestion(page);
+    await sign.getByRole("button", { name: ROOM }).click();
+    await expect(field(page, "name")).toHaveValue("Half done");
+    await expect(sign).toHaveCount(0);
+
+    await page.setViewportSize({ width: 390, height: 844 });
+    const sheet = page.getByRole("dialog", { name: "What is selected" });
+    await sheet.getByRole("button", { name: "Close" }).click();
+    await expect(sheet).toBeHidden();
+    await expectQuestion(page);
+    await expect(sign.getByRole("button", { name: ROOM })).toBeInViewport();
+    await sign.getByRole("button", { name: ROOM }).click();
+    await expect(field(page, "name")).toHaveValue("Half done");
+    await saveButton(page).click();
+    await expect(saveButton(page)).toHaveCount(0);
+    await sheet.getByRole("button", { name: "Close" }).click();
+    await expect(sheet).toBeHidden();
+    await expect(sign).toHaveCount(0);
   });
 });

@@ -2,16 +2,19 @@ import { PanelRightClose, PanelRightOpen, X } from "lucide-react";
 import { lazy, Suspense, useEffect, type ReactNode } from "react";
 import { Button, Dialog, Modal, ModalOverlay } from "react-aria-components";
 import { Group, Panel, Separator, useDefaultLayout } from "react-resizable-panels";
+import { useLocation } from "wouter";
 
+import { DraftGuard, Unsaved } from "../inspector/Unsaved";
 import { LiveConnection } from "../live/LiveConnection";
 import { useSession } from "../session/session";
 import { Boundary } from "./Boundary";
+import { routeOf } from "./addresses";
 import { Rail } from "./Rail";
 import { Waiting } from "./Waiting";
 import "./frame.css";
 import { useIsNarrow } from "./media";
 import { usePreferences } from "./preferences";
-import { useSelection } from "./selection";
+import { useSelection, type Selected } from "./selection";
 import type { View } from "./views";
 
 const Inspector = lazy(() => import("../inspector/Inspector"));
@@ -38,6 +41,7 @@ export function Frame({ view }: { view: View }) {
         Skip to the view
       </a>
       <LiveConnection />
+      <DraftGuard />
       <Rail current={view} />
       {narrow ? <Narrow>{shown}</Narrow> : <Wide inspected={view.inspected}>{shown}</Wide>}
     </div>
@@ -57,11 +61,19 @@ function Wide({ children, inspected }: { children: ReactNode; inspected: boolean
   useEffect(() => {
     if (selected !== null) usePreferences.getState().setInspectorOpen(true);
   }, [selected]);
-  if (!inspected) return <div className="frame-alone">{children}</div>;
+  if (!inspected) {
+    return (
+      <div className="frame-alone">
+        {children}
+        <UnsavedSign elsewhere />
+      </div>
+    );
+  }
   if (!inspectorOpen) {
     return (
       <div className="frame-alone">
         {children}
+        <UnsavedSign />
         <Button
           className="button button-quiet button-icon frame-open"
           aria-label="Show the inspector"
@@ -111,6 +123,7 @@ function Narrow({ children }: { children: ReactNode }) {
   return (
     <div className="frame-alone">
       {children}
+      <UnsavedSign />
       <ModalOverlay
         className="sheet-overlay"
         isDismissable
@@ -136,6 +149,18 @@ function Narrow({ children }: { children: ReactNode }) {
       </ModalOverlay>
     </div>
   );
+}
+
+/** What is not saved, where no inspector is there to say so; leads to it, `elsewhere` if need be. */
+function UnsavedSign({ elsewhere = false }: { elsewhere?: boolean }) {
+  const { graphId } = useSession();
+  const [, navigate] = useLocation();
+  const open = (one: Selected): void => {
+    if (elsewhere) navigate(routeOf(graphId, "query"));
+    useSelection.getState().select(one);
+    usePreferences.getState().setInspectorOpen(true);
+  };
+  return <Unsaved except={null} onOpen={open} />;
 }
 
 function Inspected() {
