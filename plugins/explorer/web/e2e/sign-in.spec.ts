@@ -1,6 +1,7 @@
 import type { Page } from "@playwright/test";
 
 import { expect, signIn, test, watchConsole, writeQuery } from "./fixtures";
+import { field, ROOM, saveButton } from "./inspecting";
 import { takeScreenshot } from "./screenshots";
 
 /** Whatever the service is asked now is refused as if the token had ended. */
@@ -101,6 +102,69 @@ test("when the token is refused one signs in again beside the page, and loses no
   }
 });
 
+test("a sign-in beside the page whose window was closed is begun anew", async ({
+  page,
+  secured,
+}) => {
+  const { authority, service } = secured;
+  authority.refreshes = false;
+  try {
+    await page.goto(`${service.url}/explorer/~own/query`);
+    await signIn(page, "Ada Lovelace");
+    await writeQuery(page, "MATCH (s:Site) RETURN s.name AS site");
+    await refuseTokens(page);
+    await page.keyboard.press("ControlOrMeta+Enter");
+    const dialog = page.getByRole("alertdialog", { name: "Sign in again" });
+    await page.context().clearCookies(); // so that the authority asks who it is
+    const first = page.waitForEvent("popup");
+    await dialog.getByRole("button", { name: "Sign in again" }).click();
+    const closed = await first;
+    await expect(closed.getByRole("link", { name: "Ada Lovelace" })).toBeVisible();
+    await closed.close();
+    await acceptTokens(page);
+    const second = page.waitForEvent("popup");
+    await dialog.getByRole("button", { name: "Open the window again" }).click();
+    await (await second).getByRole("link", { name: "Ada Lovelace" }).click();
+    await expect(dialog).toBeHidden();
+  } finally {
+    authority.refreshes = true;
+  }
+});
+
+test("who signs out is asked before what is not saved is lost, and may stay signed in", async ({
+  page,
+  secured,
+}) => {
+  const asked: string[] = [];
+  page.on("dialog", (dialog) => {
+    asked.push(dialog.type());
+    void dialog.accept();
+  });
+  const query = `MATCH (t:Twin) WHERE t.\`$dtId\` = '${ROOM}' RETURN t`;
+  const search = new URLSearchParams({ query });
+  await page.goto(`${secured.service.url}/explorer/~own/query?${search.toString()}`);
+  await signIn(page, "Ada Lovelace");
+  await page.getByRole("grid").getByRole("button", { name: ROOM, exact: true }).click();
+  const name = field(page, "name");
+  await name.fill("Not saved");
+  const leave = async (): Promise<void> => {
+    await page.getByRole("button", { name: /^Signed in as/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+  };
+  await leave();
+  const question = page.getByRole("alertdialog", { name: /^Sign out and lose/ });
+  await question.getByRole("button", { name: "Stay" }).click();
+  await expect(question).toBeHidden();
+  await saveButton(page).click();
+  await expect(saveButton(page)).toHaveCount(0);
+
+  await name.fill("Lost");
+  await leave();
+  await question.getByRole("button", { name: "Sign out and lose them" }).click();
+  await expect(page.getByRole("button", { name: /^Sign in at/ })).toBeVisible();
+  expect(asked).toEqual([]); // the browser does not ask the same once more
+});
+
 test("a pasted token is tried before it is taken", async ({ page, secured }) => {
   const { authority, service } = secured;
   await page.goto(`${service.url}/explorer/~own/models`);
@@ -149,6 +213,19 @@ test("an answer that nobody here has asked for signs nobody in", async ({ page, 
   await expect(page.getByText("You may close this window")).toBeVisible();
   await page.goto(`${secured.service.url}/explorer/`);
   await expect(page.getByRole("button", { name: /^Sign in at/ })).toBeVisible();
+});
+
+test("an answer that is an error is not called a sign-in, and shows no words of others", async ({
+  page,
+  secured,
+}) => {
+  const { url } = secured.service;
+  await page.goto(`${url}/explorer/signed-in?error=access_denied&state=x`);
+  const alert = page.getByRole("alert");
+  await expect(alert).toContainText("The authority has signed nobody in: access_denied.");
+  await page.goto(`${url}/explorer/signed-in?error=Call+0800+now&state=x`);
+  await expect(alert).toContainText("The authority has signed nobody in.");
+  await expect(page.getByText("0800")).toHaveCount(0);
 });
 
 test("who may only read is offered nothing that would be refused", async ({ page, secured }) => {

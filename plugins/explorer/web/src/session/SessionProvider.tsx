@@ -12,8 +12,8 @@ import { Waiting } from "../app/Waiting";
 import { useSelection } from "../app/selection";
 import { useResults } from "../results/store";
 import { hearRefusal, readToken, useCredentials } from "./credentials";
-import { signOut } from "./flow";
 import { useHostedGraphs, OWN_NAME } from "./graphs";
+import { leave } from "./leaving";
 import { covers } from "./permissions";
 import { SessionContext, type Session } from "./session";
 
@@ -63,7 +63,7 @@ export function SessionProvider({ configuration, graphId, otherwise, children }:
       control,
       user: configuration.authentication ? (signedIn ?? data?.subject ?? "somebody") : null,
       may: (permission) => data === null || covers(data.permissions, permission),
-      signOut: () => void signOut(),
+      signOut: leave,
     };
   }, [configuration, graphId, graph, control, signedIn, data, hosted]);
   if (session !== null) return <SessionContext value={session}>{children}</SessionContext>;

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 
 import type { Configuration } from "../api/types";
@@ -6,19 +6,28 @@ import { Failure } from "../app/Failure";
 import { queryClient } from "../app/queryClient";
 import { PasteToken } from "./PasteToken";
 import { useCredentials } from "./credentials";
-import { signInBeside, signOut } from "./flow";
+import { signInBeside } from "./flow";
+import { leave } from "./leaving";
 
 /** Comes over the page when its token is taken no longer; the page stays as it is below. */
 export function SignInAgain({ configuration }: { configuration: Configuration }) {
   const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
+  const [waits, setWaits] = useState(false);
   const user = useCredentials((state) => state.user);
+  const trying = useRef<AbortController | null>(null);
+  useEffect(() => () => trying.current?.abort(), []);
+  // The other window may have been closed, which nobody tells this page: one may always try anew.
   const open = (): void => {
-    setBusy(true);
+    trying.current?.abort();
+    const attempt = new AbortController();
+    trying.current = attempt;
+    setWaits(true);
     setError(null);
-    signInBeside(configuration)
-      .catch(setError)
-      .finally(() => setBusy(false));
+    signInBeside(configuration, attempt.signal).catch((problem: unknown) => {
+      if (attempt.signal.aborted) return;
+      setWaits(false);
+      setError(problem);
+    });
   };
   return (
     <ModalOverlay className="modal-overlay" isOpen>
@@ -31,14 +40,19 @@ export function SignInAgain({ configuration }: { configuration: Configuration })
           </p>
           {error !== null && <Failure title="Signing in did not work" error={error} />}
           {configuration.signIn !== null && (
-            <Button className="button button-primary" isDisabled={busy} onPress={open}>
-              {busy ? "Waiting for the other window…" : "Sign in again"}
+            <Button className="button button-primary" onPress={open}>
+              {waits ? "Open the window again" : "Sign in again"}
             </Button>
+          )}
+          {waits && (
+            <p className="muted" role="status">
+              Waiting for the other window. If it is closed, open it again.
+            </p>
           )}
           {configuration.signIn !== null && <p className="sign-in-or">or</p>}
           <PasteToken configuration={configuration} />
           <div className="modal-actions">
-            <Button className="button button-quiet" onPress={() => void signOut()}>
+            <Button className="button button-quiet" onPress={leave}>
               Sign out
             </Button>
           </div>

@@ -1,4 +1,5 @@
 import { useEffect, useState, type ReactNode } from "react";
+import { Button } from "react-aria-components";
 import { useLocation } from "wouter";
 
 import type { Configuration } from "../api/types";
@@ -6,6 +7,7 @@ import { Failure } from "../app/Failure";
 import { Waiting } from "../app/Waiting";
 import { SignIn } from "./SignIn";
 import { SignInAgain } from "./SignInAgain";
+import { SignOutQuestion } from "./SignOutQuestion";
 import { useCredentials } from "./credentials";
 import { finishSignIn, leaveToSignIn, RETURN_ROUTE, wasSignedIn } from "./flow";
 import "./session.css";
@@ -31,6 +33,7 @@ export function SignInGate({ configuration, children }: Props) {
     <>
       {children}
       {phase === "expired" && <SignInAgain configuration={configuration} />}
+      <SignOutQuestion />
     </>
   );
 }
@@ -38,32 +41,40 @@ export function SignInGate({ configuration, children }: Props) {
 /** Back from the authority. */
 function Returning({ configuration }: { configuration: Configuration }) {
   const [, navigate] = useLocation();
-  const [outcome, setOutcome] = useState<unknown>(null);
+  const [outcome, setOutcome] = useState<{ error: unknown } | "handed" | null>(null);
   useEffect(() => {
     finishSignIn(configuration).then(
       (returned) => {
-        if (returned === "handed") {
-          setOutcome(returned);
-          window.close();
-        } else navigate(returned.back, { replace: true });
+        if ("back" in returned) return navigate(returned.back, { replace: true });
+        const { refused } = returned;
+        setOutcome(refused === null ? "handed" : { error: explainRefusal(refused) });
+        window.close();
       },
-      (error: unknown) => setOutcome(error),
+      (error: unknown) => setOutcome({ error }),
     );
   }, [configuration, navigate]);
+  const start = (): void => navigate("/", { replace: true });
   if (outcome === null) return <Waiting label="Signing in" />;
   return (
     <main className="sign-in">
       {outcome === "handed" ? (
-        <p>You are signed in. You may close this window.</p>
+        <div className="sign-in-card">
+          <p>The answer went to the window that asked for it. You may close this window.</p>
+          <Button className="button" onPress={start}>
+            Open the explorer here
+          </Button>
+        </div>
       ) : (
-        <Failure
-          title="Signing in did not work"
-          error={outcome}
-          onRetry={() => navigate("/", { replace: true })}
-        />
+        <Failure title="Signing in did not work" error={outcome.error} onRetry={start} />
       )}
     </main>
   );
+}
+
+// SEC: anybody can make a link with any text in it; only what looks like a code of OAuth is shown.
+function explainRefusal(code: string): Error {
+  const shown = /^\w{1,60}$/.test(code) ? `: ${code}` : "";
+  return new Error(`The authority has signed nobody in${shown}.`);
 }
 
 /** A reload has forgotten the tokens: the authority is asked whether it still knows the browser. */

@@ -40,8 +40,11 @@ export async function leaveToSignIn(configuration: Configuration, silent: boolea
   window.location.assign(url);
 }
 
-/** What became of coming back: where to go on, `handed` to the tab that waits, or an error. */
-export type Returned = { back: string } | "handed";
+/**
+ * What became of coming back: where to go on, or that the tab that asked has been told; `refused`
+ * is the error that it was told of, null where there is none. Failures are thrown.
+ */
+export type Returned = { back: string } | { refused: string | null };
 
 let returning: Promise<Returned> | null = null;
 
@@ -58,8 +61,10 @@ async function finish(configuration: Configuration): Promise<Returned> {
   const left = readLeft();
   if (left === null || left.state !== answer.get("state")) {
     // A window that another tab has opened: that tab has the verifier and takes the answer.
-    new BroadcastChannel(CHANNEL).postMessage(answer.toString());
-    return "handed";
+    const channel = new BroadcastChannel(CHANNEL);
+    channel.postMessage(answer.toString());
+    channel.close();
+    return { refused: answer.get("error") };
   }
   sessionStorage.removeItem(LEFT);
   const authority = authorityOf(configuration);
@@ -68,8 +73,11 @@ async function finish(configuration: Configuration): Promise<Returned> {
   return { back: left.back };
 }
 
-/** Sign in with a window of its own, so that nothing of this page is lost. */
-export async function signInBeside(configuration: Configuration): Promise<void> {
+/** Sign in with a window of its own, so that nothing of this page is lost; the signal gives it up. */
+export async function signInBeside(
+  configuration: Configuration,
+  signal: AbortSignal,
+): Promise<void> {
   // NOTE: the window must be opened in the press itself, before anything is awaited.
   const opened = window.open("about:blank", "_blank", "popup,width=520,height=680");
   if (opened === null) {
@@ -78,8 +86,9 @@ export async function signInBeside(configuration: Configuration): Promise<void> 
   try {
     const authority = authorityOf(configuration);
     const { url, pending } = await authority.begin(false);
+    signal.throwIfAborted();
     opened.location.assign(url);
-    const tokens = await authority.complete(await waitFor(pending.state), pending);
+    const tokens = await authority.complete(await waitFor(pending.state, signal), pending);
     if (tokens === null) throw new Error("The authority has signed nobody in.");
     keep(tokens, authority);
   } catch (error) {
@@ -93,13 +102,10 @@ export async function signOut(): Promise<void> {
   sessionStorage.removeItem(WAS_IN);
   const { refresh, authority } = forgetTokens();
   const start = `${window.location.origin}${ROUTES_BASE}/`;
-  let next: string | null = null;
-  try {
-    next = (await authority?.end(refresh, start)) ?? null;
-  } finally {
-    // The page is loaded anew: nothing that was read stays in memory.
-    window.location.assign(next ?? start);
-  }
+  // An authority that does not answer keeps nobody here: the tokens are gone already.
+  const next = await authority?.end(refresh, start).catch(() => null);
+  // The page is loaded anew: nothing that was read stays in memory.
+  window.location.assign(next ?? start);
 }
 
 function keep(tokens: Tokens, authority: Authority): void {
@@ -113,14 +119,20 @@ function readLeft(): Left | null {
 }
 
 /** The answer that a window of ours hands over; it has this state. */
-function waitFor(state: string): Promise<URLSearchParams> {
-  return new Promise((resolve) => {
+function waitFor(state: string, signal: AbortSignal): Promise<URLSearchParams> {
+  return new Promise((resolve, reject) => {
     const channel = new BroadcastChannel(CHANNEL);
+    const giveUp = (): void => {
+      channel.close();
+      reject(new DOMException("The sign-in was given up.", "AbortError"));
+    };
     channel.onmessage = ({ data }: MessageEvent<string>) => {
       const answer = new URLSearchParams(data);
       if (answer.get("state") !== state) return;
       channel.close();
+      signal.removeEventListener("abort", giveUp);
       resolve(answer);
     };
+    signal.addEventListener("abort", giveUp);
   });
 }
