@@ -49,4 +49,5 @@ def service() -> ServiceFacts:
         control_scopes=("access:platform", "twins"),
         hosting=True,
         events=False,
+        heartbeat=15.0,
     )

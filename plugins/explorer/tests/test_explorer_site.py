@@ -150,6 +150,7 @@ def test_the_page_is_told_of_the_service(built: Path, service: ServiceFacts) -> 
         "control": "https://control.example/api/v1",
         "hosting": True,
         "events": False,
+        "heartbeat": 15.0,
     }
 
 

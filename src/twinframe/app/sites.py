@@ -69,6 +69,7 @@ def build_facts(settings: Settings) -> ServiceFacts:
         control_scopes=control.required_scopes,
         hosting=settings.hosting.enabled,
         events=settings.events.enabled,
+        heartbeat=settings.events.heartbeat,
     )
 
 

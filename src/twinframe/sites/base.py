@@ -26,7 +26,8 @@ class ServiceFacts:
     `authority` signs for `audience` and which have to carry `scopes`. `control` is the path, or the
     URL, of the control plane, empty where there is none; its tokens name `control_audience` and
     carry `control_scopes`. With `hosting`, graphs of it are at `/graphs/{id}` of the API; with
-    `events`, changes can be followed at `/events`.
+    `events`, changes can be followed at `/events`, which shows every `heartbeat` seconds that it is
+    alive.
     """
 
     version: str
@@ -40,6 +41,7 @@ class ServiceFacts:
     control_scopes: tuple[str, ...]
     hosting: bool
     events: bool
+    heartbeat: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,4 +53,5 @@ def build_configuration(
         "control": service.control or None,
         "hosting": service.hosting,
         "events": service.events,
+        "heartbeat": service.heartbeat,
     }

@@ -137,4 +137,6 @@ export interface Configuration {
   hosting: boolean;
   /** Whether changes can be followed at `/events`. */
   events: boolean;
+  /** After how many seconds without a change that stream shows that it is alive. */
+  heartbeat: number;
 }

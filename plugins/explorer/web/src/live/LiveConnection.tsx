@@ -8,6 +8,9 @@ import { follow } from "./stream";
 
 const TOLD_EVERY = 150;
 const COUNTED_EVERY = 2000;
+/** So many heartbeats that do not come are a connection that is none any more. */
+const MISSED = 3;
+const SHORTEST_PATIENCE = 5000;
 
 export type ChangeListener = (changes: readonly Change[]) => void;
 
@@ -23,7 +26,7 @@ export function listenToChanges(listener: ChangeListener): () => void {
 export function LiveConnection() {
   const { configuration, graph, graphId, may } = useSession();
   const client = useQueryClient();
-  const events = configuration.events;
+  const { events, heartbeat } = configuration;
   const allowed =
     may("digitaltwins/read") && may("digitaltwins/relationships/read") && may("models/read");
 
@@ -67,12 +70,13 @@ export function LiveConnection() {
         onState: (state, why) => useLive.setState({ state, why: why ?? null }),
       },
       stopping.signal,
+      Math.max(heartbeat * MISSED * 1000, SHORTEST_PATIENCE),
     );
     return () => {
       stopping.abort();
       clearInterval(telling);
     };
-  }, [client, graph, graphId, events, allowed]);
+  }, [client, graph, graphId, events, heartbeat, allowed]);
   return null;
 }
 

@@ -111,11 +111,12 @@ describe("what has changed", () => {
 });
 
 describe("the stream", () => {
+  const PATIENCE = 45_000;
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
   /** Answers one call after the other; the call after the last ends it. */
-  function play(answers: (string | ApiError)[]) {
+  function play(answers: (string | ApiError | ((call: Call) => ReadableStream))[]) {
     const http = new Http("", () => Promise.resolve(null));
     const stopping = new AbortController();
     const calls: Call[] = [];
@@ -127,14 +128,14 @@ describe("the stream", () => {
       calls.push(call);
       if (answer === undefined) stopping.abort();
       if (answer === undefined || answer instanceof ApiError) return Promise.reject(answer);
-      return Promise.resolve(new Response(answer));
+      return Promise.resolve(new Response(typeof answer === "string" ? answer : answer(call)));
     });
     const listener = {
       onEvent: (event: Json) => void events.push(event),
       onGap: () => void (gaps += 1),
       onState: (state: LiveState) => void states.push(state),
     };
-    const done = follow(http, listener, stopping.signal).then(() => ({
+    const done = follow(http, listener, stopping.signal, PATIENCE).then(() => ({
       headers: calls.map((call) => call.headers?.["Last-Event-ID"] ?? null),
       events,
       states,
@@ -162,6 +163,34 @@ describe("the stream", () => {
   test("tells of a gap", async () => {
     const seen = await play(['event: gap\nid: 50\ndata: {"missed":3}\n\n']);
     expect(seen).toMatchObject({ gaps: 1, events: [], headers: [null, "50"] });
+  });
+
+  /** What stays open as long as nobody aborts it, and says these parts so far apart. */
+  const open =
+    (every: number, ...parts: string[]) =>
+    ({ signal }: Call): ReadableStream =>
+      new ReadableStream({
+        async start(stream) {
+          signal?.addEventListener("abort", () => stream.error(signal.reason));
+          for (const part of parts) {
+            stream.enqueue(new TextEncoder().encode(part));
+            await new Promise((done) => setTimeout(done, every));
+          }
+        },
+      });
+
+  test("is begun anew behind the last event where not even heartbeats come", async () => {
+    const seen = await play([
+      open(1000, 'id: 3\ndata: {"a":1}\n\n'),
+      open(0.9 * PATIENCE, ": alive\n\n", ": alive\n\n", 'id: 4\ndata: {"a":2}\n\n'),
+    ]);
+    expect(seen.headers).toEqual([null, "3", "4"]);
+    expect(seen.events).toEqual([{ a: 1 }, { a: 2 }]);
+    expect(seen.states).toEqual([
+      ...["connecting", "live"],
+      ...["connecting", "live"],
+      "connecting",
+    ]);
   });
 
   test("ends where it is refused", async () => {

@@ -20,28 +20,37 @@ const LONGEST_WAIT = 30_000;
 
 /**
  * Follows `/events` until the signal says so: resumed behind the last event after each cut, with
- * growing pauses while the service does not answer. It ends by itself where the service refuses.
+ * growing pauses while the service does not answer. It ends by itself where the service refuses. A
+ * connection that nothing comes from for `patience` milliseconds is taken for cut.
  */
-export async function follow(http: Http, listener: Listener, signal: AbortSignal): Promise<void> {
+export async function follow(
+  http: Http,
+  listener: Listener,
+  signal: AbortSignal,
+  patience: number,
+): Promise<void> {
   let last: string | null = null;
   let wait = FIRST_WAIT;
   let cut = false;
   while (!signal.aborted) {
     listener.onState("connecting");
+    // NOTE: where the other end has gone without a word (a sleeping machine, a router that forgot),
+    // nobody tells: only that its heartbeats do not come.
+    const watch = new Watch(patience, signal);
     try {
       const answer = await http.send("/events", {
         headers: {
           Accept: "text/event-stream",
           ...(last === null ? {} : { "Last-Event-ID": last }),
         },
-        signal,
+        signal: watch.signal,
       });
       listener.onState("live");
       wait = FIRST_WAIT;
       // Without an event there was no place to go on from: nobody knows what was missed.
       if (cut && last === null) listener.onGap();
       cut = true;
-      for await (const event of readEvents(answer)) {
+      for await (const event of readEvents(answer, watch)) {
         if (event.id !== undefined && event.id !== "") last = event.id;
         if (event.event === "gap") listener.onGap();
         else if (event.data !== "") listener.onEvent(parseJson(event.data));
@@ -54,6 +63,8 @@ export async function follow(http: Http, listener: Listener, signal: AbortSignal
         listener.onState("refused", error.message);
         return;
       }
+    } finally {
+      watch.end();
     }
     await pause(wait * (0.75 + Math.random() / 2), signal);
     wait = Math.min(wait * 2, LONGEST_WAIT);
@@ -66,9 +77,46 @@ interface ServerEvent {
   data: string;
 }
 
-async function* readEvents(answer: Response): AsyncGenerator<ServerEvent> {
+/** Aborts a connection that is silent for too long, or when the signal of all of them says so. */
+class Watch {
+  private readonly connection = new AbortController();
+  private readonly abort = (): void => this.connection.abort();
+  private timer: ReturnType<typeof setTimeout>;
+
+  constructor(
+    private readonly patience: number,
+    private readonly outer: AbortSignal,
+  ) {
+    outer.addEventListener("abort", this.abort);
+    this.timer = setTimeout(this.abort, patience);
+  }
+
+  get signal(): AbortSignal {
+    return this.connection.signal;
+  }
+
+  /** Something has come. */
+  hear(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(this.abort, this.patience);
+  }
+
+  end(): void {
+    clearTimeout(this.timer);
+    this.outer.removeEventListener("abort", this.abort);
+  }
+}
+
+async function* readEvents(answer: Response, watch: Watch): AsyncGenerator<ServerEvent> {
   if (answer.body === null) return;
+  const heard = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform: (part, next) => {
+      watch.hear();
+      next.enqueue(part);
+    },
+  });
   const reader = answer.body
+    .pipeThrough(heard)
     .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>)
     .pipeThrough(new EventSourceParserStream())
     .getReader();

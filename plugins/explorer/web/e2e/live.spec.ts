@@ -1,0 +1,70 @@
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { join } from "node:path";
+
+import { expect, startService, test } from "./fixtures";
+import { inspector, ROOM, selectTwin, send } from "./inspecting";
+import { Service } from "./processes";
+
+/** Hands bytes on between a browser and a service, until the streams of changes freeze. */
+class Wire {
+  private readonly sockets = new Set<Socket>();
+  private readonly streams = new Set<Socket>();
+  private readonly server = createServer((near) => {
+    const far = connect(this.target, "127.0.0.1");
+    near.on("data", (part) => {
+      if (part.toString("latin1").startsWith("GET /events")) this.streams.add(near).add(far);
+    });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.sockets.add(one);
+      one.pipe(other);
+      one.on("error", () => other.destroy());
+    }
+  });
+
+  constructor(private readonly target: number) {}
+
+  async start(): Promise<number> {
+    await new Promise<void>((done) => this.server.listen(0, "127.0.0.1", done));
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Nothing comes through any more, and nobody is told: as where a router has forgotten them. */
+  freeze(): void {
+    for (const one of this.streams) one.unpipe().pause();
+    this.streams.clear();
+  }
+
+  stop(): void {
+    for (const one of this.sockets) one.destroy();
+    this.server.close();
+  }
+}
+
+test("a connection that is dead without a word is made anew, and nothing is missed", async ({
+  page,
+  folder,
+}, { testId }) => {
+  const service = await startService(join(folder, testId), { Events__Heartbeat: "1" });
+  const wire = new Wire(service.port);
+  const through = new Service(service.folder, await wire.start());
+  try {
+    await selectTwin(page, through, ROOM);
+    await expect(page.getByRole("button", { name: /^Live:/ })).toBeVisible();
+    const name = inspector(page).getByRole("textbox", { name: "name", exact: true });
+    const write = (value: string) =>
+      send(service, "PATCH", `/digitaltwins/${ROOM}`, [{ op: "replace", path: "/name", value }]);
+    await write("While it was alive");
+    await expect(name).toHaveValue("While it was alive");
+    wire.freeze();
+    await write("While it was dead");
+    await expect(name).toHaveValue("While it was dead");
+    await expect(page.getByRole("button", { name: /^Live:/ })).toBeVisible();
+  } finally {
+    wire.stop();
+    await service.stop();
+  }
+  expect(service.failures()).toBe("");
+});
