@@ -14,14 +14,7 @@ import {
 import type { Counts } from "./counts";
 import type { ModelIndex } from "./index";
 import { withAncestors } from "./search";
-
-/** A place in the tree: an interface of several bases stands at several places. */
-interface Node {
-  /** The DTMIs from the root to here. */
-  key: string;
-  id: string;
-  children: Node[];
-}
+import { aboveOf, buildPlaces, findPlace, modelAt, openAtFirst, type Place } from "./tree";
 
 interface Props {
   index: ModelIndex;
@@ -33,7 +26,6 @@ interface Props {
 }
 
 const LAYOUT = { rowHeight: 30 };
-const BETWEEN = " ";
 
 /** The interfaces below those that they extend. */
 export function ModelTree({ index, counts, found, current, onChoose }: Props) {
@@ -41,34 +33,42 @@ export function ModelTree({ index, counts, found, current, onChoose }: Props) {
     () => (found === null ? null : withAncestors(index, found)),
     [index, found],
   );
-  const nodes = useMemo(() => buildNodes(index, index.roots(), "", shown), [index, shown]);
-  const [opened, setOpened] = useState<Set<Key>>();
-  const all = useMemo(() => new Set<Key>(keysOf(nodes)), [nodes]);
-  // A search opens all it found; else the first levels of a small set are open.
-  const byDefault = index.interfaces.size <= 60 ? all : new Set<Key>(nodes.map((one) => one.key));
-  const place = useMemo(() => findPlace(nodes, current), [nodes, current]);
+  const first = useMemo(() => openAtFirst(index, found, shown), [index, found, shown]);
+  // What was opened and closed while nothing was sought, and of the search that is shown.
+  const [opened, setOpened] = useState<ReadonlySet<Key>>();
+  const [inSearch, setInSearch] = useState<{ found: Props["found"]; opened: ReadonlySet<Key> }>();
+  const place = usePlace(index, current);
+  const expanded = useMemo(() => {
+    if (found !== null) return inSearch?.found === found ? inSearch.opened : first;
+    return new Set<Key>([...(opened ?? first), ...aboveOf(place.key)]);
+  }, [found, inSearch, opened, first, place.key]);
+  const places = useMemo(() => buildPlaces(index, expanded, shown), [index, expanded, shown]);
   // What an item shows beside itself: without these it would stay as it was drawn first.
-  const dependencies = [index, counts, found];
-  const expanded = found === null ? new Set([...(opened ?? byDefault), ...aboveOf(place)]) : all;
+  const dependencies = [index, counts, found, expanded];
   return (
     <Virtualizer layout={ListLayout} layoutOptions={LAYOUT}>
       <Tree
         aria-label="Models by inheritance"
         className="models-tree"
-        items={nodes}
+        items={places}
         dependencies={dependencies}
         selectionMode="single"
         selectionBehavior="replace"
-        selectedKeys={place === null ? [] : [place]}
+        selectedKeys={place.key === null ? [] : [place.key]}
         onSelectionChange={(keys) => {
           const [key] = keys === "all" ? [] : keys;
-          if (key !== undefined) onChoose(String(key).split(BETWEEN).at(-1) ?? "");
+          if (key === undefined) return;
+          place.choose(String(key));
+          onChoose(modelAt(String(key)));
         }}
         expandedKeys={expanded}
-        onExpandedChange={setOpened}
+        onExpandedChange={(keys) => {
+          if (found === null) setOpened(keys);
+          else setInSearch({ found, opened: keys });
+        }}
         renderEmptyState={() => <p className="models-none muted">No model is like this.</p>}
       >
-        {function render(node: Node) {
+        {function render(node: Place) {
           return (
             <TreeItem
               key={node.key}
@@ -112,6 +112,16 @@ export function ModelTree({ index, counts, found, current, onChoose }: Props) {
   );
 }
 
+/** Where the model that is looked at is marked: at the place where it was chosen, if there. */
+function usePlace(index: ModelIndex, current: string | null) {
+  const [chosen, choose] = useState("");
+  const key = useMemo(() => {
+    if (current === null) return null;
+    return modelAt(chosen) === current ? chosen : findPlace(index, current);
+  }, [index, current, chosen]);
+  return { key, choose };
+}
+
 function Count({ counts, id }: { counts: Counts; id: string }) {
   const own = counts.own(id);
   const family = counts.family(id);
@@ -121,37 +131,4 @@ function Count({ counts, id }: { counts: Counts; id: string }) {
       {family.toLocaleString()}
     </span>
   );
-}
-
-export function buildNodes(
-  index: ModelIndex,
-  ids: readonly string[],
-  above: string,
-  shown: ReadonlySet<string> | null,
-): Node[] {
-  const path = above.split(BETWEEN);
-  return ids
-    .filter((id) => (shown === null || shown.has(id)) && !path.includes(id))
-    .map((id) => {
-      const key = above === "" ? id : above + BETWEEN + id;
-      return { key, id, children: buildNodes(index, index.heirs(id), key, shown) };
-    });
-}
-
-function keysOf(nodes: readonly Node[]): string[] {
-  return nodes.flatMap((one) => [one.key, ...keysOf(one.children)]);
-}
-
-/** The first place of a model. */
-function findPlace(nodes: readonly Node[], id: string | null): string | null {
-  for (const one of nodes) {
-    const found = one.id === id ? one.key : findPlace(one.children, id);
-    if (found !== null) return found;
-  }
-  return null;
-}
-
-function aboveOf(place: string | null): string[] {
-  const parts = place?.split(BETWEEN) ?? [];
-  return parts.slice(1).map((_one, at) => parts.slice(0, at + 1).join(BETWEEN));
 }

@@ -75,9 +75,9 @@ export class ModelIndex {
     const found = new Set<string>();
     let level = [id];
     while (level.length > 0) {
-      level = level
-        .flatMap((one) => this.interfaces.get(one)?.extends ?? [])
-        .filter((one) => one !== id && !found.has(one));
+      const next = level.flatMap((one) => this.interfaces.get(one)?.extends ?? []);
+      // PERF: each once, as bases of common bases would double with every level.
+      level = [...new Set(next)].filter((one) => one !== id && !found.has(one));
       for (const one of level) found.add(one);
     }
     const listed = [...found];

@@ -5,10 +5,10 @@ import { ApiError } from "../api/errors";
 import type { Json, JsonObject, ModelEntry } from "../api/types";
 import { buildCounts } from "./counts";
 import { ModelIndex } from "./index";
-import { buildNodes } from "./ModelTree";
 import { findSyntaxError, locate } from "./places";
 import { describeSchema } from "./schemaText";
 import { searchModels, withAncestors } from "./search";
+import { aboveOf, buildPlaces, findPlace, openAtFirst, type Place } from "./tree";
 import { buildRequest, readFindings } from "./upload";
 
 function entry(id: string, more: JsonObject = {}): ModelEntry {
@@ -24,12 +24,64 @@ const INDEX = new ModelIndex([
 
 describe("the tree", () => {
   test("has an interface of two bases at two places", () => {
-    const [space] = buildNodes(INDEX, INDEX.roots(), "", null);
+    const [space] = buildPlaces(INDEX, openAtFirst(INDEX, null, null), null);
     const places = space?.children.map((one) => [one.id, one.children[0]?.key]);
     expect(places).toEqual([
       ["dtmi:x:Room;1", "dtmi:x:Space;1 dtmi:x:Room;1 dtmi:x:Both;1"],
       ["dtmi:x:Store;1", "dtmi:x:Space;1 dtmi:x:Store;1 dtmi:x:Both;1"],
     ]);
+  });
+
+  test("has no more built below what is closed than tells that there is something", () => {
+    const below = (name: string) => {
+      const key = `dtmi:x:Space;1 dtmi:x:${name};1`;
+      const both = { key: `${key} dtmi:x:Both;1`, id: "dtmi:x:Both;1", children: [] };
+      return { key, id: `dtmi:x:${name};1`, children: [both] };
+    };
+    const [open] = buildPlaces(INDEX, new Set(["dtmi:x:Space;1"]), null);
+    expect(open?.children).toEqual([below("Room"), below("Store")]);
+    const [closed] = buildPlaces(INDEX, new Set(), null);
+    expect(closed?.children).toEqual([{ ...below("Room"), children: [] }]);
+    const [none] = buildPlaces(INDEX, new Set(), new Set(["dtmi:x:Space;1"]));
+    expect(none?.children).toEqual([]);
+  });
+
+  test("of few models that share all their bases is opened as far as one can look at it", () => {
+    // NOTE: as places these are 4 + 16 + … + 4^16; whoever builds them all does not end.
+    const name = (level: number, at: number) => `dtmi:x:L${level}x${at};1`;
+    const bases = (level: number) => [0, 1, 2, 3].map((at) => name(level, at));
+    const index = new ModelIndex(
+      [...Array(16).keys()].flatMap((level) =>
+        bases(level).map((id) => entry(id, level === 0 ? {} : { extends: bases(level - 1) })),
+      ),
+    );
+    expect(index.ancestors(name(15, 3))).toHaveLength(60);
+    const count = (places: readonly Place[]): number =>
+      places.reduce((sum, one) => sum + 1 + count(one.children), 0);
+    const first = openAtFirst(index, null, null);
+    expect(count(buildPlaces(index, first, null))).toBe(4 + 16 + 16);
+
+    const found = searchModels(index, "dtmi") ?? new Set();
+    expect(found.size).toBe(64);
+    const sought = buildPlaces(index, openAtFirst(index, found, found), found);
+    expect(count(sought)).toBeLessThan(found.size * 16 * 4);
+    const keys = (places: readonly Place[]): string[] =>
+      places.flatMap((one) => [one.key, ...keys(one.children)]);
+    const built = new Set(keys(sought));
+    for (const id of found) expect(built).toContain(findPlace(index, id));
+
+    const deep = findPlace(index, name(15, 2));
+    expect(deep?.split(" ")).toHaveLength(16);
+    expect(aboveOf(deep)).toHaveLength(15);
+  });
+
+  test("has no place for what extends itself in a ring", () => {
+    const ring = new ModelIndex([
+      entry("dtmi:x:A;1", { extends: "dtmi:x:B;1" }),
+      entry("dtmi:x:B;1", { extends: "dtmi:x:A;1" }),
+    ]);
+    expect(findPlace(ring, "dtmi:x:A;1")).toBeNull();
+    expect(findPlace(ring, "dtmi:x:Gone;1")).toBeNull();
   });
 
   test("shows what a search finds below what it extends", () => {
