@@ -4,6 +4,8 @@ import { Button, Dialog, Modal, ModalOverlay } from "react-aria-components";
 import { Group, Panel, Separator, useDefaultLayout } from "react-resizable-panels";
 import { useLocation } from "wouter";
 
+import { Forms } from "../inspector/Forms";
+import { useForms } from "../inspector/forms";
 import { DraftGuard, Unsaved } from "../inspector/Unsaved";
 import { LiveConnection } from "../live/LiveConnection";
 import { useSession } from "../session/session";
@@ -43,6 +45,7 @@ export function Frame({ view }: { view: View }) {
       <LiveConnection />
       <DraftGuard />
       <Rail current={view} />
+      <Forms />
       {narrow ? <Narrow>{shown}</Narrow> : <Wide inspected={view.inspected}>{shown}</Wide>}
     </div>
   );
@@ -120,6 +123,8 @@ function Wide({ children, inspected }: { children: ReactNode; inspected: boolean
 /** On a phone what is selected comes up as a sheet over the view. */
 function Narrow({ children }: { children: ReactNode }) {
   const { selected, select } = useSelection();
+  // NOTE: a sheet that comes up later, as where a phone is turned, would lie over the form.
+  const writing = useForms((state) => state.open !== null);
   return (
     <div className="frame-alone">
       {children}
@@ -127,7 +132,7 @@ function Narrow({ children }: { children: ReactNode }) {
       <ModalOverlay
         className="sheet-overlay"
         isDismissable
-        isOpen={selected !== null}
+        isOpen={selected !== null && !writing}
         onOpenChange={(open) => {
           if (!open) select(null);
         }}

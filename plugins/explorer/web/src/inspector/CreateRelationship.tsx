@@ -69,6 +69,7 @@ export function CreateRelationship({ sourceId, targetId, onClose }: Props) {
     <FormFrame
       title={`New relationship of ${sourceId}`}
       submit="Create"
+      isWritten={form.isWritten || written !== null || target !== (targetId ?? "")}
       isReady={form.isReady && name !== "" && target !== "" && id !== ""}
       onSubmit={create}
       onError={(refused) => {
@@ -95,7 +96,10 @@ export function CreateRelationship({ sourceId, targetId, onClose }: Props) {
               description: `to ${one.target === undefined ? "any twin" : index.label(one.target)}`,
             }))}
             value={name}
-            onChange={setChosen}
+            onChange={(one) => {
+              setChosen(one);
+              form.change(allowed.find(({ name }) => name === one)?.properties ?? [], {}, index);
+            }}
           />
           {targetId === undefined ? (
             <TwinSearch label="To" model={content?.target} value={target} onChange={setTarget} />

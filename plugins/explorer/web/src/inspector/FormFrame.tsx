@@ -3,12 +3,15 @@ import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-c
 
 import { Failure } from "../app/Failure";
 import "./inspector.css";
+import { useLeaveQuestion } from "./Unsaved";
 
 interface Props {
   title: string;
   /** The button that does it. */
   submit: string;
   danger?: boolean;
+  /** Whether there is something in it that no click beside it and no Escape may throw away. */
+  isWritten?: boolean;
   isReady: boolean;
   /** Does it; the dialog closes when that has worked. */
   onSubmit(): Promise<unknown>;
@@ -22,6 +25,8 @@ interface Props {
 export function FormFrame(props: Props) {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
+  const { isWritten = false } = props;
+  useLeaveQuestion(isWritten);
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     // NOTE: forms in dialogs are children of the editor's React tree; its keys are not meant.
@@ -38,7 +43,12 @@ export function FormFrame(props: Props) {
       .finally(() => setBusy(false));
   };
   return (
-    <ModalOverlay isOpen isDismissable={!busy} onOpenChange={(open) => !open && props.onClose()}>
+    <ModalOverlay
+      isOpen
+      isDismissable={!busy && !isWritten}
+      isKeyboardDismissDisabled={busy || isWritten}
+      onOpenChange={(open) => !open && props.onClose()}
+    >
       <Modal>
         <Dialog>
           <Heading slot="title">{props.title}</Heading>

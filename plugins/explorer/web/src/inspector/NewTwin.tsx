@@ -16,12 +16,12 @@ import {
 } from "react-aria-components";
 
 import { ApiError } from "../api/errors";
-import type { JsonObject } from "../api/types";
 import { useNotices } from "../app/notices";
 import { useSelection } from "../app/selection";
 import type { ModelIndex } from "../models/index";
 import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
+import { buildComponents } from "./components";
 import { EditingContext } from "./editing";
 import { FormFrame } from "./FormFrame";
 import { Properties } from "./Properties";
@@ -60,6 +60,7 @@ export function NewTwin({ model: first = "", onClose }: Props) {
     <FormFrame
       title="New twin"
       submit="Create"
+      isWritten={form.isWritten || id !== ""}
       isReady={form.isReady && info !== undefined && id.trim() !== "" && !taken}
       onSubmit={create}
       onError={(error) => {
@@ -74,7 +75,9 @@ export function NewTwin({ model: first = "", onClose }: Props) {
         onChange={(chosen) => {
           setModel(chosen);
           form.setError(null);
-          form.begin(buildComponents(chosen, index));
+          const contents = index.interfaces.get(chosen)?.contents;
+          // What is no model yet has no members to choose of.
+          if (contents !== undefined) form.change(contents, buildComponents(chosen, index), index);
         }}
       />
       <TextField isRequired value={id} onChange={setId} isInvalid={taken} autoComplete="off">
@@ -92,23 +95,6 @@ export function NewTwin({ model: first = "", onClose }: Props) {
       )}
     </FormFrame>
   );
-}
-
-/**
- * The components of a new twin, empty. SPEC: every component of the model must be present, at
- * least as an object with an empty `$metadata`.
- */
-export function buildComponents(
-  model: string,
-  index: ModelIndex,
-  above: readonly string[] = [],
-): JsonObject {
-  const built: JsonObject = {};
-  for (const { kind, name, schema } of index.interfaces.get(model)?.contents ?? []) {
-    if (kind !== "Component" || typeof schema !== "string" || above.includes(schema)) continue;
-    built[name] = { $metadata: {}, ...buildComponents(schema, index, [...above, schema]) };
-  }
-  return built;
 }
 
 /** Whether there is a twin of this id, as far as one may ask. */

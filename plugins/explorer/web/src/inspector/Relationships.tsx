@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
-import { useState } from "react";
 import { Button } from "react-aria-components";
 
 import type { Page } from "../api/types";
@@ -8,7 +7,7 @@ import { Failure } from "../app/Failure";
 import { useSelection } from "../app/selection";
 import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
-import { CreateRelationship } from "./CreateRelationship";
+import { openForm } from "./forms";
 import { SelectLink } from "./SelectLink";
 
 /** An end of a relationship that is not the twin itself. */
@@ -23,7 +22,6 @@ interface Line {
 export function Relationships({ id, model }: { id: string; model: string }) {
   const { graph, graphId, may } = useSession();
   const { index } = useModels();
-  const [creating, setCreating] = useState(false);
   const offered = (index.interfaces.get(model)?.contents ?? []).some(
     (one) => one.kind === "Relationship",
   );
@@ -34,7 +32,10 @@ export function Relationships({ id, model }: { id: string; model: string }) {
     <>
       {may("digitaltwins/relationships/write") && offered && (
         <div className="inspector-actions">
-          <Button className="button button-small" onPress={() => setCreating(true)}>
+          <Button
+            className="button button-small"
+            onPress={() => openForm({ kind: "relationship", sourceId: id })}
+          >
             <Plus size={13} aria-hidden /> New relationship
           </Button>
         </div>
@@ -56,7 +57,6 @@ export function Relationships({ id, model }: { id: string; model: string }) {
           return { ...page, value: page.value.map((one) => lineOf(one, one.$sourceId)) };
         }}
       />
-      {creating && <CreateRelationship sourceId={id} onClose={() => setCreating(false)} />}
     </>
   );
 }

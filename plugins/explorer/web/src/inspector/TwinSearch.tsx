@@ -39,7 +39,11 @@ interface Found {
 export function TwinSearch({ label, model, value, onChange }: Props) {
   const { graph, graphId, may } = useSession();
   const [text, setText] = useState(value);
-  const { data = [], error } = useQuery({
+  const {
+    data = [],
+    error,
+    isFetching,
+  } = useQuery({
     queryKey: ["twin-search", graphId, model ?? "", text],
     queryFn: async ({ signal }) => {
       await pause(PAUSE, signal);
@@ -51,6 +55,8 @@ export function TwinSearch({ label, model, value, onChange }: Props) {
   return (
     <ComboBox
       allowsCustomValue
+      // NOTE: without it the list does not open once what is found comes later than the next key.
+      allowsEmptyCollection
       isRequired
       inputValue={text}
       onInputChange={(written) => {
@@ -74,7 +80,13 @@ export function TwinSearch({ label, model, value, onChange }: Props) {
       </Group>
       {error !== null && <p className="inspector-wrong">{error.message}</p>}
       <Popover>
-        <ListBox<Found>>
+        <ListBox<Found>
+          renderEmptyState={() => (
+            <p className="inspector-none muted">
+              {isFetching ? "Searching…" : "Nothing is found."}
+            </p>
+          )}
+        >
           {(one) => (
             <ListBoxItem id={one.id} textValue={one.id}>
               <Text slot="label">{one.id}</Text>

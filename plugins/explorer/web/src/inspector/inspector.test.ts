@@ -8,7 +8,7 @@ import type { Json, JsonObject, ModelEntry } from "../api/types";
 import { ModelIndex } from "../models/index";
 import { buildDeletion, readAttached } from "./deletion";
 import { useDrafts } from "./drafts";
-import { buildComponents } from "./NewTwin";
+import { buildComponents, carryOver } from "./components";
 import { fits, firstValue, readSchema, writeText } from "./schema";
 import { listTelemetry } from "./Telemetry";
 import { readFindings } from "./useSave";
@@ -287,6 +287,30 @@ describe("by the models", () => {
     expect(buildComponents("dtmi:x:Thing;1", index)).toEqual({
       part: { $metadata: {}, inner: { $metadata: {} } },
     });
+  });
+
+  test("what is written goes with one to another model, as far as that takes it", () => {
+    const named = { "@type": "Property", name: "name", schema: "string" };
+    const level = (schema: string) => ({ "@type": "Property", name: "level", schema });
+    const component = (schema: string) => ({ "@type": "Component", name: "part", schema });
+    const models = new ModelIndex([
+      entry("dtmi:x:One;1", [named, level("string"), component("dtmi:x:Base;1")]),
+      entry("dtmi:x:Two;1", [named, level("integer"), component("dtmi:x:Other;1")]),
+      entry("dtmi:x:Base;1", [named, level("double")]),
+      entry("dtmi:x:Other;1", [named]),
+    ]);
+    const written = {
+      name: "a",
+      level: "ground",
+      part: { $metadata: {}, name: "b", level: 1.5 },
+      constructor: "c",
+    };
+    const contents = models.interfaces.get("dtmi:x:Two;1")?.contents ?? [];
+    expect(carryOver(written, contents, models)).toEqual({
+      name: "a",
+      part: { $metadata: {}, name: "b" },
+    });
+    expect(carryOver({}, contents, models)).toEqual({});
   });
 
   test("telemetry is listed by component", () => {

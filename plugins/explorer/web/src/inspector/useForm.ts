@@ -1,6 +1,8 @@
-import { useMemo, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 
 import type { JsonObject } from "../api/types";
+import type { ContentInfo, ModelIndex } from "../models/index";
+import { carryOver } from "./components";
 import { isWithin, writeAt } from "./document";
 import type { Editing, Unread } from "./editing";
 import { readFindings } from "./useSave";
@@ -11,6 +13,7 @@ const NOTHING: JsonObject = {};
 /** A document that is not stored yet, for the fields of a form. */
 export function useForm(first: JsonObject = NOTHING) {
   const [value, setValue] = useState(first);
+  const [isWritten, setWritten] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [texts, setTexts] = useState<ReadonlyMap<string, Unread>>(new Map());
   const { unread, setUnread } = useUnread();
@@ -22,23 +25,39 @@ export function useForm(first: JsonObject = NOTHING) {
       findings: readFindings(error),
       lit: undefined,
       texts,
-      set: (pointer, one) => setValue((before) => writeAt(before, pointer, one)),
-      setText: (pointer, text) =>
+      set: (pointer, one) => {
+        setWritten(true);
+        setValue((before) => writeAt(before, pointer, one));
+      },
+      setText: (pointer, text) => {
+        setWritten(true);
         setTexts((before) => {
           const after = new Map(before);
           if (text === null) after.delete(pointer);
           else after.set(pointer, { text });
           return after;
-        }),
+        });
+      },
       forgetTexts: (pointer) =>
         setTexts((before) => new Map([...before].filter(([one]) => !isWithin(one, pointer)))),
       setUnread,
     }),
     [value, error, texts, setUnread],
   );
+  // What the contents of now have no place for; it is there again with those that have one.
+  const shelf = useRef<JsonObject>({});
   const begin = (next: JsonObject): void => {
     setValue(next);
     setTexts(new Map());
   };
-  return { value, editing, isReady: unread + texts.size === 0, begin, setError };
+  /** Has the form be of other contents, with what was written of them so far. */
+  const change = (contents: readonly ContentInfo[], empty: JsonObject, index: ModelIndex): void => {
+    const all = { ...shelf.current, ...value };
+    const carried = carryOver(all, contents, index);
+    shelf.current = Object.fromEntries(
+      Object.entries(all).filter(([name]) => !Object.hasOwn(carried, name)),
+    );
+    begin({ ...empty, ...carried });
+  };
+  return { value, editing, isWritten, change, isReady: unread + texts.size === 0, begin, setError };
 }

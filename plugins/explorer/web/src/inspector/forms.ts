@@ -1,0 +1,16 @@
+import { create } from "zustand";
+
+/** A form for something new. */
+export type NewThing =
+  { kind: "twin"; model?: string } | { kind: "relationship"; sourceId: string };
+
+/** The form that is open. It is none of what opened it, which may go while somebody writes. */
+export const useForms = create<{ open: NewThing | null }>(() => ({ open: null }));
+
+export function openForm(open: NewThing): void {
+  useForms.setState({ open });
+}
+
+export function closeForm(): void {
+  useForms.setState({ open: null });
+}
