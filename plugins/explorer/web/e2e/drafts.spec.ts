@@ -131,4 +131,98 @@ test.describe("what is written and not saved", () => {
     await expect(sheet).toBeHidden();
     await expect(sign).toHaveCount(0);
   });
+
+  test("in a form goes by no click beside it, no Escape, no turn of a phone, no other model", async ({
+    page,
+  }) => {
+    await selectTwin(page, service, ROOM);
+    await inspector(page).getByRole("button", { name: "New twin" }).click();
+    const form = page.getByRole("dialog", { name: "New twin" });
+    await form.getByRole("combobox", { name: "Model" }).fill("Meeting");
+    await page.getByRole("option", { name: /^Meeting room/ }).click();
+    await page.keyboard.press("Escape");
+    await expect(form).toHaveCount(0);
+
+    await inspector(page).getByRole("button", { name: "New twin" }).click();
+    await form.getByRole("combobox", { name: "Model" }).fill("Meeting");
+    await page.getByRole("option", { name: /^Meeting room/ }).click();
+    await form.getByRole("textbox", { name: "name", exact: true }).fill("The attic");
+    await form.getByRole("textbox", { name: "capacity", exact: true }).fill("9");
+    await page.keyboard.press("Escape");
+    await page.mouse.click(5, 5);
+    await expectQuestion(page);
+    for (const width of [600, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expect(form.getByRole("textbox", { name: "name", exact: true })).toHaveValue(
+        "The attic",
+      );
+    }
+    await form.getByRole("combobox", { name: "Model" }).fill("Building");
+    await page.getByRole("option", { name: /^Building/ }).click();
+    await expect(form.getByRole("textbox", { name: "name", exact: true })).toHaveValue("The attic");
+    await expect(form.getByRole("textbox", { name: "capacity", exact: true })).toHaveCount(0);
+    await form.getByRole("combobox", { name: "Model" }).fill("Meeting");
+    await page.getByRole("option", { name: /^Meeting room/ }).click();
+    await expect(form.getByRole("textbox", { name: "capacity", exact: true })).toHaveValue("9");
+    await form.getByRole("textbox", { name: "Id", exact: true }).fill("attic");
+    await form.getByRole("button", { name: "Create" }).click();
+    await expect(inspector(page).getByRole("heading", { name: "attic" })).toBeVisible();
+    expect(await readTwin(service, "attic")).toMatchObject({ name: "The attic", capacity: 9 });
+
+    await page.setViewportSize({ width: 600, height: 800 });
+    await inspector(page).getByRole("tab", { name: "Relationships" }).click();
+    await inspector(page).getByRole("button", { name: "New relationship" }).click();
+    const line = page.getByRole("dialog", { name: "New relationship of attic" });
+    await line.getByRole("combobox", { name: "To" }).fill("b1-l0-r04");
+    await page.getByRole("option", { name: /^b1-l0-r04/ }).click();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.mouse.click(5, 5);
+    await line.getByRole("button", { name: "Create" }).click();
+    await expect(inspector(page).getByText("b1-l0-r04").first()).toBeVisible();
+  });
+
+  test("of what somebody deletes is told, to be copied or given up", async ({ page, context }) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await send(service, "PUT", "/digitaltwins/tmp1", {
+      $metadata: { $model: "dtmi:com:example:building:Level;1" },
+      name: "Passing",
+    });
+    await selectTwin(page, service, "tmp1");
+    await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible();
+    await field(page, "name").fill("Passing by");
+    const gone = await fetch(`${service.url}/digitaltwins/tmp1`, { method: "DELETE" });
+    expect(gone.status).toBe(204);
+    await expect(inspector(page).getByText("There is no such twin (any more)")).toBeVisible();
+    const lost = inspector(page).getByRole("region", { name: "Unsaved changes" });
+    const patch = '{"op":"replace","path":"/name","value":"Passing by"}';
+    await expect(lost).toContainText(patch);
+    await lost.getByRole("button", { name: "Copy" }).click();
+    await expect(page.getByText("The changes are copied.")).toBeVisible();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(patch);
+    await expectQuestion(page);
+    await lost.getByRole("button", { name: "Discard" }).click();
+    await expect(lost).toHaveCount(0);
+    // Nobody is asked any more.
+    await page.reload();
+    await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
+  });
+
+  test("keeps the focus and its lines while it is written", async ({ page }) => {
+    await selectTwin(page, service, ROOM);
+    const name = field(page, "name");
+    await name.fill("one");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("two");
+    await expect(name).toHaveValue("one\ntwo");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("/ and ");
+    await expect(name).toHaveValue("one/ and two");
+    await expect(name).toBeFocused();
+    await page.keyboard.insertText("three\nfour ");
+    await expect(name).toHaveValue("one/ and three\nfour two");
+    await saveButton(page).click();
+    await expect(saveButton(page)).toHaveCount(0);
+    expect(await readTwin(service, ROOM)).toMatchObject({ name: "one/ and three\nfour two" });
+  });
 });

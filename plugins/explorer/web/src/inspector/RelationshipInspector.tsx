@@ -11,6 +11,7 @@ import { useSession } from "../session/session";
 import { DeleteRelationship } from "./DeleteRelationship";
 import { draftKey } from "./drafts";
 import { Editor } from "./Editor";
+import { LostDraft } from "./LostDraft";
 import { Properties } from "./Properties";
 import { SelectLink } from "./SelectLink";
 
@@ -48,7 +49,12 @@ export function RelationshipInspector({ sourceId, id }: Props) {
   const gone = found.error instanceof ApiError && found.error.status === 404;
   if (found.error !== null && (gone || found.data === undefined)) {
     const title = gone ? "There is no such relationship (any more)" : "It cannot be read";
-    return <Failure title={title} error={found.error} onRetry={() => void found.refetch()} />;
+    return (
+      <>
+        <Failure title={title} error={found.error} onRetry={() => void found.refetch()} />
+        {gone && <LostDraft of={draftKey(graphId, sourceId, id)} />}
+      </>
+    );
   }
   if (found.data === undefined) return <Waiting label={`Loading ${id}`} />;
   return (

@@ -10,6 +10,7 @@ import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
 import { draftKey } from "./drafts";
 import { Editor } from "./Editor";
+import { LostDraft } from "./LostDraft";
 import { Moment } from "./Moment";
 import { Properties } from "./Properties";
 import { Relationships } from "./Relationships";
@@ -34,7 +35,12 @@ export function TwinInspector({ id }: { id: string }) {
   const gone = twin.error instanceof ApiError && twin.error.status === 404;
   if (twin.error !== null && (gone || twin.data === undefined)) {
     const title = gone ? "There is no such twin (any more)" : "The twin cannot be read";
-    return <Failure title={title} error={twin.error} onRetry={() => void twin.refetch()} />;
+    return (
+      <>
+        <Failure title={title} error={twin.error} onRetry={() => void twin.refetch()} />
+        {gone && <LostDraft of={draftKey(graphId, id)} />}
+      </>
+    );
   }
   if (twin.data === undefined) return <Waiting label={`Loading ${id}`} />;
   const model = twin.data.$metadata.$model;
