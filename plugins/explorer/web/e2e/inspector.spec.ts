@@ -230,7 +230,7 @@ test.describe("a twin", () => {
     const outgoing = await fetch(`${service.url}/digitaltwins/${ROOM}/relationships`);
     expect(((await outgoing.json()) as { value: unknown[] }).value).toHaveLength(1);
     // Behind the dialog the newest version is there again, which is what goes now.
-    const name = page.locator('.inspector input[aria-label="name"]');
+    const name = page.locator('.inspector textarea[aria-label="name"]');
     await expect(name).toHaveValue("Still in use");
     await dialog.getByRole("button", { name: "Delete it and 8 relationships" }).click();
     await expect(page.getByText(`${ROOM} and 8 relationships are deleted.`)).toBeVisible();

@@ -63,7 +63,7 @@ function Editable(props: Props) {
         <TextValue
           {...{ label, pointer, value, optional, onChange }}
           form={schema.form}
-          multiline={typeof value === "string" && value.includes("\n")}
+          multiline={schema.type === "string"}
         />
       );
     case "object":
@@ -300,7 +300,7 @@ function JsonValue({ label, pointer, value, optional = false, onChange }: Props)
       {...{ pointer, value, optional, onChange }}
       form={JSON_FORM}
       write={writeJson}
-      multiline={writeJson(value).length > 40}
+      multiline
     />
   );
 }

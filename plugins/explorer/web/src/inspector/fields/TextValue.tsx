@@ -13,6 +13,7 @@ interface Props {
   value: Json | undefined;
   /** Whether an empty text is no value rather than a wrong one. */
   optional: boolean;
+  /** Whether a text may have several lines. It stays so: another element would lose the focus. */
   multiline?: boolean;
   /** The text of a value. */
   write?: (value: Json | undefined) => string;
@@ -69,10 +70,14 @@ export function TextValue(props: Props) {
       onChange={change}
       isInvalid={unread || told.length > 0}
       autoComplete="off"
-      className="react-aria-TextField inspector-text"
+      className={`react-aria-TextField ${write === writeText ? "inspector-prose" : ""}`}
     >
       {multiline ? (
-        <TextArea rows={Math.min(8, text.split("\n").length + 1)} spellCheck="false" />
+        <TextArea
+          rows={countRows(text)}
+          placeholder={value === undefined ? "not set" : ""}
+          spellCheck="false"
+        />
       ) : (
         <Input
           type={form.input === "date" && form.parse(text) !== undefined ? "date" : "text"}
@@ -83,5 +88,18 @@ export function TextValue(props: Props) {
       )}
       <FieldError>{unread ? `This should be ${form.hint}.` : undefined}</FieldError>
     </TextField>
+  );
+}
+
+const MOST_ROWS = 8;
+/** About as many letters as stand in a line of the inspector. */
+const LINE = 30;
+
+/** How many rows a text asks for, where the browser does not measure it by itself. */
+function countRows(text: string): number {
+  const rows = text.split("\n").map((line) => Math.max(1, Math.ceil(line.length / LINE)));
+  return Math.min(
+    MOST_ROWS,
+    rows.reduce((one, other) => one + other, 0),
   );
 }
