@@ -68,6 +68,29 @@ test("a twin in the table is selected, which the inspector shows", async ({ page
   );
 });
 
+test("ids lead to their twins, whatever the column is called, and so do those of a sample", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/query");
+  const heading = page
+    .getByRole("complementary", { name: "Inspector" })
+    .getByRole("heading", { level: 2 });
+  await page.getByRole("button", { name: /with the largest/ }).click();
+  await expect(page.getByText("20 rows")).toBeVisible();
+  await expect(cells(page).first().locator("[data-twin]")).toHaveCount(1);
+  await run(
+    page,
+    "MATCH (s:Site), (b:Building) WHERE b.$dtId = 'b1' RETURN s.$dtId, b.$dtId AS id, s.name AS name",
+  );
+  await expect(cells(page)).toHaveText(["site", "b1", "Harbour Campus"]);
+  await cells(page).nth(0).getByRole("button", { name: "site" }).click();
+  await expect(heading).toHaveText("site");
+  await cells(page).nth(1).getByRole("button", { name: "b1" }).click();
+  await expect(heading).toHaveText("b1");
+  await expect(cells(page).nth(2).getByRole("button")).toHaveCount(0);
+});
+
 test("the height of the editor is set by keyboard and remembered, the results take the rest", async ({
   page,
   demo,

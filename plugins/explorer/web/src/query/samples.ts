@@ -58,7 +58,7 @@ function propertySamples(index: ModelIndex): Sample[] {
     return [
       {
         name: `${index.label(one.id)} with the largest ${found.displayName ?? found.name}`,
-        text: `MATCH (n:${word(one.id)})\nWHERE n.${name} IS NOT NULL\nRETURN n.$dtId AS id, n.${name} AS ${name}\nORDER BY ${name} DESC\nLIMIT 20`,
+        text: `MATCH (n:${word(one.id)})\nWHERE n.${name} IS NOT NULL\nRETURN n, n.${name} AS ${name}\nORDER BY ${name} DESC\nLIMIT 20`,
       },
     ];
   }

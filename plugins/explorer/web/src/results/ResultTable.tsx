@@ -18,6 +18,7 @@ import { useNotices } from "../app/notices";
 import { Cell } from "./cells";
 import { compareValues, valueAt, type Column } from "./columns";
 import { isRelationship } from "./documents";
+import { namesTwin } from "./ids";
 import { litSince } from "./newest";
 import { useGridFocus } from "./useGridFocus";
 
@@ -35,12 +36,14 @@ const NUMBER_WIDTH = 56;
 interface Props {
   rows: JsonObject[];
   columns: Column[];
+  /** The columns that the query says are ids of twins. */
+  ids: ReadonlySet<string>;
   /** Called when the last rows come into sight. */
   onEnd(): void;
 }
 
 /** The rows as a grid of cells; only what is in sight is drawn, so that 100,000 rows are no more. */
-export function ResultTable({ rows, columns, onEnd }: Props) {
+export function ResultTable({ rows, columns, ids, onEnd }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const first = rows[0];
   const definitions = useMemo(
@@ -170,6 +173,7 @@ export function ResultTable({ rows, columns, onEnd }: Props) {
                 index={item.index}
                 start={item.start}
                 columns={columns}
+                ids={ids}
                 entry={grid.entry.row === item.index ? grid.entry.column : -1}
                 open={open}
                 onToggle={toggle}
@@ -183,12 +187,18 @@ export function ResultTable({ rows, columns, onEnd }: Props) {
   );
 }
 
+function isId({ path }: Column, ids: ReadonlySet<string>): boolean {
+  const [first = ""] = path;
+  return path.length === 1 ? namesTwin(first) || ids.has(first) : namesTwin(path.at(-1) ?? "");
+}
+
 interface RowProps {
   id: string;
   row: JsonObject;
   index: number;
   start: number;
   columns: Column[];
+  ids: ReadonlySet<string>;
   /** The column whose cell is in the order of Tab; -1 where none of this row is. */
   entry: number;
   open: ReadonlySet<string>;
@@ -198,7 +208,7 @@ interface RowProps {
 
 /** PERF: memoised, so that scrolling draws the rows that come into sight and no other. */
 const Row = memo(function Row(props: RowProps) {
-  const { id, row, index, start, columns, entry, open, onToggle, measure } = props;
+  const { id, row, index, start, columns, ids, entry, open, onToggle, measure } = props;
   return (
     <div
       role="row"
@@ -227,6 +237,7 @@ const Row = memo(function Row(props: RowProps) {
             <Cell
               value={valueAt(row, column.path)}
               name={column.path.at(-1) ?? ""}
+              twin={isId(column, ids)}
               open={open.has(key)}
               toggleKey={key}
               onToggle={onToggle}

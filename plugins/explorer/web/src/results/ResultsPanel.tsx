@@ -8,6 +8,7 @@ import { fetchMore } from "../query/run";
 import { usePicture } from "../picture/store";
 import { useSession } from "../session/session";
 import { columnsOf, type Column } from "./columns";
+import { findIdNames } from "./ids";
 import { Messages } from "./Messages";
 import "./results.css";
 import { ResultBar } from "./ResultBar";
@@ -89,13 +90,15 @@ interface TableProps {
 
 function TableShown({ rows, columns, beginning }: TableProps) {
   const { graph } = useSession();
+  const query = useResults((state) => state.query);
+  const ids = useMemo(() => findIdNames(query), [query]);
   if (rows.length === 0) return <Nothing beginning={beginning} />;
   const onEnd = (): void => {
     const { error, cancelled } = useResults.getState();
     // What failed or was ended is taken up by the button, not by scrolling.
     if (error === null && !cancelled) void fetchMore(graph);
   };
-  return <ResultTable rows={rows} columns={columns} onEnd={onEnd} />;
+  return <ResultTable rows={rows} columns={columns} ids={ids} onEnd={onEnd} />;
 }
 
 /** Why there are no rows. */

@@ -6,11 +6,14 @@ import type { Json } from "../api/types";
 import { useSelection, type Selected } from "../app/selection";
 import { nameOf } from "../models/index";
 import { isObject, isRelationship, isTwin } from "./documents";
+import { namesTwin } from "./ids";
 
 interface CellProps {
   value: Json | undefined;
-  /** The name of the member that it is; `$dtId` and models are links. */
+  /** What it is called. */
   name: string;
+  /** Whether a text is the id of a twin, and leads to it. */
+  twin: boolean;
   open: boolean;
   toggleKey: string;
   onToggle(key: string): void;
@@ -22,9 +25,10 @@ interface CellProps {
  * PERF: its buttons are the browser's own, since hundreds come into sight in a frame of scrolling;
  * they are out of the order of Tab, for the keys of the grid lead to them.
  */
-export const Cell = memo(function Cell({ value, name, open, toggleKey, onToggle }: CellProps) {
+export const Cell = memo(function Cell(props: CellProps) {
+  const { value, name, twin, open, toggleKey, onToggle } = props;
   if (value === undefined) return null;
-  if (value === null || typeof value !== "object") return <Scalar value={value} name={name} />;
+  if (value === null || typeof value !== "object") return <Scalar value={value} twin={twin} />;
   return (
     <div className="results-nested">
       <span className="results-nested-head">
@@ -45,16 +49,14 @@ export const Cell = memo(function Cell({ value, name, open, toggleKey, onToggle 
   );
 });
 
-function Scalar({ value, name }: { value: Json; name: string }) {
+function Scalar({ value, twin }: { value: Json; twin: boolean }) {
   if (value === null) return <span className="results-null">null</span>;
   if (typeof value === "number" || typeof value === "bigint") {
     return <span className="results-number">{renderJson(value)}</span>;
   }
   if (typeof value === "boolean") return <span className="results-boolean">{String(value)}</span>;
   const text = String(value);
-  if (name === "$dtId" || name === "$sourceId" || name === "$targetId") {
-    return <Link to={{ kind: "twin", id: text }}>{text}</Link>;
-  }
+  if (twin) return <Link to={{ kind: "twin", id: text }}>{text}</Link>;
   if (/^dtmi:[\w:]+;\d+(?:\.\d+)?$/.test(text)) {
     return <Link to={{ kind: "model", id: text }}>{text}</Link>;
   }
@@ -118,7 +120,7 @@ function Members({ value, depth }: { value: Json; depth: number }) {
             <dt>{name}</dt>
             <dd>
               {!nested ? (
-                <Scalar value={member} name={name} />
+                <Scalar value={member} twin={namesTwin(name)} />
               ) : folded ? (
                 <span className="muted results-folded">{preview(member)}</span>
               ) : (
