@@ -1,4 +1,4 @@
-import type { Page } from "@playwright/test";
+import type { Page, Route } from "@playwright/test";
 
 import { expect, signIn, test, watchConsole, type Secured } from "./fixtures";
 import { takeScreenshot } from "./screenshots";
@@ -64,7 +64,7 @@ test("from nothing to a graph that is looked at, and back", async ({ page, hoste
   await page.getByRole("button", { name: "Delete" }).click();
   const confirm = page.getByRole("button", { name: "Delete it and all its data" });
   await expect(confirm).toBeDisabled();
-  await page.getByLabel("Write Tower One to go on").fill("Tower One");
+  await page.getByLabel("Write tower-one to go on").fill("tower-one");
   await confirm.click();
   await expect(page.getByText("There is no resource yet.")).toBeVisible();
   expect(problems).toEqual([]);
@@ -197,4 +197,109 @@ test("a hosted graph of the id own and the graph of the service have an address 
   await page.getByRole("button", { name: /^Graph: A graph called own/ }).click();
   await page.getByRole("menuitemradio", { name: /This service/ }).click();
   await expect(page).toHaveURL(`${url}/explorer/~own/query`);
+});
+
+function failWith(message: string) {
+  return (route: Route) =>
+    route.fulfill({ status: 500, contentType: "application/json", body: `{"error":"${message}"}` });
+}
+
+test("a project whose resources cannot be read hides nothing of the others", async ({
+  page,
+  hosted,
+}) => {
+  await createProject(hosted, "broken");
+  await createProject(hosted, "whole");
+  await create(hosted, "projects/broken/resources", {
+    id: "in-broken",
+    name: "In broken",
+    type: "Platform.Graph",
+  });
+  await page.route("**/projects/broken/resources?*", failWith("The disk is full."));
+  await page.goto(`${hosted.service.url}/explorer/~own/control?at=project:whole`);
+  await signIn(page, "Ada Lovelace");
+  await expect(page.getByRole("heading", { name: "Project whole" })).toBeVisible();
+  await expect(page.getByText("There is no resource yet.")).toBeVisible();
+  await page.getByRole("row", { name: "Project broken" }).click();
+  const failure = page.getByRole("tabpanel").getByRole("alert");
+  await expect(failure).toContainText("The disk is full.");
+  await page.unroute("**/projects/broken/resources?*");
+  await failure.getByRole("button", { name: "Try again" }).click();
+  const resources = page.getByRole("grid", { name: "Resources" });
+  await expect(resources.getByRole("row", { name: "In broken" })).toBeVisible();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+});
+
+test("where it is not known what one may do, that is said and asked again", async ({
+  page,
+  hosted,
+}) => {
+  await createProject(hosted, "untold");
+  await page.route("**/permissions/check?*", failWith("Nobody answers here."));
+  await page.goto(`${hosted.service.url}/explorer/~own/control?at=project:untold`);
+  await signIn(page, "Ada Lovelace");
+  const failure = page.getByRole("alert");
+  await expect(failure).toContainText("Nobody answers here.");
+  await expect(page.getByRole("button", { name: "New graph" })).toHaveCount(0);
+  await page.unroute("**/permissions/check?*");
+  await failure.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByRole("button", { name: "New graph" })).toBeVisible();
+  await expect(failure).toHaveCount(0);
+});
+
+test("who holds a role at one graph alone is led to it", async ({ page, hosted }) => {
+  await createProject(hosted, "closed");
+  await create(hosted, "projects/closed/resources", {
+    id: "only-this",
+    name: "Only this",
+    type: "Platform.Graph",
+  });
+  await create(hosted, "projects/closed/resources/only-this/role-assignments", {
+    user_id: "rob",
+    role_id: "viewer",
+  });
+  await openControl(page, hosted, "Rob Reader");
+  await expect(page.getByText("You have no role at any organization")).toBeVisible();
+  await page.getByRole("link", { name: "only-this" }).click();
+  await expect(page).toHaveURL(`${hosted.service.url}/explorer/only-this/query`);
+  await page.getByRole("button", { name: /^Graph: only-this/ }).click();
+  await expect(page.getByRole("menuitemradio", { name: /^only-this/ })).toBeVisible();
+});
+
+test("a name as long as it may be leaves the room for all else, and is no hurdle to deleting", async ({
+  page,
+  hosted,
+}) => {
+  await createProject(hosted, "wide");
+  const name = `👩‍🚀\u00a0${"W".repeat(190)}`;
+  await create(hosted, "projects/wide/resources", { id: "wide-one", name, type: "Platform.Graph" });
+  await page.goto(`${hosted.service.url}/explorer/~own/control?at=project:wide`);
+  await signIn(page, "Ada Lovelace");
+  const row = page.getByRole("grid", { name: "Resources" }).getByRole("row").last();
+  const state = row.locator(".control-status");
+  await expect(state).toContainText("running");
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    const lines = await state.evaluate(
+      (one) => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight),
+    );
+    expect(lines).toBeLessThan(1.5);
+  }
+  await row.getByText("wide-one").click();
+  await page.getByRole("button", { name: "Delete" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toBeVisible();
+  expect(await dialog.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
+  await dialog.getByLabel("Write wide-one to go on").fill("wide-one");
+  await page.mouse.click(2, 700); // beside it
+  await dialog.getByRole("button", { name: "Delete it and all its data" }).click();
+  await expect(page.getByText("There is no resource yet.")).toBeVisible();
+});
+
+test("a link to one of many projects shows it in the tree as well", async ({ page, hosted }) => {
+  const ids = Array.from({ length: 55 }, (_, place) => `zz-many-${String(place).padStart(2, "0")}`);
+  for (const id of ids) await createProject(hosted, id);
+  await page.goto(`${hosted.service.url}/explorer/~own/control?at=project:${ids.at(-1) ?? ""}`);
+  await signIn(page, "Ada Lovelace");
+  await expect(page.getByRole("row", { name: "Project zz-many-54" })).toBeInViewport();
 });

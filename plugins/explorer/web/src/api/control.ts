@@ -209,6 +209,11 @@ export class ControlClient {
     await this.http.send(`/role-assignments/${part(id)}`, { method: "DELETE" });
   }
 
+  /** The roles that the caller was given, wherever that is. */
+  listOwnAssignments(signal?: AbortSignal): Promise<Assignment[]> {
+    return this.list("/users/me/role-assignments", "role_assignments", signal);
+  }
+
   /** The roles that can be given: the built-in ones, and those of the organization. */
   async listRoles(organizationId: string | null, signal?: AbortSignal): Promise<Role[]> {
     const builtIn = await this.list<Role>("/roles", "roles", signal);

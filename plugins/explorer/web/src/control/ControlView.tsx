@@ -1,8 +1,11 @@
 import { useEffect } from "react";
+import { Link } from "react-aria-components";
 import { useSearchParams } from "wouter";
 
 import { Failure } from "../app/Failure";
 import { Waiting } from "../app/Waiting";
+import { routeOf } from "../app/addresses";
+import { useOwnResources } from "../session/graphs";
 import { useSession } from "../session/session";
 import { OrganizationPage } from "./OrganizationPage";
 import { PlaceTree } from "./PlaceTree";
@@ -26,15 +29,15 @@ export default function ControlView() {
 }
 
 function Tenancy() {
-  const { tenants, error, refetch } = useTenants();
   const [search, setSearch] = useSearchParams();
+  const place = parsePlace(search.get("at"));
+  const { tenants, error, refetch } = useTenants(projectOf(place));
   const go = (place: Place, replace = false): void =>
     setSearch({ at: renderPlace(place) }, { replace });
   if (tenants === undefined) {
     if (error === null) return <Waiting label="Asking the control plane" />;
     return <Failure title="The control plane cannot be shown" error={error} onRetry={refetch} />;
   }
-  const place = parsePlace(search.get("at"));
   if (place === null) {
     const start = findStart(tenants);
     if (start !== null) return <Start onStart={() => go(start, true)} />;
@@ -49,13 +52,49 @@ function Tenancy() {
           <Failure title="This is not up to date" error={error} onRetry={refetch} />
         )}
         {place === null ? (
-          <p className="control-none">
-            You have no role at any organization or project here. Ask somebody who owns one.
-          </p>
+          <NoRole />
         ) : (
-          <Page key={renderPlace(place)} tenants={tenants} place={place} onGo={go} />
+          <Page
+            key={renderPlace(place)}
+            tenants={tenants}
+            place={place}
+            onGo={go}
+            onRetry={refetch}
+          />
         )}
       </div>
+    </div>
+  );
+}
+
+/** The project that a place is in. */
+function projectOf(place: Place | null): string | null {
+  if (place === null || place.type === "organization") return null;
+  return place.type === "project" ? place.id : place.projectId;
+}
+
+/** For whoever holds no role at anything that has pages here. */
+function NoRole() {
+  const { configuration, control } = useSession();
+  const { data: own = [], error, refetch } = useOwnResources(control);
+  return (
+    <div className="control-none">
+      <p>You have no role at any organization or project here. Ask somebody who owns one.</p>
+      {error !== null && (
+        <Failure title="Your roles" error={error} onRetry={() => void refetch()} />
+      )}
+      {configuration.hosting && own.length > 0 && (
+        <>
+          <p>You hold a role at:</p>
+          <ul className="control-list">
+            {own.map((id) => (
+              <li key={id}>
+                <Link href={routeOf(id, "query")}>{id}</Link>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
     </div>
   );
 }
@@ -78,11 +117,13 @@ interface PageProps {
   tenants: Tenants;
   place: Place;
   onGo(place: Place): void;
+  onRetry(): void;
 }
 
-function Page({ tenants, place, onGo }: PageProps) {
-  const projectId = place.type === "resource" ? place.projectId : place.id;
+function Page({ tenants, place, onGo, onRetry }: PageProps) {
+  const projectId = projectOf(place) ?? "";
   const project = tenants.projects.find((one) => one.project_id === projectId);
+  const unread = tenants.unread.get(projectId);
   const missing = <p className="control-none">There is no such thing, or you may not see it.</p>;
   switch (place.type) {
     case "organization": {
@@ -93,12 +134,14 @@ function Page({ tenants, place, onGo }: PageProps) {
     case "project": {
       if (project === undefined) return missing;
       const resources = tenants.resources.filter((one) => one.project_id === place.id);
-      return <ProjectPage project={project} resources={resources} onGo={onGo} />;
+      return <ProjectPage {...{ project, resources, unread, onRetry, onGo }} />;
     }
     case "resource": {
       const found = tenants.resources.find(
         (one) => one.resource_id === place.id && one.project_id === place.projectId,
       );
+      if (unread === null) return <Waiting />;
+      if (unread) return <Failure title="Resources" error={unread} onRetry={onRetry} />;
       if (found === undefined || project === undefined) return missing;
       return <ResourcePage resource={found} project={project} onGo={onGo} />;
     }

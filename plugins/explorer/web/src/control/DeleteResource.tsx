@@ -12,7 +12,7 @@ interface Props {
   onGo(place: Place): void;
 }
 
-/** Deletes a resource and its data, once its name has been written. */
+/** Deletes a resource and its data, once its id has been written. */
 export function DeleteResource({ resource, onGo }: Props) {
   const [written, setWritten] = useState("");
   const { project_id: projectId, resource_id: id, name } = resource;
@@ -28,7 +28,7 @@ export function DeleteResource({ resource, onGo }: Props) {
       title={`Delete ${name}?`}
       submit="Delete it and all its data"
       danger
-      isReady={written === name}
+      isReady={written.trim() === id}
       onOpen={() => setWritten("")}
       onSubmit={async () => {
         await remove.mutateAsync(undefined);
@@ -40,7 +40,8 @@ export function DeleteResource({ resource, onGo }: Props) {
         taken back.
       </p>
       <TextField value={written} onChange={setWritten} autoComplete="off">
-        <Label>Write {name} to go on</Label>
+        {/* The id, as names may hold what no keyboard writes: other blanks, joined emoji. */}
+        <Label>Write {id} to go on</Label>
         <Input spellCheck="false" />
       </TextField>
     </FormDialog>

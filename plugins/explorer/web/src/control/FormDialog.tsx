@@ -42,14 +42,15 @@ export function FormDialog(props: Props) {
   return (
     <DialogTrigger isOpen={isOpen} onOpenChange={change}>
       {props.trigger}
-      <Modal className="modal" isDismissable={!busy}>
-        <Dialog className="modal-dialog">
+      {/* A click beside it loses nothing of what was written; Escape and Cancel close it. */}
+      <Modal className="modal" isDismissable={false} isKeyboardDismissDisabled={busy}>
+        <Dialog className="modal-dialog control-dialog">
           <Heading slot="title">{props.title}</Heading>
           <Form className="control-form" onSubmit={submit}>
             {props.children}
             {error !== null && <Failure title="The service has not taken it" error={error} />}
             <div className="modal-actions">
-              <Button slot="close" className="button button-quiet">
+              <Button slot="close" className="button button-quiet" isDisabled={busy}>
                 Cancel
               </Button>
               <Button

@@ -6,6 +6,7 @@ import { Access } from "./Access";
 import { AuditLog } from "./AuditLog";
 import { Facts, Moment } from "./Facts";
 import { NewProject } from "./NewProject";
+import { PermissionsFailure } from "./PermissionsFailure";
 import { Rename } from "./Rename";
 import { useMayAt } from "./data";
 import type { Place } from "./place";
@@ -30,6 +31,7 @@ export function OrganizationPage({ organization, projects, onGo }: Props) {
         {may("organizations/write") && <Rename scope={scope} name={organization.name} />}
         {may("projects/write") && <NewProject organizationId={id} onGo={onGo} />}
       </header>
+      <PermissionsFailure scope={scope} />
       <Tabs>
         <TabList aria-label="Organization">
           <Tab id="overview">Overview</Tab>

@@ -1,4 +1,5 @@
 import { Building2, ChevronRight, FolderKanban } from "lucide-react";
+import { useEffect, useRef } from "react";
 import { Button, Collection, Tree, TreeItem, TreeItemContent } from "react-aria-components";
 
 import { StatusDot } from "./Status";
@@ -23,15 +24,26 @@ interface Props {
 /** Organizations, in them projects, in them resources. */
 export function PlaceTree({ tenants, place, onChoose }: Props) {
   const items = buildItems(tenants);
+  const tree = useRef<HTMLDivElement>(null);
+  const selected = place === null ? null : renderPlace(place);
+  const isComplete = tenants.unread.size === 0;
+  // Whoever comes by a link sees where it has led to, and that what comes late has not moved it.
+  useEffect(() => {
+    const frame = requestAnimationFrame(() =>
+      tree.current?.querySelector("[data-selected]")?.scrollIntoView({ block: "nearest" }),
+    );
+    return () => cancelAnimationFrame(frame);
+  }, [selected, isComplete]);
   return (
     <Tree
+      ref={tree}
       aria-label="Organizations, projects and resources"
       className="control-tree"
       items={items}
       selectionMode="single"
       selectionBehavior="replace"
       disallowEmptySelection
-      selectedKeys={place === null ? [] : [renderPlace(place)]}
+      selectedKeys={selected === null ? [] : [selected]}
       onSelectionChange={(keys) => {
         const [first] = keys as Set<string>;
         const chosen = parsePlace(first ?? null);

@@ -13,11 +13,14 @@ import {
 } from "react-aria-components";
 
 import type { Project, Resource, Scope } from "../api/control";
+import { Failure } from "../app/Failure";
+import { Waiting } from "../app/Waiting";
 import { Access } from "./Access";
 import { AuditLog } from "./AuditLog";
 import { Billing } from "./Billing";
 import { Moment } from "./Facts";
 import { NewGraph } from "./NewGraph";
+import { PermissionsFailure } from "./PermissionsFailure";
 import { Rename } from "./Rename";
 import { Status } from "./Status";
 import { useMayAt } from "./data";
@@ -26,11 +29,14 @@ import type { Place } from "./place";
 interface Props {
   project: Project;
   resources: Resource[];
+  /** Why its resources are not known; null while they are asked for, else undefined. */
+  unread: Error | null | undefined;
+  onRetry(): void;
   onGo(place: Place): void;
 }
 
 /** One project: its resources with their states, access, who pays. */
-export function ProjectPage({ project, resources, onGo }: Props) {
+export function ProjectPage({ project, resources, unread, onRetry, onGo }: Props) {
   const id = project.project_id;
   const scope: Scope = { type: "project", id };
   const may = useMayAt(scope);
@@ -43,6 +49,7 @@ export function ProjectPage({ project, resources, onGo }: Props) {
         <code className="muted">{id}</code>
         {may("resources/write") && <NewGraph projectId={id} onGo={onGo} />}
       </header>
+      <PermissionsFailure scope={scope} />
       <Tabs>
         <TabList aria-label="Project">
           <Tab id="resources">Resources</Tab>
@@ -51,7 +58,9 @@ export function ProjectPage({ project, resources, onGo }: Props) {
           {may("billing/read") && <Tab id="billing">Billing</Tab>}
         </TabList>
         <TabPanel id="resources" className="control-panel">
-          <ResourceTable resources={resources} onGo={onGo} />
+          {unread === undefined && <ResourceTable resources={resources} onGo={onGo} />}
+          {unread === null && <Waiting />}
+          {unread && <Failure title="Resources" error={unread} onRetry={onRetry} />}
         </TabPanel>
         <TabPanel id="access" className="control-panel">
           <Access scope={scope} organizationId={project.organization_id} />

@@ -11,10 +11,11 @@ import { AuditLog } from "./AuditLog";
 import { DeleteResource } from "./DeleteResource";
 import { Facts, Moment } from "./Facts";
 import { Operations } from "./Operations";
+import { PermissionsFailure } from "./PermissionsFailure";
 import { Rename } from "./Rename";
 import { Status } from "./Status";
 import { Usage } from "./Usage";
-import { isChangeable, useMayAt } from "./data";
+import { isChangeable, isDeletable, useMayAt } from "./data";
 import type { Place } from "./place";
 
 interface Props {
@@ -46,14 +47,15 @@ export function ResourcePage({ resource, project, onGo }: Props) {
               Open the graph
             </Link>
           )}
-          {may("resources/delete") && resource.status !== "terminated" && (
+          {may("resources/delete") && isDeletable(resource) && (
             <DeleteResource resource={resource} onGo={onGo} />
           )}
         </span>
       </header>
+      <PermissionsFailure scope={scope} />
       {resource.status === "error" && (
         <p className="control-error" role="alert">
-          {resource.error_message}
+          {resource.error_message ?? "It has failed; its operations say more."}
         </p>
       )}
       <Tabs>

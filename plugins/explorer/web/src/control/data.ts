@@ -16,12 +16,13 @@ import {
   type Scope,
 } from "../api/control";
 import { covers } from "../session/permissions";
-import { useProjects, useResources, type Pace } from "../session/graphs";
+import { useProjects, useResources } from "../session/graphs";
 import { useSession } from "../session/session";
 
-/** How often states are asked for, in milliseconds: while one moves, and otherwise. */
+/** How often states are asked for, in milliseconds: while one moves, otherwise, and out of sight. */
 const MOVING = 800;
 const STILL = 15_000;
+const HIDDEN = 60_000;
 
 export function isMoving(status: ResourceStatus): boolean {
   return status === "creating" || status === "updating" || status === "deleting";
@@ -30,6 +31,11 @@ export function isMoving(status: ResourceStatus): boolean {
 /** Whether the service takes a change of a resource in its state. */
 export function isChangeable({ status }: Resource): boolean {
   return status === "running" || status === "error";
+}
+
+/** Whether there is something left to delete that is not about to go. */
+export function isDeletable({ status }: Resource): boolean {
+  return status !== "deleting" && status !== "terminated";
 }
 
 /** The control plane of the session, which must have one. */
@@ -45,37 +51,47 @@ export interface Tenants {
   organizations: Organization[];
   projects: Project[];
   resources: Resource[];
+  /** The projects whose resources are not known: why, or null while they are asked for. */
+  unread: ReadonlyMap<string, Error | null>;
 }
 
-const pace: Pace = (resources) =>
-  resources?.some((one) => isMoving(one.status)) === true ? MOVING : STILL;
+/** How often the states in a project are asked for; those of the one that is looked at are new. */
+export function paceOf(resources: Resource[] | undefined, isShown: boolean): number {
+  if (resources?.some((one) => isMoving(one.status)) === true) return MOVING;
+  return isShown ? STILL : HIDDEN;
+}
 
-/** Everything that one may see, with states that keep up. */
-export function useTenants(): {
+/** Everything that one may see, with states that keep up; `shown` is the project looked at. */
+export function useTenants(shown: string | null): {
   tenants: Tenants | undefined;
   error: Error | null;
   refetch(): void;
 } {
   const { control } = useSession();
-  const organizations = useRead(["organizations"], (client, signal) =>
-    client.listOrganizations(signal),
+  const client = useQueryClient();
+  const organizations = useRead(
+    ["organizations"],
+    (one, signal) => one.listOrganizations(signal),
+    HIDDEN,
   );
-  const projects = useProjects(control);
-  const { resources, isLoaded, error } = useResources(control, projects.data ?? [], pace);
-  const complete = organizations.data !== undefined && projects.data !== undefined && isLoaded;
+  const projects = useProjects(control, HIDDEN);
+  const { resources, unread, error } = useResources(
+    control,
+    projects.data ?? [],
+    (known, projectId) => paceOf(known, projectId === shown),
+  );
   return {
-    tenants: complete
-      ? {
-          organizations: withUnseen(organizations.data, projects.data),
-          projects: projects.data,
-          resources,
-        }
-      : undefined,
+    tenants:
+      organizations.data !== undefined && projects.data !== undefined
+        ? {
+            organizations: withUnseen(organizations.data, projects.data),
+            projects: projects.data,
+            resources,
+            unread,
+          }
+        : undefined,
     error: organizations.error ?? projects.error ?? error,
-    refetch: () => {
-      void organizations.refetch();
-      void projects.refetch();
-    },
+    refetch: () => void client.invalidateQueries({ queryKey: ["control"] }),
   };
 }
 
@@ -91,12 +107,15 @@ function withUnseen(organizations: Organization[], projects: Project[]): Organiz
 
 /** Whether the caller holds a permission at a scope; nothing while that is not known. */
 export function useMayAt(scope: Scope): (permission: string) => boolean {
-  const control = useControl();
-  const { data } = useQuery({
-    queryKey: ["control", "permissions", scope],
-    queryFn: ({ signal }) => control.readPermissions(scope, signal),
-  });
+  const { data } = usePermissions(scope);
   return (permission) => data !== undefined && covers(data, permission);
+}
+
+/** What the caller may do at a scope, as grants. */
+export function usePermissions(scope: Scope): UseQueryResult<string[]> {
+  return useRead(["permissions", scope], (control, signal) =>
+    control.readPermissions(scope, signal),
+  );
 }
 
 /** Something that is read at the control plane, below the key `control`. */

@@ -44,11 +44,11 @@ export function GraphChooser() {
             <Text slot="description">Its own graph</Text>
           </MenuItem>
           {hosted.map((one) => (
-            <MenuItem key={one.resource_id} id={one.resource_id} textValue={one.name}>
-              <Text slot="label">{one.name}</Text>
-              <Text slot="description">
-                {one.project_id} · {one.resource_id}
+            <MenuItem key={one.id} id={one.id} textValue={one.name}>
+              <Text slot="label" className="graph-name">
+                {one.name}
               </Text>
+              <Text slot="description">{one.place}</Text>
             </MenuItem>
           ))}
         </Menu>

@@ -54,7 +54,7 @@ export function SessionProvider({ configuration, graphId, otherwise, children }:
   );
   const session = useMemo<Session | null>(() => {
     if (data === undefined) return null;
-    const named = hosted.find((one) => one.resource_id === graphId)?.name;
+    const named = hosted.find((one) => one.id === graphId)?.name;
     return {
       configuration,
       graphId,
@@ -62,6 +62,7 @@ export function SessionProvider({ configuration, graphId, otherwise, children }:
       graph,
       control,
       user: configuration.authentication ? (signedIn ?? data?.subject ?? "somebody") : null,
+      subject: data?.subject ?? null,
       may: (permission) => data === null || covers(data.permissions, permission),
       signOut: leave,
     };

@@ -16,6 +16,8 @@ export interface Session {
   control: Http | null;
   /** Who is signed in, for display; null where nobody is asked. */
   user: string | null;
+  /** The same as the service knows them, who may be called like others; null where it tells none. */
+  subject: string | null;
   /** Whether the caller holds a permission such as `digitaltwins/write` at this graph. */
   may(permission: string): boolean;
   signOut(): void;
