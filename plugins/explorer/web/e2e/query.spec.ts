@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import type { Page } from "@playwright/test";
 
-import { expect, open, test, watchConsole } from "./fixtures";
+import { expect, open, signIn, test, watchConsole } from "./fixtures";
 import { takeScreenshot } from "./screenshots";
 
 const ROOMS = "MATCH (r:Room)\nRETURN r.$dtId AS id, r.area AS area\nORDER BY area DESC";
@@ -314,6 +314,59 @@ test("queries are kept in history and by name, and samples fit the models", asyn
   await takeScreenshot(page, "query-library");
   await page.getByRole("row", { name: "Twins by model" }).click();
   await expect(cells(page).first()).toHaveText(/^dtmi:com:example:building:/);
+});
+
+test("queries that two tabs save are both kept, and are in the lists of both", async ({
+  page,
+  demo,
+  context,
+}) => {
+  const other = await context.newPage();
+  for (const tab of [page, other]) await open(tab, demo, "~own/query");
+  const save = async (tab: Page, name: string): Promise<void> => {
+    await run(tab, `RETURN '${name}' AS name`);
+    await expect(cells(tab)).toHaveText([name]);
+    await tab.getByRole("button", { name: "Save query" }).click();
+    await tab.getByRole("textbox", { name: "Name" }).fill(name);
+    await tab.getByRole("button", { name: "Save", exact: true }).click();
+  };
+  await save(page, "from A");
+  await save(other, "from B");
+  for (const tab of [page, other]) {
+    await tab.getByRole("button", { name: /^Queries/ }).click();
+    const library = tab.getByRole("dialog", { name: "Queries" });
+    const rows = library.getByRole("row");
+    await expect(rows).toHaveText([/^from A/, /^from B/]);
+    await library.getByRole("tab", { name: "History" }).click();
+    await expect(rows).toHaveText([/^RETURN 'from B'/, /^RETURN 'from A'/]);
+  }
+});
+
+test("what somebody wrote, ran and saved is not shown to who signs in next", async ({
+  page,
+  secured,
+}) => {
+  await page.goto(`${secured.service.url}/explorer/~own/query`);
+  await signIn(page, "Ada Lovelace");
+  await run(page, "RETURN 'of Ada' AS secret");
+  await expect(cells(page)).toHaveText(["of Ada"]);
+  const signOut = async (name: string): Promise<void> => {
+    await page.getByRole("button", { name: `Signed in as ${name}` }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+  };
+  await signOut("Ada Lovelace");
+  await signIn(page, "Rob Reader");
+  await expect(editor(page)).toBeVisible();
+  await expect(editor(page)).not.toContainText("Ada");
+  await page.getByRole("button", { name: /^Queries/ }).click();
+  await page.getByRole("tab", { name: "History" }).click();
+  await expect(page.getByText("No query was run yet in this browser.")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await signOut("Rob Reader");
+  await signIn(page, "Ada Lovelace");
+  await page.getByRole("button", { name: /^Queries/ }).click();
+  await page.getByRole("tab", { name: "History" }).click();
+  await expect(page.getByRole("row", { name: "RETURN 'of Ada' AS secret" })).toBeVisible();
 });
 
 test("a result is exported as CSV, all of its pages", async ({ page, demo }) => {

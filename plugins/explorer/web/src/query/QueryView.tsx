@@ -23,8 +23,8 @@ import { useRun } from "./useRun";
 
 /** Ask the graph: the editor, what goes with it, and the results below. */
 export default function QueryView() {
-  const { configuration, graphId } = useSession();
-  useQueries.getState().open(configuration.base, graphId);
+  const { configuration, graphId, subject } = useSession();
+  useQueries.getState().open({ base: configuration.base, graphId, subject });
   const { text, parameters } = useQueries();
   const write = useWrite();
   const { index } = useModels();
@@ -46,6 +46,7 @@ export default function QueryView() {
   );
   useLink(run, explain);
   useEffect(() => focusOnSlash(), []);
+  useEffect(() => hearOtherTabs(), []);
   return (
     <section className="query" aria-label="Query">
       <QueryToolbar onRun={run} onExplain={explain} samples={samples} />
@@ -90,6 +91,15 @@ function useDiagnostics(text: string, found: ReturnType<typeof useCheck>["findin
     const finding = found ?? (ran ? { text, error, warnings } : null);
     return finding === null ? [] : buildDiagnostics(finding);
   }, [text, found, asked, error, warnings]);
+}
+
+/** What another tab saves, forgets or runs is in the lists of this one too. */
+function hearOtherTabs(): () => void {
+  const hear = ({ key, storageArea }: StorageEvent): void => {
+    if (storageArea === localStorage) useQueries.getState().hear(key);
+  };
+  window.addEventListener("storage", hear);
+  return () => window.removeEventListener("storage", hear);
 }
 
 /** `/` leads to the editor from anywhere where it is not written. */

@@ -1,6 +1,19 @@
-/** What the browser keeps of one graph. SEC: texts of queries, never rows or tokens. */
-export function storageKey(base: string, graphId: string, what: string): string {
-  return `twinframe.explorer:${base}:${graphId}:${what}`;
+/** Whose queries, of which graph of which service. */
+export interface Keeper {
+  /** Where the service stands, such as `` or `/api`. */
+  base: string;
+  graphId: string;
+  /** Who is signed in; null where nobody is. */
+  subject: string | null;
+}
+
+/**
+ * What the browser keeps is kept by this. SEC: texts of queries, never rows or tokens; and for whom
+ * wrote them, since others may sign in at the same browser.
+ */
+export function storageKey({ base, graphId, subject }: Keeper, what: string): string {
+  const whose = subject === null ? "" : `@${encodeURIComponent(subject)}`;
+  return `twinframe.explorer${whose}:${base}:${graphId}:${what}`;
 }
 
 /** A value that was kept; null where there is none that can be read. */

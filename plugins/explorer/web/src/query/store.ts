@@ -9,12 +9,10 @@ import {
   type SavedQuery,
 } from "./history";
 import type { Outcome } from "./run";
-import { readStored, storageKey, writeStored } from "./storage";
+import { readStored, storageKey, writeStored, type Keeper } from "./storage";
 
 interface QueryState {
-  /** What the browser keeps is kept by this: the place of the service and the graph. */
-  base: string;
-  graphId: string;
+  keeper: Keeper | null;
   text: string;
   /** JSON as written; empty for none. */
   parameters: string;
@@ -22,30 +20,45 @@ interface QueryState {
   saved: SavedQuery[];
   /** Whether the last thing to keep was refused by the browser. */
   full: boolean;
-  open(base: string, graphId: string): void;
+  open(keeper: Keeper): void;
   write(part: { text?: string; parameters?: string }): void;
   remember(text: string, parameters: string, outcome: Outcome): void;
   clearHistory(): void;
   save(query: SavedQuery): void;
   forget(name: string): void;
+  /** Take over what another tab has kept, if it is of the same; null for all of it. */
+  hear(key: string | null): void;
 }
 
 /** What is being written, what was run and what was saved, of the graph that is looked at. */
 export const useQueries = create<QueryState>((set, get) => {
-  const key = (what: string): string => storageKey(get().base, get().graphId, what);
-  const keep = (what: "history" | "saved", value: HistoryEntry[] | SavedQuery[]): void =>
+  const key = (what: string): string => {
+    const { keeper } = get();
+    if (keeper === null) throw new Error("The store of queries is used before it was opened");
+    return storageKey(keeper, what);
+  };
+  // NOTE: other tabs keep theirs at the same place, so it is read again before something is added.
+  // What the browser had no room for, or no longer has, is in memory alone.
+  const change = <What extends "history" | "saved">(
+    what: What,
+    read: (stored: unknown) => QueryState[What],
+    make: (before: QueryState[What]) => QueryState[What],
+  ): void => {
+    const stored = get().full ? null : readStored(key(what));
+    const value = make(stored === null ? get()[what] : read(stored));
     set({ [what]: value, full: !writeStored(key(what), value) });
+  };
   return {
-    base: "",
-    graphId: "",
+    keeper: null,
     text: "",
     parameters: "",
     history: [],
     saved: [],
     full: false,
-    open: (base, graphId) => {
-      if (get().graphId === graphId && get().base === base) return;
-      set({ base, graphId });
+    open: (keeper) => {
+      const { keeper: before } = get();
+      if (before !== null && storageKey(before, "") === storageKey(keeper, "")) return;
+      set({ keeper, full: false });
       const [draft] = readSaved([readStored(key("draft"), sessionStorage)]);
       set({
         text: draft?.text ?? "",
@@ -61,13 +74,19 @@ export const useQueries = create<QueryState>((set, get) => {
       writeStored(key("draft"), { name: "draft", text, parameters }, sessionStorage);
     },
     remember: (text, parameters, outcome) =>
-      keep("history", addEntry(get().history, text, parameters, outcome, new Date().toISOString())),
-    clearHistory: () => keep("history", []),
-    save: (query) => keep("saved", addSaved(get().saved, query)),
-    forget: (name) =>
-      keep(
-        "saved",
-        get().saved.filter((one) => one.name !== name),
+      change("history", readHistory, (history) =>
+        addEntry(history, text, parameters, outcome, new Date().toISOString()),
       ),
+    clearHistory: () => change("history", readHistory, () => []),
+    save: (query) => change("saved", readSaved, (saved) => addSaved(saved, query)),
+    forget: (name) =>
+      change("saved", readSaved, (saved) => saved.filter((one) => one.name !== name)),
+    hear: (changed) => {
+      if (get().keeper === null || get().full) return;
+      if (changed === null || changed === key("history"))
+        set({ history: readHistory(readStored(key("history"))) });
+      if (changed === null || changed === key("saved"))
+        set({ saved: readSaved(readStored(key("saved"))) });
+    },
   };
 });
