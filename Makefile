@@ -22,7 +22,7 @@ CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /
 HAS_NODE = { node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' && npm --version; } >/dev/null 2>&1
 NPM_CI   = npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-retry-mintimeout=1000
 
-.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-samples test-mcp test-fuzz reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly test-explorer need-node check format lint types contracts docs bench tck dtdl-cases clean
+.PHONY: help setup demo test soak test-crash test-import test-sparql test-events test-deploy test-samples test-mcp test-fuzz reliability reliability-smoke explorer explorer-softly explorer-check explorer-check-softly test-explorer need-node check format lint types contracts pages docs bench tck dtdl-cases clean
 
 help:
 	@echo 'make demo    set up, start the service with a sample building, query it, keep serving (ARGS=--once: end there)'
@@ -152,9 +152,7 @@ reliability-r%: setup
 	@$(BIN)/python -m tests.reliability --only R$(patsubst 0%,%,$*) $(ARGS)
 
 check: setup
-	@$(MAKE) --no-print-directory lint types contracts
-	@$(BIN)/python -m tests.house.generated --check
-	@$(MAKE) --no-print-directory explorer-check-softly
+	@$(MAKE) --no-print-directory -j2 lint types contracts pages explorer-check-softly
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory reliability-smoke
 
@@ -167,6 +165,9 @@ types: setup
 
 contracts: setup
 	@$(BIN)/lint-imports --no-cache
+
+pages: setup
+	@$(BIN)/python -m tests.house.generated --check
 
 docs: setup
 	@$(BIN)/python -m tests.house.generated --write
