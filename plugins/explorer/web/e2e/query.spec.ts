@@ -227,7 +227,11 @@ test("the plan is drawn, with the statement that the store runs", async ({ page,
   await write(page, "MATCH (r:Room) WITH r, rand() AS x\nMATCH (r)-[:adjacentTo]->(o) RETURN o, x");
   await page.getByRole("button", { name: "Explain" }).click();
   await expect(page.getByRole("img", { name: /Plan of \d+ operators/ })).toBeVisible();
-  await expect(page.getByLabel("Statement of part 1")).toContainText("SELECT");
+  const statement = page.getByLabel("Statement of part 1");
+  await expect(statement).toContainText("SELECT");
+  const keyword = statement.locator("span", { hasText: /^SELECT$/ }).first();
+  const colorOf = (element: Element) => getComputedStyle(element).color;
+  expect(await keyword.evaluate(colorOf)).not.toBe(await statement.evaluate(colorOf));
   await takeScreenshot(page, "plan");
   await page.getByRole("radio", { name: "Text" }).click();
   await expect(page.getByLabel("Plan as text")).toContainText("Match");

@@ -1,4 +1,3 @@
-import { sql } from "@codemirror/lang-sql";
 import { Copy } from "lucide-react";
 import { useState } from "react";
 import { Button, ToggleButton, ToggleButtonGroup, type Key } from "react-aria-components";
@@ -9,8 +8,7 @@ import { Code } from "../../code/Code";
 import "./explain.css";
 import { listOperators, type Explained, type PlanNode } from "./plan";
 import { PlanPicture } from "./PlanPicture";
-
-const SQL = sql();
+import { STATEMENT } from "./statement";
 
 /** How the service would run a query: its operators, and what it gives the store to run. */
 export default function PlanView({ explained }: { explained: Explained }) {
@@ -96,7 +94,7 @@ function Part({ part, number }: { part: PushedPart; number: number }) {
         className="plan-statement"
         label={`Statement of part ${number + 1}`}
         value={part.statement}
-        extensions={SQL}
+        extensions={STATEMENT}
         lines={false}
       />
     </section>
