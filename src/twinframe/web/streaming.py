@@ -57,7 +57,8 @@ async def stream_answer(exchange: Exchange, stream: ByteStream) -> AsyncIterator
             await asyncio.wait((reading, departure), return_when=asyncio.FIRST_COMPLETED)
             if departure.done():
                 reading.cancel()
-                await asyncio.wait((reading,))
+                # NOTE: it may have failed just now, as where the graph is deleted: for nobody.
+                await asyncio.gather(reading, return_exceptions=True)
                 return
             piece = reading.result()
             if not piece:
