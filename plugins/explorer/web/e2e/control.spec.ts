@@ -247,6 +247,19 @@ test("where it is not known what one may do, that is said and asked again", asyn
   await expect(failure).toHaveCount(0);
 });
 
+test("what others make, and what one may see no more, shows without a reload", async ({
+  page,
+  hosted,
+}) => {
+  await page.clock.install();
+  await createProject(hosted, "there");
+  await openControl(page, hosted, "Ada Lovelace");
+  await expect(page.getByRole("row", { name: "Project there" })).toBeVisible();
+  await createProject(hosted, "made-later");
+  await page.clock.runFor("00:20");
+  await expect(page.getByRole("row", { name: "Project made-later" })).toBeVisible();
+});
+
 test("who holds a role at one graph alone is led to it", async ({ page, hosted }) => {
   await createProject(hosted, "closed");
   await create(hosted, "projects/closed/resources", {

@@ -72,9 +72,9 @@ export function useTenants(shown: string | null): {
   const organizations = useRead(
     ["organizations"],
     (one, signal) => one.listOrganizations(signal),
-    HIDDEN,
+    STILL,
   );
-  const projects = useProjects(control, HIDDEN);
+  const projects = useProjects(control, STILL);
   const { resources, unread, error } = useResources(
     control,
     projects.data ?? [],
