@@ -101,7 +101,7 @@ def _judge_control(trial: Trial) -> list[Figure]:
 def _judge_laws(trial: Trial) -> list[Figure]:
     options = ("--timeout=900", "--hypothesis-profile=thorough", "--hypothesis-show-statistics")
     outcome = run_tests(trial, LAWS, {"TWINFRAME_EXAMPLES": "1000"}, *options)
-    examples = sum(map(int, re.findall(r"([0-9]+) passing examples", outcome.log)))
+    examples = sum(map(int, re.findall(r"([0-9]+) passing(?: examples)?,", outcome.log)))
     return [*outcome.list_figures(10, "laws"), at_least("examples of laws", examples, 50_000)]
 
 
