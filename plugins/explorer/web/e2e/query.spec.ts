@@ -289,6 +289,31 @@ test("a query with per cent signs is run as written, from the editor, a link and
   await expect(page).toHaveURL(`${demo.url}/explorer/~own/query?${search}`);
 });
 
+test("the browser leads back from query to query, and then to where one came from", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/models");
+  await page.getByRole("link", { name: "Query", exact: true }).click();
+  for (const number of ["1", "2", "3"]) {
+    await run(page, `RETURN ${number} AS n`);
+    await expect(cells(page)).toHaveText([number]);
+  }
+  await page.keyboard.press("ControlOrMeta+Enter"); // once more is no other query
+  await expect(page).toHaveURL(/query=RETURN\+3/);
+  for (const number of ["2", "1"]) {
+    await page.goBack();
+    await expect(cells(page)).toHaveText([number]);
+    await expect(editor(page)).toHaveText(`RETURN ${number} AS n`);
+  }
+  await page.goForward();
+  await expect(cells(page)).toHaveText(["2"]);
+  await page.goBack();
+  await expect(cells(page)).toHaveText(["1"]);
+  await page.goBack();
+  await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
+});
+
 test("what is written outlives another view and a reload", async ({ page, demo }) => {
   await open(page, demo, "~own/query");
   await write(page, "MATCH (n) RETURN n // not run");

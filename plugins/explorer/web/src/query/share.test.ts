@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { readLink, renderLink } from "./share";
+import { dropQuery, readLink, renderLink } from "./share";
 
 test("what a link carries is what it was made of", () => {
   const view = fc.constantFrom(
@@ -29,4 +29,9 @@ test("an address without a query carries none, and a view that is none is the ta
     parameters: "",
     view: "table",
   });
+});
+
+test("an address that loses its query keeps what else it says", () => {
+  expect(dropQuery("?query=RETURN+1&view=json&twin=a%25b")).toBe("?twin=a%25b");
+  expect(dropQuery("?query=RETURN+1&parameters=%7B%7D")).toBe("");
 });

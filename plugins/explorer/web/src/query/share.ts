@@ -18,6 +18,13 @@ export function renderLink({ text, parameters, view }: Shared): string {
   return `?${search}`;
 }
 
+/** The search part of an address without the query that it carries. */
+export function dropQuery(search: string): string {
+  const left = new URLSearchParams(search);
+  for (const name of ["query", "parameters", "view"]) left.delete(name);
+  return left.size === 0 ? "" : `?${left}`;
+}
+
 /** What the search part of an address carries; null where it carries no query. */
 export function readLink(search: string): Shared | null {
   const read = new URLSearchParams(search);

@@ -4,7 +4,7 @@ import { useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
 
 import { useResults } from "../results/store";
-import { readLink } from "./share";
+import { dropQuery, readLink } from "./share";
 import { useQueries } from "./store";
 
 /**
@@ -28,12 +28,15 @@ export function useLink(run: () => void, explain: () => void): void {
   }, [search, run, explain]);
 }
 
-/** Writes into the editor, and takes the query out of the address that it no longer is. */
+/**
+ * Writes into the editor. The query that it no longer is stays in the address behind, so that the
+ * browser leads back to it; the next one that is run takes the place of the address without any.
+ */
 export function useWrite(): (part: { text?: string; parameters?: string }) => void {
   const search = useSearch();
   const [path, navigate] = useLocation();
   return (part) => {
     useQueries.getState().write(part);
-    if (search !== "") navigate(path, { replace: true });
+    if (readLink(search) !== null) navigate(path + dropQuery(search));
   };
 }
