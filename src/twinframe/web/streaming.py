@@ -51,14 +51,12 @@ async def stream_answer(exchange: Exchange, stream: ByteStream) -> AsyncIterator
     look would go on to the end.
     """
     departure = asyncio.ensure_future(exchange.wait_for_departure())
+    reading: asyncio.Future[bytes] | None = None
     try:
         while True:
             reading = asyncio.ensure_future(stream.read())
             await asyncio.wait((reading, departure), return_when=asyncio.FIRST_COMPLETED)
             if departure.done():
-                reading.cancel()
-                # NOTE: it may have failed just now, as where the graph is deleted: for nobody.
-                await asyncio.gather(reading, return_exceptions=True)
                 return
             piece = reading.result()
             if not piece:
@@ -66,4 +64,8 @@ async def stream_answer(exchange: Exchange, stream: ByteStream) -> AsyncIterator
             yield piece
     finally:
         departure.cancel()
+        if reading is not None:
+            reading.cancel()
+            # NOTE: it may fail even so, as where the graph is deleted: for nobody.
+            await asyncio.gather(reading, return_exceptions=True)
         await stream.close()

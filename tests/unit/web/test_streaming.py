@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from contextlib import suppress
 from typing import Any, cast
 
 import pytest
@@ -25,40 +26,61 @@ class Left:
 
 
 class Failing:
-    """A stream whose store has gone."""
+    """A stream whose store goes after some turns of the loop, whoever gives it up meanwhile."""
 
-    def __init__(self) -> None:
+    def __init__(self, turns: int) -> None:
+        self._turns = turns
         self.is_closed = False
 
     async def read(self) -> bytes:
+        for _turn in range(self._turns):
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
         raise StorageError("The file is gone.")
 
     async def close(self) -> None:
         self.is_closed = True
 
 
-def run(turns: int) -> tuple[list[dict[str, Any]], Failing]:
-    """What the loop complains of when a stream fails as its client leaves."""
+def run(exchange: Left, stream: Failing, *, cancelled: bool = False) -> list[dict[str, Any]]:
+    """What the loop complains of when the stream is followed to its end."""
     complaints: list[dict[str, Any]] = []
-    stream = Failing()
 
     async def follow() -> None:
+        pieces = [piece async for piece in stream_answer(cast(Exchange, exchange), stream)]
+        assert pieces == []
+
+    async def watch() -> None:
         handler = asyncio.get_running_loop().set_exception_handler
         handler(lambda _loop, context: complaints.append(context))
-        exchange = cast(Exchange, Left(turns))
-        assert [piece async for piece in stream_answer(exchange, stream)] == []
+        following = asyncio.ensure_future(follow())
+        if cancelled:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            following.cancel()
+            await asyncio.wait((following,))
+        else:
+            await following
+        for _turn in range(50):
+            await asyncio.sleep(0)
         gc.collect()
 
-    asyncio.run(follow())
-    return complaints, stream
+    asyncio.run(watch())
+    return complaints
 
 
 def test_a_stream_that_fails_as_its_client_leaves_concerns_nobody() -> None:
-    complaints, stream = run(turns=0)
-    assert complaints == []
+    stream = Failing(turns=9)
+    assert run(Left(turns=2), stream) == []
+    assert stream.is_closed
+
+
+def test_a_stream_that_fails_after_its_answer_was_given_up_concerns_nobody() -> None:
+    stream = Failing(turns=9)
+    assert run(Left(turns=1000), stream, cancelled=True) == []
     assert stream.is_closed
 
 
 def test_a_stream_that_fails_while_its_client_is_there_says_so() -> None:
     with pytest.raises(StorageError, match="gone"):
-        run(turns=1000)
+        run(Left(turns=1000), Failing(turns=0))
