@@ -75,8 +75,10 @@ export class Service {
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
     });
-    this.child.stdout?.pipe(log);
-    this.child.stderr?.pipe(log);
+    // NOTE: whichever of the two ends first is not the end of the log.
+    this.child.stdout?.pipe(log, { end: false });
+    this.child.stderr?.pipe(log, { end: false });
+    this.child.once("close", () => log.end());
     const end = Date.now() + 90_000;
     while (Date.now() < end && this.child.exitCode === null) {
       const answer = await fetch(`${this.url}/health/ready`).catch(() => null);
