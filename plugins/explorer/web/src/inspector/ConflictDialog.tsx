@@ -12,6 +12,7 @@ import {
 
 import { renderJson } from "../api/json";
 import type { Json } from "../api/types";
+import { showText } from "../app/showText";
 import { readAt } from "./document";
 import type { Draft } from "./drafts";
 
@@ -36,7 +37,7 @@ export function ConflictDialog({ label, draft, onSettle, onClose }: Props) {
     <ModalOverlay isOpen isDismissable onOpenChange={(open) => !open && onClose()}>
       <Modal className="react-aria-Modal modal-wide">
         <Dialog role="alertdialog">
-          <Heading slot="title">Somebody else changed {label} meanwhile</Heading>
+          <Heading slot="title">Somebody else changed {showText(label)} meanwhile</Heading>
           <p>
             Nothing was saved. Choose what shall stand; your other changes are saved with it, and
             what they changed elsewhere stays.

@@ -6,6 +6,7 @@ import { Button } from "react-aria-components";
 import type { Relationship } from "../api/types";
 import { useNotices } from "../app/notices";
 import { useSelection } from "../app/selection";
+import { showText } from "../app/showText";
 import { Confirm } from "../models/ModelActions";
 import { useSession } from "../session/session";
 import { draftKey, useDrafts } from "./drafts";
@@ -41,8 +42,8 @@ export function DeleteRelationship({ relationship }: { relationship: Relationshi
       </Button>
       {asking && (
         <Confirm
-          title={`Delete ${id}?`}
-          text={`${sourceId} and ${targetId} stay. This cannot be taken back.`}
+          title={showText(`Delete ${id}?`)}
+          text={showText(`${sourceId} and ${targetId} stay. This cannot be taken back.`)}
           verb="Delete"
           act={remove}
           onClose={() => setAsking(false)}

@@ -8,6 +8,7 @@ import { useNotices } from "../app/notices";
 import { useSelection } from "../app/selection";
 import { Waiting } from "../app/Waiting";
 import { useSession } from "../session/session";
+import { showText } from "../app/showText";
 import { buildDeletion, MOST_ATTACHED, readAttached, type Attached } from "./deletion";
 import { draftKey, useDrafts } from "./drafts";
 import { FormFrame } from "./FormFrame";
@@ -133,7 +134,7 @@ function Going({ title, lines }: { title: string; lines: readonly Attached[] }) 
       <ul className="inspector-going">
         {lines.slice(0, MOST_SHOWN).map((one) => (
           <li key={`${one.sourceId}\n${one.id}`}>
-            <strong>{one.name}</strong> <code>{one.other}</code>
+            <strong>{one.name}</strong> <code>{showText(one.other)}</code>
           </li>
         ))}
         {lines.length > MOST_SHOWN && (

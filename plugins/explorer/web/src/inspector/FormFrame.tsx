@@ -2,6 +2,7 @@ import { useState, type ReactNode, type SyntheticEvent } from "react";
 import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-components";
 
 import { Failure } from "../app/Failure";
+import { showText } from "../app/showText";
 import "./inspector.css";
 import { useLeaveQuestion } from "./Unsaved";
 
@@ -51,7 +52,7 @@ export function FormFrame(props: Props) {
     >
       <Modal>
         <Dialog>
-          <Heading slot="title">{props.title}</Heading>
+          <Heading slot="title">{showText(props.title)}</Heading>
           <Form className="inspector-form" onSubmit={submit}>
             {props.children}
             {error !== null && <Failure title="The service has not taken it" error={error} />}

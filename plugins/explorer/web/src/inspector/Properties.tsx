@@ -6,6 +6,7 @@ import type { Json, JsonObject } from "../api/types";
 import type { ContentInfo, ModelIndex } from "../models/index";
 import { describeSchema } from "../models/schemaText";
 import { isObject } from "../results/documents";
+import { showText } from "../app/showText";
 import { isWithin, pointerOf, readAt } from "./document";
 import { useEditing } from "./editing";
 import { Field } from "./fields/Field";
@@ -104,7 +105,7 @@ function PropertyRow({ content, within }: RowProps) {
     >
       <div className="inspector-name">
         <span title={known === null ? "The model does not know it." : describe(known)}>
-          {content.name}
+          {showText(content.name)}
         </span>
         <span className="inspector-sub">
           {known?.unit !== undefined && <span>{known.unit}</span>}

@@ -8,6 +8,7 @@ import { Waiting } from "../app/Waiting";
 import { useLive } from "../live/store";
 import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
+import { showText } from "../app/showText";
 import { DeleteRelationship } from "./DeleteRelationship";
 import { draftKey } from "./drafts";
 import { Editor } from "./Editor";
@@ -69,7 +70,9 @@ export function RelationshipInspector({ sourceId, id }: Props) {
           </SelectLink>
         </p>
         <p className="inspector-facts">
-          <code>{id}</code>
+          <code className="inspector-id" title={id}>
+            {showText(id)}
+          </code>
         </p>
         {may("digitaltwins/relationships/delete") && (
           <DeleteRelationship relationship={found.data} />

@@ -7,6 +7,7 @@ import { Failure } from "../app/Failure";
 import { useSelection } from "../app/selection";
 import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
+import { showText } from "../app/showText";
 import { openForm } from "./forms";
 import { SelectLink } from "./SelectLink";
 
@@ -113,7 +114,7 @@ function Lines({ title, queryKey, read }: LinesProps) {
                     select({ kind: "relationship", sourceId: one.sourceId, id: one.id })
                   }
                 >
-                  {one.id}
+                  {showText(one.id)}
                 </Button>
               </li>
             ))}

@@ -8,6 +8,7 @@ import { useLive } from "../live/store";
 import { ModelLink } from "../models/Contents";
 import { useModels } from "../models/useModels";
 import { useSession } from "../session/session";
+import { showText } from "../app/showText";
 import { draftKey } from "./drafts";
 import { Editor } from "./Editor";
 import { LostDraft } from "./LostDraft";
@@ -82,7 +83,7 @@ function TwinHeader({ twin }: { twin: Twin }) {
   const changed = twin.$metadata["$lastUpdateTime"];
   return (
     <header className="inspector-header">
-      <h2>{twin.$dtId}</h2>
+      <h2 title={twin.$dtId}>{showText(twin.$dtId)}</h2>
       <p className="inspector-facts">
         <ModelLink id={twin.$metadata.$model} index={index} />
         {typeof changed === "string" && <Moment title="Last change" value={changed} />}

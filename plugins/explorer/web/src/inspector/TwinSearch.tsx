@@ -16,13 +16,18 @@ import {
 import type { GraphClient } from "../api/graph";
 import { nameOf } from "../models/index";
 import { useSession } from "../session/session";
+import { showText } from "../app/showText";
 
 interface Props {
   label: string;
   /** The interface that it has to be of; undefined is any. */
   model: string | undefined;
   value: string;
-  onChange(id: string): void;
+  /** Whether its label is for screen readers alone, as of a field that need not be filled. */
+  isBare?: boolean;
+  onChange?(id: string): void;
+  /** Hears of a twin that is chosen of those found. */
+  onChoose?(id: string): void;
 }
 
 const MOST = 20;
@@ -36,9 +41,12 @@ interface Found {
 }
 
 /** A twin by its id, looked for by its beginning or a part of its name. */
-export function TwinSearch({ label, model, value, onChange }: Props) {
+export function TwinSearch(props: Props) {
+  const { label, model, value, isBare = false, onChange, onChoose } = props;
   const { graph, graphId, may } = useSession();
   const [text, setText] = useState(value);
+  // PERF: nothing is looked for before somebody is about to write.
+  const [isWanted, setWanted] = useState(false);
   const {
     data = [],
     error,
@@ -49,7 +57,7 @@ export function TwinSearch({ label, model, value, onChange }: Props) {
       await pause(PAUSE, signal);
       return search(graph, model, text, signal);
     },
-    enabled: may("query/read"),
+    enabled: isWanted && may("query/read"),
     placeholderData: (before) => before ?? [],
   });
   return (
@@ -57,23 +65,26 @@ export function TwinSearch({ label, model, value, onChange }: Props) {
       allowsCustomValue
       // NOTE: without it the list does not open once what is found comes later than the next key.
       allowsEmptyCollection
-      isRequired
+      isRequired={!isBare}
+      {...(isBare ? { "aria-label": label, className: "inspector-find" } : {})}
+      onFocus={() => setWanted(true)}
       inputValue={text}
       onInputChange={(written) => {
         setText(written);
-        onChange(written.trim());
+        onChange?.(written.trim());
       }}
       onChange={(key) => {
         if (key === null) return;
         setText(String(key));
-        onChange(String(key));
+        onChange?.(String(key));
+        onChoose?.(String(key));
       }}
       items={data}
       defaultFilter={() => true}
     >
-      <Label>{label}</Label>
+      {!isBare && <Label>{label}</Label>}
       <Group>
-        <Input spellCheck="false" placeholder="Id or name" />
+        <Input spellCheck="false" placeholder={isBare ? `${label} by id or name` : "Id or name"} />
         <Button aria-label="Show twins">
           <ChevronDown size={14} aria-hidden />
         </Button>
@@ -89,8 +100,8 @@ export function TwinSearch({ label, model, value, onChange }: Props) {
         >
           {(one) => (
             <ListBoxItem id={one.id} textValue={one.id}>
-              <Text slot="label">{one.id}</Text>
-              <Text slot="description">{[nameOf(one.model), one.name].join(" ")}</Text>
+              <Text slot="label">{showText(one.id)}</Text>
+              <Text slot="description">{showText([nameOf(one.model), one.name].join(" "))}</Text>
             </ListBoxItem>
           )}
         </ListBox>

@@ -4,6 +4,7 @@ import { Button } from "react-aria-components";
 import { renderJson } from "../api/json";
 import type { Selected } from "../app/selection";
 import { useSession } from "../session/session";
+import { showText } from "../app/showText";
 import { useDrafts } from "./drafts";
 import "./unsaved.css";
 
@@ -52,7 +53,7 @@ export function Unsaved({ except, onOpen }: Props) {
           className="button button-quiet button-small unsaved-one"
           onPress={() => onOpen(one)}
         >
-          {one.id}
+          {showText(one.id)}
         </Button>
       ))}
     </div>

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from "../../api/types";
 import { pointerOf } from "../document";
 import { useEditing } from "../editing";
 import { firstValue, fits, writeText, type FieldSchema, type TextForm } from "../schema";
+import { showText } from "../../app/showText";
 import { BooleanValue, EnumChoice } from "./choices";
 import { TextValue } from "./TextValue";
 
@@ -260,7 +261,7 @@ function Member({ name, title, pointer, onRemove, children }: MemberProps) {
   const { forgetTexts } = useEditing();
   return (
     <div className="inspector-member">
-      <span className="inspector-key">{name}</span>
+      <span className="inspector-key">{showText(name)}</span>
       {children}
       {onRemove !== undefined && (
         <Button
@@ -326,5 +327,5 @@ function Shown({ value }: { value: Json | undefined }) {
       </Nested>
     );
   }
-  return <span className="inspector-value">{writeText(value)}</span>;
+  return <span className="inspector-value">{showText(writeText(value))}</span>;
 }
