@@ -2,7 +2,7 @@ import AxeBuilder from "@axe-core/playwright";
 import type { Route } from "@playwright/test";
 import { join } from "node:path";
 
-import { expect, open, signIn, startService, test, watchConsole } from "./fixtures";
+import { expect, open, signIn, startService, test, watchConsole, writeQuery } from "./fixtures";
 import {
   field,
   inspector,
@@ -190,7 +190,7 @@ test.describe("a twin", () => {
     await page.getByRole("option", { name: /^contains/ }).click();
     // A sensor is no space.
     await dialog.getByRole("combobox", { name: "To" }).fill("b1-l0-r02-t");
-    await expect(page.getByRole("option")).toHaveCount(0);
+    await expect(page.getByRole("option")).toHaveText(["Nothing is found."]);
     await dialog.getByRole("combobox", { name: "To" }).fill("b1-l0-r04");
     await page.getByRole("option", { name: /^b1-l0-r04/ }).click();
     await expect(dialog.getByRole("textbox", { name: "Id", exact: true })).toHaveValue(
@@ -276,6 +276,56 @@ test.describe("a twin", () => {
     await expect(climate).toContainText("22.25 degreeCelsius");
     await expect(climate.locator("canvas")).toBeVisible();
     await takeScreenshot(page, "telemetry");
+  });
+
+  test("is found by id or name, stays through a reload, and the browser leads back to it", async ({
+    page,
+    context,
+  }) => {
+    await open(page, service, "~own/query");
+    const find = inspector(page).getByRole("combobox", { name: "Find a twin" });
+    await find.fill("office 0.02");
+    await page.getByRole("option", { name: new RegExp(`^${ROOM}`) }).click();
+    const heading = (id: string) => inspector(page).getByRole("heading", { name: id, exact: true });
+    await expect(heading(ROOM)).toBeVisible();
+    await expect(page).toHaveURL(/[?]twin=b1-l0-r02$/);
+    await inspector(page).getByRole("tab", { name: "Relationships" }).click();
+    await inspector(page).getByRole("button", { name: "b1-l0-r03", exact: true }).click();
+    await expect(heading("b1-l0-r03")).toBeVisible();
+    await page.goBack();
+    await expect(heading(ROOM)).toBeVisible();
+    await page.goForward();
+    await expect(heading("b1-l0-r03")).toBeVisible();
+    // What is written and run meanwhile is no other selection.
+    await writeQuery(page, "MATCH (b:Building) RETURN b LIMIT 1");
+    await page.keyboard.press("ControlOrMeta+Enter");
+    await expect(page.getByRole("gridcell").first()).toBeVisible();
+    await expect(page).toHaveURL(/query=MATCH.*twin=b1-l0-r03/);
+    await page.reload();
+    await expect(heading("b1-l0-r03")).toBeVisible();
+    const other = await context.newPage();
+    await other.goto(page.url());
+    const shown = inspector(other).getByRole("heading", { name: "b1-l0-r03", exact: true });
+    await expect(shown).toBeVisible();
+    await other.goto(`${service.url}/explorer/~own/query?twin=${ROOM}&relationship=none`);
+    await expect(inspector(other).getByText("There is no such relationship")).toBeVisible();
+  });
+
+  test("of an id that is made to mislead is shown as it is, and leaves room for the rest", async ({
+    page,
+  }) => {
+    const body = { $metadata: { $model: "dtmi:com:example:building:Level;1" } };
+    const long = "x".repeat(1000);
+    for (const id of [long, "a\u202elive"]) {
+      await send(service, "PUT", `/digitaltwins/${encodeURIComponent(id)}`, body);
+    }
+    await open(page, service, `~own/query?twin=${encodeURIComponent("a\u202elive")}`);
+    const heading = inspector(page).getByRole("heading", { level: 2 });
+    await expect(heading).toHaveText("a\ufffdlive");
+    await open(page, service, `~own/query?twin=${long}`);
+    await expect(heading).toHaveText(long);
+    await expect(property(page, "name")).toBeInViewport();
+    expect((await heading.boundingBox())?.height).toBeLessThan(100);
   });
 
   test("is followed again after the service was restarted", async ({ page }) => {

@@ -17,6 +17,7 @@ import "./frame.css";
 import { useIsNarrow } from "./media";
 import { usePreferences } from "./preferences";
 import { useSelection, type Selected } from "./selection";
+import { useSelectionAddress } from "./selectionAddress";
 import type { View } from "./views";
 
 const Inspector = lazy(() => import("../inspector/Inspector"));
@@ -25,6 +26,7 @@ const Inspector = lazy(() => import("../inspector/Inspector"));
 export function Frame({ view }: { view: View }) {
   const narrow = useIsNarrow();
   const { graphName } = useSession();
+  useSelectionAddress(view.inspected);
   useEffect(() => {
     document.title = `${view.name} · ${graphName} · twinframe`;
   }, [view.name, graphName]);

@@ -7,6 +7,7 @@ import { ModelCard } from "./ModelCard";
 import { NewTwinButton } from "./NewTwinButton";
 import { RelationshipInspector } from "./RelationshipInspector";
 import { TwinInspector } from "./TwinInspector";
+import { TwinSearch } from "./TwinSearch";
 import { Unsaved } from "./Unsaved";
 
 export { CreateRelationship } from "./CreateRelationship";
@@ -15,9 +16,19 @@ export { NewTwin } from "./NewTwin";
 /** What is selected, with its properties; edits go out from here. */
 export default function Inspector() {
   const { selected, select } = useSelection();
+  const { may } = useSession();
   return (
     <aside aria-label="Inspector" className="inspector">
       <div className="inspector-toolbar">
+        {may("query/read") && may("digitaltwins/read") && (
+          <TwinSearch
+            label="Find a twin"
+            model={undefined}
+            value=""
+            isBare
+            onChoose={(id) => select({ kind: "twin", id })}
+          />
+        )}
         <NewTwinButton className="button button-small" />
       </div>
       {selected === null ? <Nothing /> : <Shown selected={selected} />}
