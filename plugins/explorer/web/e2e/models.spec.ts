@@ -189,6 +189,9 @@ test.describe("changing models", () => {
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.goto(`${service.url}/explorer/~own/models?id=dtmi:com:example:building:Office;1`);
     await detail(page, "Office").getByRole("button", { name: "Delete" }).click();
+    await expect(dialog.getByText("The 312 twins of it stay")).toBeVisible();
+    await expect(dialog.getByRole("button", { name: "Delete" })).toBeDisabled();
+    await dialog.getByRole("textbox", { name: "Type Office to go on" }).fill("Office");
     await dialog.getByRole("button", { name: "Delete" }).click();
     await expect(page.getByText("Office is deleted.")).toBeVisible();
     await expect(page.getByText("19 models")).toBeVisible();

@@ -74,8 +74,14 @@ export function Confirm({ title, text, verb, typed, act, onClose }: ConfirmProps
   );
 }
 
+interface ActionsProps {
+  model: InterfaceInfo;
+  /** How many twins are of this very model; null while unknown. */
+  twins: number | null;
+}
+
 /** Decommissioning and deleting one model, as far as one may. */
-export function ModelActions({ model }: { model: InterfaceInfo }) {
+export function ModelActions({ model, twins }: ActionsProps) {
   const { graph, graphId, may } = useSession();
   const { say } = useNotices();
   const client = useQueryClient();
@@ -111,8 +117,9 @@ export function ModelActions({ model }: { model: InterfaceInfo }) {
       {asked === "delete" && (
         <Confirm
           title={`Delete ${model.displayName}?`}
-          text="Twins of it stay, but cannot be changed until the model is there again."
+          text={`${tellTwins(twins)} stay, but cannot be changed until the model is there again.`}
           verb="Delete"
+          {...(twins ? { typed: model.displayName } : {})}
           onClose={() => setAsked(null)}
           act={async () => {
             await graph.deleteModel(model.id);
@@ -122,6 +129,11 @@ export function ModelActions({ model }: { model: InterfaceInfo }) {
       )}
     </>
   );
+}
+
+function tellTwins(twins: number | null): string {
+  if (!twins) return "Twins of it";
+  return twins === 1 ? "The one twin of it will" : `The ${twins.toLocaleString()} twins of it`;
 }
 
 /** Deletes every model, once its number was typed. */
