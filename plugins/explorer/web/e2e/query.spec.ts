@@ -314,6 +314,22 @@ test("the browser leads back from query to query, and then to where one came fro
   await expect(page.getByRole("main", { name: "Models" })).toBeVisible();
 });
 
+test("rows of another query than the one that is written are told to be", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/query");
+  await run(page, "RETURN 1 AS n");
+  await expect(cells(page)).toHaveText(["1"]);
+  const before = page.getByText("of the query before");
+  await expect(before).toHaveCount(0);
+  await write(page, "RETURN 2 AS n");
+  await expect(before).toBeVisible();
+  await page.keyboard.press("ControlOrMeta+Enter");
+  await expect(cells(page)).toHaveText(["2"]);
+  await expect(before).toHaveCount(0);
+});
+
 test("what is written outlives another view and a reload", async ({ page, demo }) => {
   await open(page, demo, "~own/query");
   await write(page, "MATCH (n) RETURN n // not run");

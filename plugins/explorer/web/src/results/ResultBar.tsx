@@ -7,12 +7,14 @@ import { Box, ExportDialog } from "./ExportDialog";
 import { useResults } from "./store";
 
 interface Props {
+  /** What stands in the editor, which the rows may not be of. */
+  written: string;
   spread: boolean;
   onSpread(spread: boolean): void;
 }
 
 /** How many rows in which time at which charge, and what may be done with them. */
-export function ResultBar({ spread, onSpread }: Props) {
+export function ResultBar({ written, spread, onSpread }: Props) {
   const { graph } = useSession();
   const { rows, continuationToken, activity, view, explained } = useResults();
   const nested = rows.length > 0 && view === "table";
@@ -29,7 +31,7 @@ export function ResultBar({ spread, onSpread }: Props) {
         ) : view === "plan" && explained !== null ? (
           `Planned in ${time(explained.milliseconds)}`
         ) : (
-          <Facts />
+          <Facts written={written} />
         )}
       </span>
       {activity === "more" && (
@@ -52,7 +54,7 @@ export function ResultBar({ spread, onSpread }: Props) {
   );
 }
 
-function Facts() {
+function Facts({ written }: { written: string }) {
   const { query, rows, continuationToken, charge, milliseconds } = useResults();
   if (query === "" || milliseconds === null) return null;
   const count = rows.length.toLocaleString();
@@ -64,6 +66,7 @@ function Facts() {
         {continuationToken === null ? "" : "+"} {plural}
       </strong>
       <span title="From the call to the first page, as seen from here">{time(milliseconds)}</span>
+      {query !== written && <em>of the query before</em>}
       {charge !== null && (
         <span title="The sum of the header query-charge">charge {charge.toFixed(2)}</span>
       )}

@@ -53,7 +53,7 @@ export function ResultsPanel({ written, onFix, beginning }: Props) {
             <Tab id="graph">Graph</Tab>
             {explained !== null && <Tab id="plan">Plan</Tab>}
           </TabList>
-          <ResultBar spread={spread} onSpread={setSpread} />
+          <ResultBar written={written} spread={spread} onSpread={setSpread} />
         </div>
         <Shown id="table">
           <TableShown rows={rows} columns={columns} beginning={beginning} />
