@@ -91,6 +91,15 @@ test("ids lead to their twins, whatever the column is called, and so do those of
   await expect(cells(page).nth(2).getByRole("button")).toHaveCount(0);
 });
 
+test("letters that turn what follows are shown as marks in texts, ids and lists", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/query");
+  await run(page, "WITH '\\u202Eevil' AS text RETURN text, text AS `$dtId`, [text] AS list");
+  await expect(cells(page)).toHaveText(["\ufffdevil", "\ufffdevil", /"\ufffdevil"/]);
+});
+
 test("the height of the editor is set by keyboard and remembered, the results take the rest", async ({
   page,
   demo,

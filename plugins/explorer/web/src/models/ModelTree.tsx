@@ -11,6 +11,7 @@ import {
   type Key,
 } from "react-aria-components";
 
+import { showText } from "../app/showText";
 import type { Counts } from "./counts";
 import type { ModelIndex } from "./index";
 import { withAncestors } from "./search";
@@ -92,7 +93,7 @@ export function ModelTree({ index, counts, found, current, onChoose }: Props) {
                         found === null || found.has(node.id) ? "models-name" : "models-name muted"
                       }
                     >
-                      {index.label(node.id)}
+                      {showText(index.label(node.id))}
                     </span>
                     {index.interfaces.get(node.id)?.decommissioned && (
                       <span className="models-tag">decommissioned</span>

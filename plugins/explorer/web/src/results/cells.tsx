@@ -4,6 +4,7 @@ import { memo } from "react";
 import { renderJson } from "../api/json";
 import type { Json } from "../api/types";
 import { useSelection, type Selected } from "../app/selection";
+import { showText } from "../app/showText";
 import { nameOf } from "../models/index";
 import { isObject, isRelationship, isTwin } from "./documents";
 import { namesTwin } from "./ids";
@@ -60,7 +61,7 @@ function Scalar({ value, twin }: { value: Json; twin: boolean }) {
   if (/^dtmi:[\w:]+;\d+(?:\.\d+)?$/.test(text)) {
     return <Link to={{ kind: "model", id: text }}>{text}</Link>;
   }
-  return <span className="results-text">{text}</span>;
+  return <span className="results-text">{showText(text)}</span>;
 }
 
 function Summary({ value }: { value: Json }) {
@@ -102,7 +103,7 @@ function preview(value: Json): string {
   const text = renderJson(value, 0, (_, member) =>
     typeof member === "string" && member.length > 60 ? `${member.slice(0, 60)}…` : member,
   );
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+  return showText(text.length > 120 ? `${text.slice(0, 120)}…` : text);
 }
 
 const DEEPEST = 12;
@@ -147,7 +148,7 @@ function Link({ to, children }: { to: Selected; children: string }) {
       tabIndex={-1}
       {...(to.kind === "twin" ? { "data-twin": to.id } : {})}
     >
-      {children}
+      {showText(children)}
     </button>
   );
 }
