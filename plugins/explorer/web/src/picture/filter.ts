@@ -1,6 +1,6 @@
 import { renderJson } from "../api/json";
 import type { Json, JsonObject } from "../api/types";
-import { isObject } from "../results/documents";
+import { valueAt } from "../results/columns";
 
 type Test = (texts: readonly string[], document: JsonObject | null) => boolean;
 
@@ -23,14 +23,8 @@ function compileWord(word: string): Test {
   // NOTE: DTMIs have colons: what reads like a condition may be a word as well.
   if (path === undefined || operator === undefined || wanted === undefined) return contained;
   return (texts, document) =>
-    holds(readMember(document, path.split(".")), operator, wanted) ||
+    holds(document === null ? undefined : valueAt(document, path.split(".")), operator, wanted) ||
     (operator === ":" && contained(texts, document));
-}
-
-function readMember(document: JsonObject | null, path: readonly string[]): Json | undefined {
-  let value: Json | undefined = document ?? undefined;
-  for (const name of path) value = isObject(value) ? value[name] : undefined;
-  return value;
 }
 
 function holds(value: Json | undefined, operator: string, wanted: string): boolean {

@@ -147,6 +147,14 @@ describe("a filter", () => {
     expect(passes("missing!=1", document)).toBe(false);
   });
 
+  test("names that every object has are no properties", () => {
+    for (const name of ["constructor", "toString", "__proto__", "constructor.name"]) {
+      expect(passes(`${name}=x`, { area: 9 })).toBe(false);
+      expect(passes(`${name}:x`, { area: 9 })).toBe(false);
+    }
+    expect(passes("toString=own", { toString: "own" })).toBe(true);
+  });
+
   test("large whole numbers are told apart", () => {
     const document = { count: 9223372036854775807n, small: 5 };
     expect(passes("count=9223372036854775807", document)).toBe(true);
