@@ -19,8 +19,10 @@ import { places, type Place } from "./store";
 
 /** From so many nodes on a layout is shown at once: moving them smoothly would stutter. */
 const MOST_ANIMATED = 1500;
-/** A usual view in square pixels: nodes are as large as they can be without covering each other. */
-const VIEW_AREA = 270_000;
+/** The least that is taken for a view, in pixels: while a panel opens there may be none. */
+const LEAST_VIEW = 200;
+/** Between the picture and the border of the view, in pixels. */
+const PADDING = 40;
 
 export type PictureGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>;
 
@@ -65,7 +67,7 @@ export class Painter {
       labelRenderedSizeThreshold: 3.5,
       renderEdgeLabels: true,
       enableEdgeEvents: true,
-      stagePadding: 40,
+      stagePadding: PADDING,
       minCameraRatio: 0.005,
       maxCameraRatio: 4,
     });
@@ -103,7 +105,10 @@ export class Painter {
         target,
       });
     }
-    graph.updateEachNodeAttributes((id, data) => ({ ...data, size: this.sizeOf(id) }));
+    const { width, height } = this.view();
+    graph.updateEachNodeAttributes((id, data) => {
+      return { ...data, size: this.sizeOf(id, width * height) };
+    });
   }
 
   private besides(anchor: string | undefined, seed: number): Place | null {
@@ -113,9 +118,18 @@ export class Painter {
     return { x: x + offset.x * 0.4, y: y + offset.y * 0.4 };
   }
 
+  /** What the whole picture is fitted into, in pixels. */
+  view(): { width: number; height: number } {
+    const { width, height } = this.sigma.getDimensions();
+    return {
+      width: Math.max(LEAST_VIEW, width - 2 * PADDING),
+      height: Math.max(LEAST_VIEW, height - 2 * PADDING),
+    };
+  }
+
   /** A radius in pixels: the more there are the smaller, and hubs larger than leaves. */
-  private sizeOf(id: string): number {
-    const room = Math.sqrt(VIEW_AREA / Math.max(1, this.graph.order));
+  private sizeOf(id: string, area: number): number {
+    const room = Math.sqrt(area / Math.max(1, this.graph.order));
     const base = Math.min(11, Math.max(2.2, 0.16 * room));
     return base * (1 + Math.min(0.8, 0.12 * Math.log2(1 + this.graph.degree(id))));
   }

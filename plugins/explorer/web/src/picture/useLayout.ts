@@ -51,7 +51,8 @@ export function useLayout(
             const place = made[at];
             if (place !== undefined) moved.set(id, place);
           });
-          painter.move(moved, kind !== "force");
+          // The last step of forces parts what overlaps, which is a leap.
+          painter.move(moved, kind !== "force" || done >= 1);
           setProgress(done >= 1 ? null : done);
           if (done >= 1 && !input.nodes.some(isFixed)) painter.fit();
         },
@@ -114,6 +115,8 @@ function buildInput(
       return { x, y };
     }),
     pinned: nodes.map(isFixed),
+    sizes: nodes.map((id) => painter.graph.getNodeAttribute(id, "size")),
+    view: painter.view(),
     links: [...visible.edges].flatMap((key) => {
       const one = contents.edges.get(key);
       if (one === undefined) return [];

@@ -1,6 +1,8 @@
 import type { ForceAtlas2Settings } from "graphology-layout-forceatlas2";
 
 import type { Place } from "../store";
+import { arrangeGroups, listRadii, standApart, type Group } from "./arrange";
+import type { View } from "./pack";
 
 /** Numbers of a node and of an edge in the matrices of ForceAtlas2. */
 const PER_NODE = 10;
@@ -9,6 +11,16 @@ const [X, Y, MASS, CONVERGENCE, SIZE, FIXED] = [0, 1, 6, 7, 8, 9];
 
 /** What the worker is given to lay out. */
 export interface ForceTask {
+  groups: ForceGroup[];
+  /** Of every node the radius that it keeps clear, in pixels. */
+  radii: Float64Array;
+  view: View;
+}
+
+/** Nodes that are laid out by themselves, as nothing leads from them to others. */
+export interface ForceGroup {
+  members: number[];
+  fixed: Uint8Array;
   nodes: Float32Array;
   edges: Float32Array;
   settings: ForceAtlas2Settings;
@@ -21,39 +33,79 @@ export interface ForceStep {
   progress: number;
 }
 
-/** The matrices for nodes at these places; edges are pairs of their indexes. */
-export function buildTask(
+type Pair = readonly [number, number];
+
+/** What is laid out: nodes at these places with sizes in pixels; edges are pairs of indexes. */
+export interface ForceInput {
+  places: readonly Place[];
+  pinned: readonly boolean[];
+  sizes: readonly number[];
+  pairs: readonly Pair[];
+  view: View;
+}
+
+/** The task: a group for all that hangs on what is pinned, and one for each other component. */
+export function buildTask({ places, pinned, sizes, pairs, view }: ForceInput): ForceTask {
+  const components = listComponents(places.length, pairs);
+  const held = components.filter((members) => members.some((member) => pinned[member]));
+  const loose = components.filter((members) => !members.some((member) => pinned[member]));
+  const together = held.length === 0 ? [] : [held.flat()];
+  const groupOf = new Map<number, number>();
+  const lists = [...together, ...loose];
+  lists.forEach((members, at) => members.forEach((member) => groupOf.set(member, at)));
+  const within = lists.map((): Pair[] => []);
+  for (const pair of pairs) within[groupOf.get(pair[0]) ?? -1]?.push(pair);
+  const groups = lists.map((members, at) => {
+    const parts = at < together.length ? held.length : 1;
+    return buildGroup(members, places, pinned, within[at] ?? [], parts);
+  });
+  return { groups, radii: listRadii(sizes, view), view };
+}
+
+function buildGroup(
+  members: number[],
   places: readonly Place[],
   pinned: readonly boolean[],
-  pairs: readonly (readonly [number, number])[],
-): ForceTask {
-  const nodes = new Float32Array(places.length * PER_NODE);
-  places.forEach(({ x, y }, at) => {
+  pairs: readonly Pair[],
+  parts: number,
+): ForceGroup {
+  const nodes = new Float32Array(members.length * PER_NODE);
+  const fixed = Uint8Array.from(members, (member) => (pinned[member] ? 1 : 0));
+  // Gravity draws to 0: what is free begins around there, or it would fly through the picture.
+  const middle = fixed.includes(1) ? { x: 0, y: 0 } : meanOf(members, places);
+  const rows = new Map<number, number>();
+  members.forEach((member, at) => {
     const row = at * PER_NODE;
-    nodes[row + X] = x;
-    nodes[row + Y] = y;
+    rows.set(member, row);
+    nodes[row + X] = (places[member]?.x ?? 0) - middle.x;
+    nodes[row + Y] = (places[member]?.y ?? 0) - middle.y;
     nodes[row + MASS] = 1;
     nodes[row + CONVERGENCE] = 1;
     nodes[row + SIZE] = 1;
-    nodes[row + FIXED] = pinned[at] ? 1 : 0;
+    nodes[row + FIXED] = fixed[at] ?? 0;
   });
   const edges = new Float32Array(pairs.length * PER_EDGE);
-  pairs.forEach(([source, target], at) => {
-    edges.set([source * PER_NODE, target * PER_NODE, 1], at * PER_EDGE);
-    for (const row of [source * PER_NODE, target * PER_NODE]) {
-      nodes[row + MASS] = (nodes[row + MASS] ?? 0) + 1;
-    }
+  pairs.forEach((pair, at) => {
+    const [source, target] = [rows.get(pair[0]) ?? 0, rows.get(pair[1]) ?? 0];
+    edges.set([source, target, 1], at * PER_EDGE);
+    for (const row of [source, target]) nodes[row + MASS] = (nodes[row + MASS] ?? 0) + 1;
   });
-  return {
-    nodes,
-    edges,
-    settings: settingsFor(places.length, countGroups(places.length, pairs)),
-    iterations: roundsFor(places.length),
-  };
+  const count = members.length;
+  const iterations = count < 2 || !fixed.includes(0) ? 0 : roundsFor(count);
+  return { members, fixed, nodes, edges, settings: settingsFor(count, parts), iterations };
 }
 
-/** How many groups there are that nothing leads between. */
-export function countGroups(count: number, pairs: readonly (readonly [number, number])[]): number {
+function meanOf(members: readonly number[], places: readonly Place[]): Place {
+  const sum = { x: 0, y: 0 };
+  for (const member of members) {
+    sum.x += places[member]?.x ?? 0;
+    sum.y += places[member]?.y ?? 0;
+  }
+  return { x: sum.x / members.length, y: sum.y / members.length };
+}
+
+/** The indexes of nodes that hang together, by component; the first of each in order. */
+export function listComponents(count: number, pairs: readonly Pair[]): number[][] {
   const above = Array.from({ length: count }, (_, at) => at);
   const rootOf = (at: number): number => {
     let root = at;
@@ -61,14 +113,14 @@ export function countGroups(count: number, pairs: readonly (readonly [number, nu
     above[at] = root;
     return root;
   };
-  let groups = count;
-  for (const [one, other] of pairs) {
-    const [a, b] = [rootOf(one), rootOf(other)];
-    if (a === b) continue;
-    above[a] = b;
-    groups -= 1;
+  for (const [one, other] of pairs) above[rootOf(one)] = rootOf(other);
+  const found = new Map<number, number[]>();
+  for (let at = 0; at < count; at++) {
+    const known = found.get(rootOf(at));
+    if (known === undefined) found.set(rootOf(at), [at]);
+    else known.push(at);
   }
-  return groups;
+  return [...found.values()];
 }
 
 function settingsFor(count: number, groups: number): ForceAtlas2Settings {
@@ -98,6 +150,22 @@ export function readPositions(nodes: Float32Array): Float32Array {
   for (let at = 0; at < positions.length / 2; at++) {
     positions[2 * at] = nodes[at * PER_NODE + X] ?? 0;
     positions[2 * at + 1] = nodes[at * PER_NODE + Y] ?? 0;
+  }
+  return positions;
+}
+
+/** The places of all nodes, groups beside each other; `last`: none overlaps another. */
+export function joinGroups({ groups, radii, view }: ForceTask, last: boolean): Float32Array {
+  const apart = groups.map(({ members, fixed, nodes }): Group => {
+    return { members, fixed, at: Float64Array.from(readPositions(nodes)) };
+  });
+  if (last) arrangeGroups(apart, radii, view);
+  else standApart(apart, radii, 1, view);
+  const positions = new Float32Array(radii.length * 2);
+  for (const { members, at } of apart) {
+    members.forEach((member, index) => {
+      positions.set([at[2 * index] ?? 0, at[2 * index + 1] ?? 0], 2 * member);
+    });
   }
   return positions;
 }

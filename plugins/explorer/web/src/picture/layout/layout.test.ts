@@ -2,8 +2,10 @@ import fc from "fast-check";
 import iterate from "graphology-layout-forceatlas2/iterate";
 import { describe, expect, test } from "vitest";
 
-import { buildTask, countGroups, measureUnrest, readPositions } from "./force";
+import { buildTask, joinGroups, listComponents, measureUnrest, type ForceTask } from "./force";
 import { buildParents, placeInLayers, type Link } from "./hierarchy";
+import { removeOverlaps, type Circles } from "./overlap";
+import { measureScale, packBoxes } from "./pack";
 import { placeInCircle, placeInGrid, placeSeed } from "./shapes";
 
 const link = (source: string, target: string, name: string): Link => ({ source, target, name });
@@ -71,39 +73,205 @@ describe("shapes", () => {
   });
 });
 
+const VIEW = { width: 900, height: 450 };
+
+function run(task: ForceTask): void {
+  for (const { iterations, settings, nodes, edges } of task.groups) {
+    for (let at = 0; at < iterations; at++) iterate(settings, nodes, edges);
+  }
+}
+
+function distance(at: ArrayLike<number>, one: number, other: number): number {
+  return Math.hypot(
+    (at[2 * one] ?? 0) - (at[2 * other] ?? 0),
+    (at[2 * one + 1] ?? 0) - (at[2 * other + 1] ?? 0),
+  );
+}
+
+/** How far the two that are closest are apart, as a share of what their radii ask for. */
+function measureClosest(at: ArrayLike<number>, radii: ArrayLike<number>): number {
+  let least = Infinity;
+  for (let one = 0; one < radii.length; one++) {
+    for (let other = one + 1; other < radii.length; other++) {
+      const wanted = (radii[one] ?? 0) + (radii[other] ?? 0);
+      least = Math.min(least, distance(at, one, other) / wanted);
+    }
+  }
+  return least;
+}
+
+describe("what overlaps", () => {
+  const circle = fc.record({
+    x: fc.integer({ min: -30, max: 30 }),
+    y: fc.integer({ min: -30, max: 30 }),
+    radius: fc.integer({ min: 1, max: 12 }),
+  });
+  const build = (given: { x: number; y: number; radius: number }[]): Circles => ({
+    at: Float64Array.from(given.flatMap(({ x, y }) => [x, y])),
+    radii: Float64Array.from(given, ({ radius }) => radius),
+    fixed: new Uint8Array(given.length),
+  });
+
+  test("is moved until no two are closer than their sizes; what is fixed stays", () => {
+    fc.assert(
+      fc.property(fc.array(circle, { maxLength: 60 }), fc.nat(59), (given, held) => {
+        const circles = build(given);
+        if (held < given.length) circles.fixed[held] = 1;
+        removeOverlaps(circles);
+        expect(measureClosest(circles.at, circles.radii)).toBeGreaterThan(0.9999);
+        const { x, y } = given[held] ?? { x: 0, y: 0 };
+        if (held < given.length)
+          expect([...circles.at.slice(2 * held, 2 * held + 2)]).toEqual([x, y]);
+      }),
+    );
+  });
+
+  test("at one place parts, however many there are", () => {
+    const circles = build(Array.from({ length: 400 }, () => ({ x: 0, y: 0, radius: 1 })));
+    removeOverlaps(circles);
+    expect(measureClosest(circles.at, circles.radii)).toBeGreaterThan(0.9999);
+  });
+
+  test("no more is moved than has to be", () => {
+    const circles = build([
+      { x: 0, y: 0, radius: 5 },
+      { x: 8, y: 0, radius: 5 },
+      { x: 100, y: 100, radius: 5 },
+    ]);
+    removeOverlaps(circles);
+    expect([...circles.at.slice(4)]).toEqual([100, 100]);
+    expect(distance(circles.at, 0, 1)).toBeLessThan(10.5);
+  });
+});
+
+describe("boxes", () => {
+  test("never cover each other", () => {
+    const side = fc.double({ min: 0.1, max: 50, noNaN: true });
+    const some = fc.array(fc.record({ width: side, height: side }), { maxLength: 40 });
+    fc.assert(
+      fc.property(some, (boxes) => {
+        const places = packBoxes(boxes, VIEW).map((place, at) => {
+          const { width, height } = boxes[at] ?? { width: 0, height: 0 };
+          return { ...place, right: place.x + width, top: place.y + height };
+        });
+        expect(places).toHaveLength(boxes.length);
+        places.forEach((one, first) => {
+          for (const other of places.slice(first + 1)) {
+            const across = Math.min(one.right, other.right) - Math.max(one.x, other.x);
+            const along = Math.min(one.top, other.top) - Math.max(one.y, other.y);
+            expect(Math.min(across, along)).toBeLessThan(1e-6);
+          }
+        });
+      }),
+    );
+  });
+
+  test("fill a broad view", () => {
+    const places = packBoxes(
+      Array.from({ length: 50 }, () => ({ width: 1, height: 1 })),
+      VIEW,
+    );
+    expect(new Set(places.map(({ x }) => x)).size).toBe(10);
+    expect(new Set(places.map(({ y }) => y)).size).toBe(5);
+  });
+
+  test("are as large as sigma draws them", () => {
+    expect(measureScale({ width: 450, height: 450 }, VIEW)).toBeCloseTo(1);
+    expect(measureScale({ width: 900, height: 450 }, VIEW)).toBeCloseTo(1);
+    expect(measureScale({ width: 900, height: 10 }, VIEW)).toBeCloseTo(1);
+    expect(measureScale({ width: 200, height: 450 }, VIEW)).toBeCloseTo(1);
+    expect(measureScale({ width: 0, height: 0 }, VIEW)).toBe(0);
+  });
+});
+
 describe("forces", () => {
-  test("groups are what nothing leads between", () => {
-    expect(countGroups(5, [])).toBe(5);
+  test("components are what nothing leads between", () => {
+    expect(listComponents(3, [])).toEqual([[0], [1], [2]]);
     expect(
-      countGroups(5, [
+      listComponents(5, [
         [0, 1],
         [1, 2],
         [2, 0],
         [3, 4],
       ]),
-    ).toBe(2);
+    ).toEqual([
+      [0, 1, 2],
+      [3, 4],
+    ]);
   });
 
   test("related nodes come together, and pinned ones stay where they are", () => {
-    const places = [0, 1, 2, 3].map((at) => ({ x: at * 100, y: at % 2 ? 30 : 0 }));
-    const task = buildTask(
-      places,
-      [true, false, false, false],
-      [
+    const task = buildTask({
+      places: [0, 1, 2, 3].map((at) => ({ x: at * 100, y: at % 2 ? 30 : 0 })),
+      pinned: [true, false, false, false],
+      sizes: [5, 5, 5, 5],
+      pairs: [
         [0, 3],
         [1, 2],
       ],
-    );
-    for (let at = 0; at < task.iterations; at++) iterate(task.settings, task.nodes, task.edges);
-    const made = readPositions(task.nodes);
-    const distance = (one: number, other: number) =>
-      Math.hypot(
-        (made[2 * one] ?? 0) - (made[2 * other] ?? 0),
-        (made[2 * one + 1] ?? 0) - (made[2 * other + 1] ?? 0),
-      );
+      view: VIEW,
+    });
+    run(task);
+    const made = joinGroups(task, true);
     expect([made[0], made[1]]).toEqual([0, 0]);
-    expect(distance(0, 3)).toBeLessThan(distance(0, 1));
-    expect(distance(1, 2)).toBeLessThan(distance(1, 3));
+    expect(distance(made, 0, 3)).toBeLessThan(50);
+    expect(distance(made, 1, 2)).toBeLessThan(50);
+  });
+
+  test("what comes without a way to what is pinned goes below it", () => {
+    const task = buildTask({
+      places: [0, 1, 2, 3].map((at) => ({ x: at, y: 0 })),
+      pinned: [true, true, false, false],
+      sizes: [5, 5, 5, 5],
+      pairs: [
+        [0, 1],
+        [2, 3],
+      ],
+      view: VIEW,
+    });
+    run(task);
+    const made = joinGroups(task, true);
+    expect([...made.slice(0, 4)]).toEqual([0, 0, 1, 0]);
+    expect(Math.max(made[5] ?? 0, made[7] ?? 0)).toBeLessThan(0);
+  });
+
+  test("with all in view no node covers another, and components stand apart", () => {
+    // Hubs with many leaves, as levels with their rooms, a chain, and some that are alone.
+    const pairs: [number, number][] = [];
+    for (const hub of [0, 50, 100]) {
+      for (let leaf = 1; leaf < 50; leaf++) pairs.push([hub, hub + leaf]);
+    }
+    for (let at = 150; at < 180; at++) pairs.push([at, at + 1]);
+    const sizes = Array.from({ length: 200 }, (_, at) => (at % 50 === 0 ? 10 : 6));
+    const places = sizes.map((_, at) => placeSeed(at));
+    const pinned = sizes.map(() => false);
+    const task = buildTask({ places, pinned, sizes, pairs, view: VIEW });
+    run(task);
+    const made = joinGroups(task, true);
+    const xs = [...made].filter((_, at) => at % 2 === 0);
+    const ys = [...made].filter((_, at) => at % 2 === 1);
+    const scale = measureScale(
+      {
+        width: Math.max(...xs) - Math.min(...xs),
+        height: Math.max(...ys) - Math.min(...ys),
+      },
+      VIEW,
+    );
+    const drawn = sizes.map((size) => size * scale);
+    expect(measureClosest(made, drawn)).toBeGreaterThan(1);
+    const boxes = task.groups.map(({ members }) => ({
+      left: Math.min(...members.map((at) => xs[at] ?? 0)),
+      right: Math.max(...members.map((at) => xs[at] ?? 0)),
+      low: Math.min(...members.map((at) => ys[at] ?? 0)),
+      high: Math.max(...members.map((at) => ys[at] ?? 0)),
+    }));
+    boxes.forEach((one, first) => {
+      for (const other of boxes.slice(first + 1)) {
+        const across = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+        const along = Math.min(one.high, other.high) - Math.max(one.low, other.low);
+        expect(Math.min(across, along)).toBeLessThan(0);
+      }
+    });
   });
 
   test("what does not move is at rest", () => {

@@ -1,6 +1,7 @@
 import type { LayoutKind, Place } from "../store";
 import { buildTask, type ForceStep } from "./force";
 import { placeInLayers, type Link } from "./hierarchy";
+import type { View } from "./pack";
 import { placeInCircle, placeInGrid } from "./shapes";
 
 /** What is laid out. Nodes are in the order of their models, so that circles and grids group them. */
@@ -9,6 +10,10 @@ export interface LayoutInput {
   places: readonly Place[];
   pinned: readonly boolean[];
   links: readonly Link[];
+  /** The radii of the nodes in pixels. */
+  sizes: readonly number[];
+  /** What the picture is drawn in. */
+  view: View;
 }
 
 export interface LayoutTold {
@@ -48,8 +53,7 @@ function runForce(input: LayoutInput, told: LayoutTold): () => void {
     worker.terminate();
     told.onError(new Error(`The layout failed: ${event.message || "its worker did not start"}.`));
   };
-  const task = buildTask(input.places, input.pinned, pairs);
-  worker.postMessage(task, [task.nodes.buffer, task.edges.buffer]);
+  worker.postMessage(buildTask({ ...input, pairs }));
   return () => worker.terminate();
 }
 
