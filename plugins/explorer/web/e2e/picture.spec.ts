@@ -181,3 +181,14 @@ test("what changes elsewhere changes in the picture, and what goes leaves it", a
   for (const id of ids) await write(`/digitaltwins/${id}`, "DELETE");
   await expect(foot(page)).toHaveCount(0);
 });
+
+test("on a phone the legend is closed until it is asked for", async ({ page, demo }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open(page, demo, "own/query");
+  await picture(page, LEVEL);
+  await expect(canvas(page)).toBeVisible();
+  const legend = page.getByRole("complementary", { name: "Legend" });
+  await expect(legend).toHaveCount(0);
+  await page.getByRole("button", { name: "Legend" }).click();
+  await expect(legend.getByText("contains")).toBeVisible();
+});

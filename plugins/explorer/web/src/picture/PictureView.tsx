@@ -3,6 +3,7 @@ import { Button } from "react-aria-components";
 
 import type { JsonObject } from "../api/types";
 import { Failure } from "../app/Failure";
+import { useIsNarrow } from "../app/media";
 import { useSelection } from "../app/selection";
 import { useModels } from "../models/useModels";
 import { collectDocuments } from "../results/documents";
@@ -78,7 +79,10 @@ function Picture({ contents }: { contents: Contents }) {
   const [painter, setPainter] = useState<Painter | null>(null);
   const [menu, setMenu] = useState<MenuPlace | null>(null);
   const [asList, setAsList] = useState(false);
-  const [legend, setLegend] = useState(true);
+  const narrow = useIsNarrow();
+  // On a phone it would cover half of the picture: there it has to be asked for.
+  const [asked, setLegend] = useState<boolean | null>(null);
+  const legend = asked ?? !narrow;
   const visible = useMemo(() => listVisible(contents, hiding, index), [contents, hiding, index]);
   const palette = usePalette();
   const look = useLook(contents, visible, palette);
