@@ -1,5 +1,4 @@
-import { toBlob } from "@sigma/export-image";
-import type Sigma from "sigma";
+import Sigma from "sigma";
 
 import { renderJson } from "../api/json";
 import { saveFile } from "../results/download";
@@ -9,14 +8,49 @@ import { usePicture } from "./store";
 
 /** Save what is in view as a PNG, on the ground of the page. */
 export async function saveImage(painter: Painter, ground: string): Promise<void> {
-  // NOTE: the package is written for graphs of any attributes.
-  const sigma = painter.sigma as unknown as Sigma;
-  const blob = await toBlob(sigma, {
-    format: "png",
-    backgroundColor: ground,
-    sigmaSettings: { hideEdgesOnMove: false, hideLabelsOnMove: false },
+  saveFile([await renderImage(painter, ground)], "graph.png", "image/png");
+}
+
+/** What is in view as a PNG. What WebGL drew is gone by now, so it is drawn once more, unseen. */
+async function renderImage({ graph, sigma }: Painter, ground: string): Promise<Blob> {
+  const { width, height } = sigma.getDimensions();
+  const host = document.createElement("div");
+  Object.assign(host.style, {
+    position: "absolute",
+    right: "101%",
+    bottom: "101%",
+    width: `${width}px`,
+    height: `${height}px`,
   });
-  saveFile([blob], "graph.png", "image/png");
+  document.body.append(host);
+  const settings = { ...sigma.getSettings(), hideEdgesOnMove: false, hideLabelsOnMove: false };
+  const again = new Sigma(graph, host, settings);
+  try {
+    again.getCamera().setState(sigma.getCamera().getState());
+    again.setCustomBBox(sigma.getCustomBBox());
+    again.refresh();
+    return await mergeLayers(Object.values(again.getCanvases()), ground);
+  } finally {
+    again.kill();
+    host.remove();
+  }
+}
+
+function mergeLayers(layers: readonly HTMLCanvasElement[], ground: string): Promise<Blob> {
+  const image = document.createElement("canvas");
+  image.width = Math.max(1, ...layers.map((one) => one.width));
+  image.height = Math.max(1, ...layers.map((one) => one.height));
+  const context = image.getContext("2d");
+  if (context === null) throw new Error("The browser gave no canvas to draw the image on.");
+  context.fillStyle = ground;
+  context.fillRect(0, 0, image.width, image.height);
+  for (const one of layers) context.drawImage(one, 0, 0, image.width, image.height);
+  return new Promise((resolve, reject) => {
+    image.toBlob((blob) => {
+      if (blob !== null) resolve(blob);
+      else reject(new Error("The browser could not make an image of a picture of this size."));
+    }, "image/png");
+  });
 }
 
 /** Save twins, places and relationships as JSON. */
