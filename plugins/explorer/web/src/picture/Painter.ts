@@ -1,7 +1,9 @@
+import { createEdgeCurveProgram } from "@sigma/edge-curve";
 import { createNodeImageProgram } from "@sigma/node-image";
 import { MultiDirectedGraph } from "graphology";
 import Sigma from "sigma";
 import {
+  DEFAULT_EDGE_ARROW_HEAD_PROGRAM_OPTIONS,
   EdgeArrowProgram,
   EdgeLineProgram,
   NodeCircleProgram,
@@ -11,6 +13,7 @@ import type { CameraState } from "sigma/types";
 import { animateNodes } from "sigma/utils";
 
 import type { ModelIndex } from "../models/index";
+import { listCurves } from "./curves";
 import { hoverDrawer, labelDrawer } from "./draw";
 import { placeSeed } from "./layout/shapes";
 import { drawEdge, drawNode, type EdgeAttributes, type Look, type NodeAttributes } from "./look";
@@ -48,10 +51,13 @@ export class Painter {
       drawLabel,
       drawHover,
     });
+    const curve = createEdgeCurveProgram<NodeAttributes, EdgeAttributes>({
+      arrowHead: DEFAULT_EDGE_ARROW_HEAD_PROGRAM_OPTIONS,
+    });
     this.sigma = new Sigma<NodeAttributes, EdgeAttributes>(this.graph, container, {
       allowInvalidContainer: true,
       nodeProgramClasses: { icon, circle: NodeCircleProgram, point: NodePointProgram },
-      edgeProgramClasses: { arrow: EdgeArrowProgram, line: EdgeLineProgram },
+      edgeProgramClasses: { arrow: EdgeArrowProgram, curve, line: EdgeLineProgram },
       defaultNodeType: "icon",
       defaultEdgeType: "arrow",
       defaultDrawNodeLabel: drawLabel,
@@ -96,19 +102,27 @@ export class Painter {
       seed += 1;
       graph.addNode(id, { ...place, ...facts, size: 6 });
     }
-    for (const [key, one] of contents.edges) {
-      if (graph.hasEdge(key)) continue;
-      const [source, target] = [one.$sourceId, one.$targetId];
-      graph.addEdgeWithKey(key, source, target, {
-        label: one.$relationshipName,
-        source,
-        target,
-      });
-    }
+    this.syncEdges(contents);
     const { width, height } = this.view();
     graph.updateEachNodeAttributes((id, data) => {
       return { ...data, size: this.sizeOf(id, width * height) };
     });
+  }
+
+  private syncEdges({ edges }: Contents): void {
+    const { graph } = this;
+    const curves = listCurves(edges);
+    for (const [key, one] of edges) {
+      const curvature = curves.get(key) ?? 0;
+      if (graph.hasEdge(key)) {
+        const bent = graph.getEdgeAttribute(key, "curvature");
+        if (bent !== curvature) graph.setEdgeAttribute(key, "curvature", curvature);
+        continue;
+      }
+      const [source, target] = [one.$sourceId, one.$targetId];
+      const label = one.$relationshipName;
+      graph.addEdgeWithKey(key, source, target, { label, source, target, curvature });
+    }
   }
 
   private besides(anchor: string | undefined, seed: number): Place | null {

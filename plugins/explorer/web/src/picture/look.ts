@@ -15,6 +15,8 @@ export interface EdgeAttributes {
   label: string;
   source: string;
   target: string;
+  /** How it bends, as `listCurves` tells; 0 is straight. */
+  curvature: number;
 }
 
 /** What of the picture is told apart now. */
@@ -71,7 +73,11 @@ export function drawNode(
 }
 
 /** How an edge is drawn. */
-export function drawEdge(key: string, data: EdgeAttributes, look: Look): Partial<EdgeDisplayData> {
+export function drawEdge(
+  key: string,
+  data: EdgeAttributes,
+  look: Look,
+): Partial<EdgeDisplayData> & { curvature?: number } {
   if (!look.visibleEdges.has(key)) return { hidden: true };
   const { palette } = look;
   const onPath = look.path?.edges.has(key) ?? false;
@@ -79,6 +85,9 @@ export function drawEdge(key: string, data: EdgeAttributes, look: Look): Partial
   const chosen = look.chosenEdge === key;
   const near = look.near?.edges.has(key) ?? false;
   const told = onPath || lit || chosen || near;
+  // PERF: a line is one pixel and half the vertices of a rectangle; arrows cost twice that again,
+  // and curves more: they are for those that would lie on each other.
+  const bent = data.curvature !== 0;
   const color = lit
     ? palette.warning
     : onPath || chosen
@@ -93,8 +102,8 @@ export function drawEdge(key: string, data: EdgeAttributes, look: Look): Partial
     forceLabel: told && !look.large,
     color,
     size: onPath || chosen || lit ? 3 : near ? 2 : 1,
-    // PERF: a line is one pixel and half the vertices of a rectangle; arrows cost twice that again.
-    type: look.large && !onPath && !chosen && !lit ? "line" : "arrow",
+    type: look.large ? (onPath || chosen || lit ? "arrow" : "line") : bent ? "curve" : "arrow",
+    curvature: data.curvature,
     zIndex: told ? 2 : 1,
   };
 }

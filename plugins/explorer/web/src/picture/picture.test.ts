@@ -5,6 +5,7 @@ import type { Relationship, Twin } from "../api/types";
 import type { Change } from "../live/changes";
 import { ModelIndex } from "../models/index";
 import { pathOf } from "./actions";
+import { listCurves } from "./curves";
 import { buildLayoutDocument } from "./document";
 import { compileFilter } from "./filter";
 import {
@@ -86,6 +87,34 @@ describe("the contents of a picture", () => {
   test("a name is the label, and the id where there is none", () => {
     expect(labelOf("a", HALL.nodes.get("a"))).toBe("Great Hall");
     expect(labelOf("b", HALL.nodes.get("b"))).toBe("b");
+  });
+});
+
+describe("relationships of the same two twins", () => {
+  const curvesOf = (...some: Relationship[]) => {
+    const curves = listCurves(addTo(EMPTY, [], some).edges);
+    // To which side, seen from the twin whose id comes first.
+    return some.map((one) => {
+      const curve = curves.get(edgeKey(one.$sourceId, one.$relationshipId)) ?? 0;
+      return one.$sourceId < one.$targetId || curve === 0 ? curve : -curve;
+    });
+  };
+
+  test("bend each its own way, whichever way they lead; all others are straight", () => {
+    expect(curvesOf(relationship("a", "b"), relationship("b", "c"))).toEqual([0, 0]);
+    expect(curvesOf(relationship("a", "a"), relationship("a", "a", "near"))).toEqual([0, 0]);
+    const [there, back] = curvesOf(relationship("a", "b"), relationship("b", "a"));
+    expect(there).toBeLessThan(0);
+    expect(back).toBe(-(there ?? 0));
+    const names = Array.from({ length: 9 }, (_, at) => `n${at}`);
+    const bends = curvesOf(
+      ...names.map((name, at) => {
+        return at % 2 ? relationship("b", "a", name) : relationship("a", "b", name);
+      }),
+    );
+    expect(new Set(bends).size).toBe(9);
+    expect(bends[4]).toBe(0);
+    expect(Math.max(...bends.map(Math.abs))).toBeLessThan(0.8);
   });
 });
 

@@ -1,0 +1,35 @@
+import type { Relationship } from "../api/types";
+
+/** How far a curve bends away from its neighbour, as a share of its length. */
+const STEP = 0.25;
+/** The outermost bend: further out one would not see where a curve leads. */
+const MOST = 0.75;
+
+/**
+ * How relationships between the same two twins bend, so that they do not lie on one line, whichever
+ * way they lead. By key; those that are not listed are straight.
+ */
+export function listCurves(edges: ReadonlyMap<string, Relationship>): ReadonlyMap<string, number> {
+  const alike = new Map<string, string[]>();
+  for (const [key, { $sourceId, $targetId }] of edges) {
+    if ($sourceId === $targetId) continue;
+    // Ids hold no line breaks.
+    const ends = $sourceId < $targetId ? [$sourceId, $targetId] : [$targetId, $sourceId];
+    const pair = ends.join("\n");
+    const known = alike.get(pair);
+    if (known === undefined) alike.set(pair, [key]);
+    else known.push(key);
+  }
+  const curves = new Map<string, number>();
+  for (const keys of alike.values()) {
+    const middle = (keys.length - 1) / 2;
+    const step = Math.min(STEP, MOST / Math.max(1, middle));
+    keys.forEach((key, at) => {
+      const one = edges.get(key);
+      // A bend is to one side of the way from source to target: seen from there it turns around.
+      const side = one !== undefined && one.$sourceId < one.$targetId ? 1 : -1;
+      if (at !== middle) curves.set(key, side * step * (at - middle));
+    });
+  }
+  return curves;
+}
