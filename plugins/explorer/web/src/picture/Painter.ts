@@ -14,7 +14,7 @@ import { animateNodes } from "sigma/utils";
 
 import type { ModelIndex } from "../models/index";
 import { listCurves } from "./curves";
-import { hoverDrawer, labelDrawer } from "./draw";
+import { Crowds, edgeLabelDrawer, hoverDrawer, labelDrawer } from "./draw";
 import { placeSeed } from "./layout/shapes";
 import { drawEdge, drawNode, type EdgeAttributes, type Look, type NodeAttributes } from "./look";
 import { labelOf, modelOf, type Contents } from "./model";
@@ -43,7 +43,8 @@ export class Painter {
     private readonly icons: ReadonlyMap<string, string>,
   ) {
     const palette = () => this.look.palette;
-    const drawLabel = labelDrawer(palette);
+    const crowds = new Crowds();
+    const drawLabel = labelDrawer(palette, crowds);
     const drawHover = hoverDrawer(palette);
     const icon = createNodeImageProgram<NodeAttributes, EdgeAttributes>({
       padding: 0.22,
@@ -62,14 +63,16 @@ export class Painter {
       defaultEdgeType: "arrow",
       defaultDrawNodeLabel: drawLabel,
       defaultDrawNodeHover: drawHover,
+      defaultDrawEdgeLabel: edgeLabelDrawer(crowds),
       nodeReducer: (id, data) => drawNode(id, data, this.look),
       edgeReducer: (key, data) => drawEdge(key, data, this.look),
       zIndex: true,
       labelFont: "system-ui, 'DejaVu Sans', sans-serif",
       labelSize: 12,
       edgeLabelSize: 11,
-      labelDensity: 0.6,
-      labelGridCellSize: 110,
+      // Many are proposed, the largest of each square; those that would cover others are left out.
+      labelDensity: 1,
+      labelGridCellSize: 90,
       labelRenderedSizeThreshold: 3.5,
       renderEdgeLabels: true,
       enableEdgeEvents: true,
@@ -77,6 +80,7 @@ export class Painter {
       minCameraRatio: 0.005,
       maxCameraRatio: 4,
     });
+    this.sigma.on("beforeRender", () => crowds.clear());
     this.setLook(look);
   }
 

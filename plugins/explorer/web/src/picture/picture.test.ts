@@ -5,6 +5,7 @@ import type { Relationship, Twin } from "../api/types";
 import type { Change } from "../live/changes";
 import { ModelIndex } from "../models/index";
 import { pathOf } from "./actions";
+import { Crowd, type Rectangle } from "./crowd";
 import { listCurves } from "./curves";
 import { buildLayoutDocument } from "./document";
 import { compileFilter } from "./filter";
@@ -87,6 +88,40 @@ describe("the contents of a picture", () => {
   test("a name is the label, and the id where there is none", () => {
     expect(labelOf("a", HALL.nodes.get("a"))).toBe("Great Hall");
     expect(labelOf("b", HALL.nodes.get("b"))).toBe("b");
+  });
+});
+
+describe("labels", () => {
+  const box = (left: number, top: number, width = 100): Rectangle => {
+    return { left, top, right: left + width, bottom: top + 14 };
+  };
+
+  test("never cover each other, and what has room is drawn", () => {
+    const place = fc.tuple(fc.nat(600), fc.nat(300), fc.integer({ min: 5, max: 300 }));
+    fc.assert(
+      fc.property(fc.array(place, { maxLength: 60 }), (places) => {
+        const crowd = new Crowd();
+        const drawn: Rectangle[] = [];
+        places.forEach((one, at) => {
+          const room = box(...one);
+          const isFree = drawn.every(
+            ({ left, right, top, bottom }) =>
+              right <= room.left || room.right <= left || bottom <= room.top || room.bottom <= top,
+          );
+          expect(crowd.take(String(at), room)).toBe(isFree);
+          if (isFree) drawn.push(room);
+        });
+      }),
+    );
+  });
+
+  test("have all the room again in the next frame", () => {
+    const crowd = new Crowd();
+    expect(crowd.take("a", box(0, 0))).toBe(true);
+    expect(crowd.take("b", box(50, 5))).toBe(false);
+    expect(crowd.take("a", box(0, 0))).toBe(true);
+    crowd.clear();
+    expect(crowd.take("b", box(50, 5))).toBe(true);
   });
 });
 
