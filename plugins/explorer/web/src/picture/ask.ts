@@ -1,7 +1,7 @@
 import type { GraphClient } from "../api/graph";
 import type { JsonObject, Relationship, Twin } from "../api/types";
 import { collectDocuments } from "../results/documents";
-import type { Contents } from "./model";
+import { edgeKey, type Contents } from "./model";
 
 export type Direction = "out" | "in" | "both";
 
@@ -33,8 +33,8 @@ async function askAll(
   return rows;
 }
 
-function batches(ids: readonly string[]): string[][] {
-  const found: string[][] = [];
+function batches<One>(ids: readonly One[]): One[][] {
+  const found: One[][] = [];
   for (let at = 0; at < ids.length; at += BATCH) found.push(ids.slice(at, at + BATCH));
   return found;
 }
@@ -52,6 +52,27 @@ export async function readTwins(
     found.push(...collectDocuments(rows).twins);
   }
   return found;
+}
+
+/** These relationships by source and id; those that are gone are left out. */
+export async function readRelationships(
+  graph: GraphClient,
+  wanted: readonly { sourceId: string; id: string }[],
+): Promise<Relationship[]> {
+  const keys = new Set(wanted.map(({ sourceId, id }) => edgeKey(sourceId, id)));
+  const found: Relationship[] = [];
+  const text =
+    "MATCH (a)-[r]->(b) WHERE a.$dtId IN $sources AND r.$relationshipId IN $some RETURN r";
+  for (const lot of batches(wanted)) {
+    const parameters = {
+      sources: [...new Set(lot.map(({ sourceId }) => sourceId))],
+      some: [...new Set(lot.map(({ id }) => id))],
+    };
+    const rows = await askAll(graph, text, parameters, Infinity);
+    found.push(...collectDocuments(rows).relationships);
+  }
+  // An id is of its source alone: others of the lot may have one that is called the same.
+  return found.filter((one) => keys.has(edgeKey(one.$sourceId, one.$relationshipId)));
 }
 
 /** The relationships that lead from one of these twins to another; `more`: there are others yet. */

@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import type { GraphClient } from "../api/graph";
 import type { Relationship, Twin } from "../api/types";
 import type { Change } from "../live/changes";
 import { ModelIndex } from "../models/index";
 import { pathOf } from "./actions";
+import { readRelationships } from "./ask";
 import { Crowd, type Rectangle } from "./crowd";
 import { listCurves } from "./curves";
 import { buildLayoutDocument } from "./document";
@@ -275,6 +277,25 @@ describe("changes of the graph", () => {
     expect(sorted.stale).toEqual(["b"]);
     expect(sorted.cut).toEqual([edgeKey("a", "has-b")]);
     expect(sorted.made).toEqual([{ sourceId: "b", id: "r" }]);
+  });
+});
+
+describe("new relationships", () => {
+  test("are read by one query, whatever their number, and no others of the same id", async () => {
+    const wanted = Array.from({ length: 60 }, (_, at) => ({ sourceId: `s${at}`, id: "has-x" }));
+    const asked: object[] = [];
+    const graph = {
+      query: (_text: string, { parameters }: { parameters: object }) => {
+        asked.push(parameters);
+        const value = ["s0", "s1", "other"].map((source) => ({ r: relationship(source, "x") }));
+        return Promise.resolve({ value, continuationToken: null });
+      },
+    } as unknown as GraphClient;
+    const found = await readRelationships(graph, wanted);
+    expect(asked).toEqual([{ sources: wanted.map((one) => one.sourceId), some: ["has-x"] }]);
+    expect(found.map((one) => one.$sourceId)).toEqual(["s0", "s1"]);
+    expect(await readRelationships(graph, [])).toEqual([]);
+    expect(asked).toHaveLength(1);
   });
 });
 

@@ -1,11 +1,10 @@
 import { useEffect } from "react";
 
 import type { GraphClient } from "../api/graph";
-import type { Relationship, Twin } from "../api/types";
 import { useNotices } from "../app/notices";
 import type { Change } from "../live/changes";
 import { listenToChanges } from "../live/LiveConnection";
-import { readTwins } from "./ask";
+import { readRelationships, readTwins } from "./ask";
 import { edgeKey } from "./model";
 import { usePicture } from "./store";
 
@@ -24,11 +23,11 @@ async function follow(graph: GraphClient, changes: readonly Change[]): Promise<v
   const { contents, remove } = usePicture.getState();
   const { gone, cut, stale, made } = sortChanges(changes, contents.nodes, contents.edges);
   if (gone.length > 0 || cut.length > 0) remove(gone, cut);
-  const twins: Twin[] = stale.length > 0 ? await readTwins(graph, stale) : [];
-  const relationships: Relationship[] = [];
-  for (const { sourceId, id } of made) {
-    relationships.push(await graph.readRelationship(sourceId, id));
-  }
+  // PERF: one query for all that came, as imports make thousands.
+  const [twins, relationships] = await Promise.all([
+    readTwins(graph, stale),
+    readRelationships(graph, made),
+  ]);
   // Meanwhile they may have left the picture.
   const { contents: now, add } = usePicture.getState();
   const here = (id: string): boolean => now.nodes.has(id);
