@@ -192,3 +192,34 @@ test("on a phone the legend is closed until it is asked for", async ({ page, dem
   await page.getByRole("button", { name: "Legend" }).click();
   await expect(legend.getByText("contains")).toBeVisible();
 });
+
+test("a twin that was pinned stands where it stood after a reload, until all may move", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "own/query");
+  await picture(page, LEVEL);
+  await settle(page);
+  await canvas(page).focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Pin the chosen twins" }).click();
+  const data = async (): Promise<{ id: string; x: number; y: number; pinned: boolean }[]> => {
+    await page.getByRole("button", { name: "Save", exact: true }).last().click();
+    const coming = page.waitForEvent("download");
+    await page.getByRole("menuitem", { name: "Twins and places (JSON)" }).click();
+    const text = readFileSync(await (await coming).path(), "utf8");
+    return (JSON.parse(text) as { nodes: Awaited<ReturnType<typeof data>> }).nodes;
+  };
+  const before = (await data()).filter((one) => one.pinned);
+  expect(before).toHaveLength(1);
+  await page.reload();
+  await page.getByRole("button", { name: /^Run/ }).click();
+  await page.getByRole("tab", { name: "Graph" }).click();
+  await settle(page);
+  expect((await data()).filter((one) => one.pinned)).toEqual(before);
+  await canvas(page).focus();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Let all 1 pinned twins move" }).click();
+  expect((await data()).filter((one) => one.pinned)).toEqual([]);
+});

@@ -27,7 +27,10 @@ import { listVisible, type Visible } from "./visible";
 
 /** The rows of a result as a picture of twins and relationships. */
 export default function PictureView({ rows }: { rows: JsonObject[] }) {
-  const { graph } = useSession();
+  const { graph, configuration, graphId, subject } = useSession();
+  const { base } = configuration;
+  // Before the rows are pictured: effects run in order.
+  useEffect(() => usePicture.getState().open({ base, graphId, subject }), [base, graphId, subject]);
   const contents = usePicture((state) => state.contents);
   const { busy, error } = useFill();
   useEffect(() => void pictureRows(graph, rows), [graph, rows]);

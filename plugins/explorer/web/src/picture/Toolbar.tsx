@@ -163,6 +163,7 @@ function LayoutChooser({ layout }: { layout: LayoutControl }) {
 function OfChosen({ graph }: { graph: GraphClient }) {
   const { chosen, path, pinned, pin, setPath } = usePicture();
   const [from, to, more] = chosen;
+  const all = chosen.length === 0 && pinned.size > 0;
   const held = chosen.length > 0 && chosen.every((id) => pinned.has(id));
   return (
     <Group aria-label="Chosen twins" className="picture-group">
@@ -182,10 +183,16 @@ function OfChosen({ graph }: { graph: GraphClient }) {
         </Button>
       )}
       <IconButton
-        icon={held ? PinOff : Pin}
-        label={held ? "Let the chosen twins move" : "Pin the chosen twins"}
-        isDisabled={chosen.length === 0}
-        onPress={() => pin(chosen, !held)}
+        icon={held || all ? PinOff : Pin}
+        label={
+          all
+            ? `Let all ${pinned.size.toLocaleString()} pinned twins move`
+            : held
+              ? "Let the chosen twins move"
+              : "Pin the chosen twins"
+        }
+        isDisabled={chosen.length === 0 && pinned.size === 0}
+        onPress={() => (all ? pin([...pinned], false) : pin(chosen, !held))}
       />
     </Group>
   );

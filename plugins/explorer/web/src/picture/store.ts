@@ -1,16 +1,13 @@
 import { create } from "zustand";
 
 import type { JsonObject, Relationship, Twin } from "../api/types";
+import type { Keeper } from "../query/storage";
 import { useResults } from "../results/store";
 import { addTo, EMPTY, removeFrom, type Contents } from "./model";
+import { Pins, type LayoutKind, type Place } from "./pins";
 import type { Hiding } from "./visible";
 
-export type LayoutKind = "force" | "layers" | "circle" | "grid";
-
-export interface Place {
-  x: number;
-  y: number;
-}
+export type { LayoutKind, Place };
 
 /** A way that was found: twins in order, and the keys of the relationships between them. */
 export interface Path {
@@ -28,6 +25,8 @@ interface PictureState {
   layout: LayoutKind;
   /** The rows that are pictured already. */
   rows: readonly JsonObject[];
+  /** Take up what this browser remembers of the pictures of a graph: the layout and the pins. */
+  open(keeper: Keeper): void;
   /** Picture these and nothing else. */
   show(twins: readonly Twin[], relationships: readonly Relationship[]): void;
   add(twins: readonly Twin[], relationships: readonly Relationship[]): void;
@@ -56,6 +55,20 @@ export const NOTHING_HIDDEN: Hiding = {
  */
 export const places = new Map<string, Place>();
 
+const pins = new Pins();
+
+/** Twins that were pinned once come back to their places; those that have one already stay. */
+function restorePins(contents: Contents, before: ReadonlySet<string>): ReadonlySet<string> {
+  const pinned = new Set(before);
+  for (const id of contents.nodes.keys()) {
+    const place = places.has(id) ? undefined : pins.of(id);
+    if (place === undefined) continue;
+    places.set(id, place);
+    pinned.add(id);
+  }
+  return pinned.size === before.size ? before : pinned;
+}
+
 const START = {
   contents: EMPTY,
   hiding: NOTHING_HIDDEN,
@@ -69,13 +82,20 @@ export const usePicture = create<PictureState>((set, get) => ({
   ...START,
   layout: "force",
   rows: [],
+  open: (keeper) => {
+    if (!pins.open(keeper)) return;
+    const { contents, pinned } = get();
+    set({ layout: pins.layout, pinned: restorePins(contents, pinned) });
+  },
   show: (twins, relationships) => {
     places.clear();
     const { rows } = useResults.getState();
-    set({ ...START, contents: addTo(EMPTY, twins, relationships), rows });
+    const contents = addTo(EMPTY, twins, relationships);
+    set({ ...START, contents, pinned: restorePins(contents, START.pinned), rows });
   },
   add: (twins, relationships) => {
-    set({ contents: addTo(get().contents, twins, relationships) });
+    const contents = addTo(get().contents, twins, relationships);
+    set({ contents, pinned: restorePins(contents, get().pinned) });
   },
   remove: (ids, keys = []) => {
     const gone = new Set(ids);
@@ -97,15 +117,18 @@ export const usePicture = create<PictureState>((set, get) => ({
   takeRows: (rows) => set({ rows }),
   hide: (part) => set(({ hiding }) => ({ hiding: { ...hiding, ...part } })),
   choose: (chosen) => set({ chosen }),
-  pin: (ids, pinned) =>
-    set((state) => {
-      const next = new Set(state.pinned);
-      for (const id of ids) {
-        if (pinned) next.add(id);
-        else next.delete(id);
-      }
-      return { pinned: next };
-    }),
+  pin: (ids, pinned) => {
+    const next = new Set(get().pinned);
+    for (const id of ids) {
+      if (pinned) next.add(id);
+      else next.delete(id);
+    }
+    set({ pinned: next });
+    pins.keep(new Map(ids.map((id) => [id, pinned ? (places.get(id) ?? null) : null])));
+  },
   setPath: (path) => set({ path }),
-  setLayout: (layout) => set({ layout }),
+  setLayout: (layout) => {
+    set({ layout });
+    pins.keepLayout(layout);
+  },
 }));
