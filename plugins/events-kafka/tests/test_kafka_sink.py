@@ -90,3 +90,10 @@ def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> N
 def test_the_plugin_gives_a_sink_for_its_settings() -> None:
     settings = twinframe_settings().model_validate({"Servers": SERVERS})
     assert isinstance(twinframe_event_sink(settings), KafkaSink)
+
+
+def test_authorities_that_cannot_be_read_are_named() -> None:
+    settings = {"Servers": SERVERS, "CertificateAuthority": "/none/ca.pem"}
+    sink = KafkaSink(KafkaSettings.model_validate(settings))
+    with pytest.raises(DeliveryFailed, match=r"CertificateAuthority /none/ca\.pem cannot be used"):
+        deliver(sink, build_message())

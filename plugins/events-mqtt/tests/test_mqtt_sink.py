@@ -154,3 +154,8 @@ def test_the_plugin_gives_a_sink_for_its_settings() -> None:
     assert isinstance(settings, MqttSettings)
     assert settings.qos == 2
     assert isinstance(twinframe_event_sink(settings), MqttSink)
+
+
+def test_authorities_that_cannot_be_read_are_named() -> None:
+    with pytest.raises(DeliveryFailed, match=r"CertificateAuthority /none/ca\.pem cannot be used"):
+        deliver(build_sink(1, Tls=True, CertificateAuthority="/none/ca.pem"), build_message())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import nats
 import pytest
 from pydantic import ValidationError
 
-from twinframe.events.sinks import DeliveryFailed, Message
+from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, Message
 from twinframe_events_nats.plugin import twinframe_event_sink, twinframe_settings
 from twinframe_events_nats.settings import NatsSettings
 from twinframe_events_nats.sink import NatsSink
@@ -92,6 +93,25 @@ def test_an_id_stays_one_level_of_a_subject_and_out_of_the_headers(server: Any) 
         (message,) = await read_stream(server, 1)
         assert message.subject == "t.a%2Eb%20%2A%3E%25\u00e9"
         assert "X-Evil" not in message.headers
+
+    play(scenario)
+
+
+def test_an_event_larger_than_the_server_takes_is_refused(server: Any) -> None:
+    async def scenario() -> None:
+        await make_stream(server, "twinframe.>")
+        sink = build_sink(server)
+        most = 1 << 20
+        head = len(
+            "NATS/1.0\r\nContent-Type: application/cloudevents+json; charset=utf-8\r\n"
+            "Nats-Msg-Id: host/id\r\n\r\n"
+        )
+        large = Message(b"x" * (most - head + 1), "room1", "id", TYPE, "host", "room1")
+        with pytest.raises(DeliveryRefused, match=f"{most + 1} bytes .* than the {most} that"):
+            await sink.send(large)
+        await sink.send(replace(large, body=large.body[1:]))
+        await sink.close()
+        assert len(await read_stream(server, 1)) == 1
 
     play(scenario)
 
@@ -179,3 +199,13 @@ def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> N
 def test_the_plugin_gives_a_sink_for_its_settings() -> None:
     settings = twinframe_settings().model_validate({"Servers": ["nats://h"]})
     assert isinstance(twinframe_event_sink(settings), NatsSink)
+
+
+def test_authorities_that_cannot_be_read_are_named(make_server: Any) -> None:
+    async def scenario() -> None:
+        address = make_server().url.replace("nats://", "tls://")
+        sink = build_sink(make_server(), Servers=[address], CertificateAuthority="/none/ca.pem")
+        with pytest.raises(DeliveryFailed, match=r"CertificateAuthority /none/ca\.pem cannot"):
+            await sink.open()
+
+    play(scenario)

@@ -12,9 +12,10 @@ import binascii
 import hashlib
 import hmac
 import ipaddress
-import ssl
+import re
 import time
 from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final, Self
 from urllib.parse import quote, urlsplit
 
@@ -30,10 +31,15 @@ from twinframe.events.sinks import (
     EventSink,
     Message,
 )
+from twinframe.events.trust import build_trust
 from twinframe.settings import Count, Seconds, Section
 
 _MOST_ANSWER_BYTES: Final = 64 * 1024
 _MOST_DIGITS: Final = 18
+_MOST_REASON: Final = 200
+"""Characters of what the network library says: a receiver's answer may be in it."""
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""SPEC: RFC 9110 section 5.1."""
 _SECRET_PREFIX: Final = "whsec_"  # noqa: S105  (the standard's mark, no secret)
 _REFUSALS: Final = frozenset({400, 413, 415, 422})
 """What says that the same request cannot succeed later. Others may be mended meanwhile: 401, 403
@@ -78,7 +84,11 @@ class WebhookSettings(Section):
     @field_validator("url")
     @classmethod
     def _check_url(cls, value: str) -> str:
-        parts = urlsplit(value)
+        try:
+            parts = urlsplit(value)
+            _ = parts.port, httpx2.URL(value)
+        except (ValueError, httpx2.InvalidURL) as error:
+            raise ValueError(f"must be an address that can be asked: {error}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
             raise ValueError(
                 "must be an address such as https://receiver.example/events, without user and "
@@ -90,9 +100,12 @@ class WebhookSettings(Section):
     @classmethod
     def _check_secret(cls, value: SecretStr) -> SecretStr:
         try:
-            build_key(value.get_secret_value())
+            key = build_key(value.get_secret_value())
         except binascii.Error:
             raise ValueError("must be Base64 behind whsec_") from None
+        if not key and value.get_secret_value():
+            # SEC: nothing would be signed, though who set it believes that all is.
+            raise ValueError("must have a key in Base64 behind whsec_")
         return value
 
     @field_validator("headers")
@@ -100,8 +113,11 @@ class WebhookSettings(Section):
     def _check_headers(cls, value: dict[str, SecretStr]) -> dict[str, SecretStr]:
         for name, text in value.items():
             # SEC: nothing that is set here may end a header and begin another.
-            if not name.replace("-", "").isalnum() or not text.get_secret_value().isprintable():
-                raise ValueError(f"{name!a} is no header with a printable value")
+            content = text.get_secret_value()
+            if not (_HEADER_NAME.fullmatch(name) and content.isascii() and content.isprintable()):
+                raise ValueError(
+                    f"{name!a} is no header with a value of printable ASCII characters"
+                )
         return value
 
     @model_validator(mode="after")
@@ -168,14 +184,15 @@ class WebhookSink(EventSink):
 
     def _build_client(self) -> httpx2.AsyncClient:
         settings = self._settings
-        context = ssl.create_default_context(cafile=settings.certificate_authority or None)
         extra = {name: text.get_secret_value() for name, text in settings.headers.items()}
         return httpx2.AsyncClient(
             headers={"user-agent": "twinframe", **extra},
             timeout=settings.timeout,
             limits=httpx2.Limits(max_connections=settings.max_connections),
             follow_redirects=False,  # SEC: the receiver must not choose where we ask
-            verify=context,
+            # SEC: nor what we keep and send: a new cookie with each answer would add up.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            verify=build_trust(settings.certificate_authority),
             transport=self._transport,
         )
 
@@ -243,7 +260,7 @@ class WebhookSink(EventSink):
                 f"{self._name} did not answer in {self._settings.timeout:g} s."
             ) from None
         except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
-            reason = str(error) or type(error).__name__
+            reason = (str(error) or type(error).__name__)[:_MOST_REASON]
             raise DeliveryFailed(f"{self._name} cannot be reached: {reason}") from error
 
 

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 from collections.abc import Callable
 from email.utils import formatdate
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -15,6 +16,7 @@ import pytest
 from pydantic import ValidationError
 
 from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, EndpointGone, Message
+from twinframe.events.trust import build_trust
 from twinframe.events.webhook import WebhookSettings, WebhookSink, read_retry_after
 
 Answer = Callable[[httpx2.Request], httpx2.Response]
@@ -217,10 +219,16 @@ def test_the_rate_that_the_receiver_allows_is_kept() -> None:
         ({"Url": "ftp://x.example/"}, "must be an address"),
         ({"Url": "https://user:word@x.example/"}, "without user and password"),
         ({"Url": "http://x.example/"}, "must begin with https"),
+        ({"Url": "https://x.example:99999/"}, "that can be asked: Port out of range"),
+        ({"Url": "https://\u00fc..example/"}, "that can be asked: Invalid IDNA"),
+        ({"Url": "https://[::1/"}, "that can be asked"),
+        ({"Url": URL, "Secret": "whsec_"}, "must have a key"),
         ({"Url": "http://192.0.2.1/"}, "must begin with https"),
         ({"Url": URL, "Secret": "whsec_???"}, "must be Base64"),
         ({"Url": URL, "Headers": {"X\r\nY": "1"}}, "no header"),
         ({"Url": URL, "Headers": {"X": "1\r\nY: 2"}}, "no header"),
+        ({"Url": URL, "Headers": {"X-N\u00e4me": "1"}}, "no header"),
+        ({"Url": URL, "Headers": {"X-Name": "J\u00fcrgen"}}, "of printable ASCII"),
     ],
 )
 def test_an_address_that_should_not_be_used_is_refused(
@@ -241,6 +249,34 @@ def test_an_address_that_should_not_be_used_is_refused(
 )
 def test_http_is_for_this_machine_or_where_it_is_allowed(settings: dict[str, Any]) -> None:
     assert WebhookSettings.model_validate(settings).url
+
+
+def test_a_receiver_leaves_no_cookies_behind() -> None:
+    receiver = Receiver()
+    receiver.take = lambda _request: httpx2.Response(204, headers={"Set-Cookie": "a=b; Path=/"})
+    receiver.deliver(MESSAGE, MESSAGE)
+    assert [request.headers.get("cookie") for request in receiver.requests] == [None] * 3
+
+
+def test_what_a_receiver_says_in_the_place_of_an_answer_is_cut_short() -> None:
+    def answer(_request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.RemoteProtocolError("illegal status line: " + "x" * 100_000)
+
+    receiver = Receiver()
+    receiver.take = answer
+    with pytest.raises(DeliveryFailed, match="illegal status line") as caught:
+        receiver.deliver(MESSAGE)
+    assert len(caught.value.message) < 300
+
+
+def test_authorities_that_cannot_be_read_are_named_and_tried_again(tmp_path: Path) -> None:
+    missing, odd = tmp_path / "missing.pem", tmp_path / "odd.pem"
+    odd.write_text("no certificate")
+    for path in (missing, odd):
+        with pytest.raises(DeliveryFailed, match=f"CertificateAuthority {path} cannot be used: "):
+            Receiver().deliver(MESSAGE, CertificateAuthority=str(path))
+    with pytest.raises(DeliveryFailed, match=f"Certificate {odd} with Key {missing} cannot be"):
+        build_trust("", str(odd), str(missing))
 
 
 @pytest.mark.parametrize("rate", ["*", "0", "-1", "²", "9" * 400, "9" * 5000])

@@ -6,7 +6,6 @@ SPEC: CloudEvents Kafka binding 1.0.2, structured mode.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
@@ -20,6 +19,7 @@ from twinframe.events.sinks import (
     EventSink,
     Message,
 )
+from twinframe.events.trust import build_trust
 from twinframe_events_kafka.settings import KafkaSettings
 
 
@@ -95,8 +95,7 @@ class KafkaSink(EventSink):
             "security_protocol": _find_protocol(settings),
         }
         if settings.tls:
-            authority = settings.certificate_authority or None
-            options["ssl_context"] = ssl.create_default_context(cafile=authority)
+            options["ssl_context"] = build_trust(settings.certificate_authority)
         if settings.username:
             options["sasl_mechanism"] = settings.mechanism
             options["sasl_plain_username"] = settings.username

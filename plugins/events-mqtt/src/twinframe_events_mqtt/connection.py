@@ -7,7 +7,6 @@ loop, where everything else here runs.
 from __future__ import annotations
 
 import asyncio
-import ssl
 import uuid
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from twinframe.events.sinks import STRUCTURED, DeliveryFailed, DeliveryRefused
+from twinframe.events.trust import build_trust
 from twinframe_events_mqtt.settings import MqttSettings
 
 _REFUSALS: Final = frozenset({0x90, 0x95, 0x99})
@@ -149,10 +149,9 @@ class MqttConnection:
         if settings.username:
             client.username_pw_set(settings.username, settings.password.get_secret_value())
         if settings.tls:
-            context = ssl.create_default_context(cafile=settings.certificate_authority or None)
-            if settings.certificate:
-                context.load_cert_chain(settings.certificate, settings.key)
-            client.tls_set_context(context)
+            client.tls_set_context(
+                build_trust(settings.certificate_authority, settings.certificate, settings.key)
+            )
         client.on_connect = self._on_connect
         client.on_connect_fail = self._on_connect_fail
         client.on_publish = self._on_publish

@@ -6,7 +6,7 @@ SPEC: CloudEvents NATS binding 1.0.2, structured mode.
 from __future__ import annotations
 
 import asyncio
-import ssl
+from collections.abc import Mapping
 from typing import Any, Final
 
 import nats.errors
@@ -15,11 +15,20 @@ from nats.js import JetStreamContext
 from nats.js.errors import APIError, NoStreamResponseError
 
 from twinframe.events.addressing import fill_template
-from twinframe.events.sinks import STRUCTURED, DeliveryFailed, EventSink, Message
+from twinframe.events.sinks import (
+    STRUCTURED,
+    DeliveryFailed,
+    DeliveryRefused,
+    EventSink,
+    Message,
+)
+from twinframe.events.trust import build_trust
 from twinframe_events_nats.settings import SPECIAL, NatsSettings
 
 _ID: Final = "Nats-Msg-Id"
 """What JetStream tells events apart by: one that comes twice in two minutes is stored once."""
+
+_HEAD: Final = len("NATS/1.0\r\n\r\n")
 
 _FAILURES: Final = (nats.errors.Error, APIError, TimeoutError, OSError)
 
@@ -42,14 +51,15 @@ class NatsSink(EventSink):
         client = await self._connect()
         subject = fill_template(self._settings.subject, message, SPECIAL)
         headers = {"Content-Type": STRUCTURED}
+        if message.id.isascii() and message.id.isprintable():
+            # SEC: of telemetry the sender chose it; a line end would begin another header.
+            headers[_ID] = f"{message.source}/{message.id}"
+        _check_size(client, message.body, headers)
         try:
             if self._streams is None:
                 await client.publish(subject, message.body, headers=headers)
                 await client.flush(int(self._settings.timeout) or 1)
                 return
-            if message.id.isascii() and message.id.isprintable():
-                # SEC: of telemetry the sender chose it; a line end would begin another header.
-                headers[_ID] = f"{message.source}/{message.id}"
             await self._streams.publish(
                 subject, message.body, timeout=self._settings.timeout, headers=headers
             )
@@ -99,8 +109,7 @@ class NatsSink(EventSink):
             "pending_size": 0,
         }
         if any(server.startswith(("tls://", "wss://")) for server in settings.servers):
-            authority = settings.certificate_authority or None
-            options["tls"] = ssl.create_default_context(cafile=authority)
+            options["tls"] = build_trust(settings.certificate_authority)
         if settings.username:
             options["user"] = settings.username
             options["password"] = settings.password.get_secret_value()
@@ -113,6 +122,19 @@ class NatsSink(EventSink):
     def _build_failure(self, error: BaseException) -> DeliveryFailed:
         reason = str(error) or type(error).__name__
         return DeliveryFailed(f"NATS did not take it: {reason}")
+
+
+def _check_size(client: Client, body: bytes, headers: Mapping[str, str]) -> None:
+    """`DeliveryRefused` for what the server would cut the connection for, again and again.
+
+    NOTE: the library looks at the body alone, the server at the headers with it.
+    """
+    size = len(body) + _HEAD + sum(len(name) + len(value) + 4 for name, value in headers.items())
+    if size > client.max_payload:
+        raise DeliveryRefused(
+            f"The event has {size} bytes with its headers, more than the {client.max_payload} "
+            "that the NATS server takes (max_payload)."
+        )
 
 
 async def _leave(client: Client) -> None:

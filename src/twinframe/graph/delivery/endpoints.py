@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from twinframe.errors import TwinframeError
 from twinframe.events.event import Event
 from twinframe.events.history import render_history
-from twinframe.events.sinks import DeliveryFailed, EventSink, Message
+from twinframe.events.sinks import (
+    DeliveryFailed,
+    DeliveryRefused,
+    EndpointGone,
+    EventSink,
+    Message,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -33,20 +39,40 @@ class Endpoint:
     form: EventForm = EventForm.CLOUDEVENTS
     hosted: bool = False
     _is_open: bool = False
+    _told: str = ""
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def send(self, event: Event) -> None:
-        """Send an event in the endpoint's form; `DeliveryFailed`, `DeliveryRefused`."""
-        if not self._is_open:
-            await self._open()
-        for message in build_messages(event, self.form):
-            await self.sink.send(message)
+        """Send an event in the endpoint's form.
+
+        `DeliveryFailed`, `DeliveryRefused`, `EndpointGone`; whatever else its sink may raise, as
+        that may be of somebody else, is a `DeliveryFailed` too: tried again, and told of.
+        """
+        try:
+            if not self._is_open:
+                await self._open()
+            for message in build_messages(event, self.form):
+                await self.sink.send(message)
+        except (DeliveryFailed, DeliveryRefused, EndpointGone):
+            raise
+        except Exception as error:
+            raise self._tell(error) from error
 
     async def close(self) -> None:
         """Close the sink if it was opened."""
         if self._is_open:
             self._is_open = False
             await self.sink.close()
+
+    def _tell(self, error: Exception) -> DeliveryFailed:
+        """Log what nobody foresaw, once for all events. SEC: its text is for the log alone."""
+        kind = type(error).__name__
+        if self._told != kind:
+            self._told = kind
+            _log.error("The endpoint %s failed in its sink.", self.name, exc_info=error)
+        return DeliveryFailed(
+            f"The endpoint {self.name} failed with {kind}; the log of the service says where."
+        )
 
     async def _open(self) -> None:
         async with self._turn:

@@ -508,3 +508,29 @@ def test_an_endpoint_that_is_configured_no_more_is_waited_for(store: GraphStore)
         assert sink.subjects == ["a"]
 
     asyncio.run(play())
+
+
+def test_a_sink_that_fails_as_nobody_foresaw_is_told_of_and_tried_again(
+    store: GraphStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+
+        def fail(_message: Message) -> None:
+            raise UnicodeError("s3cret")
+
+        sink.script = fail
+        async with delivering(store, sink) as made:
+            await made.route()
+            await made.put("a", "b")
+            status = await made.reach(lambda status: bool(status.progress.error))
+            assert status.progress.error == (
+                "The endpoint out failed with UnicodeError; the log of the service says where."
+            )
+            sink.script = lambda _message: None
+            status = await made.catch_up()
+            assert (sorted(sink.subjects), status.progress.dead) == (["a", "b"], 0)
+
+    asyncio.run(play())
+    told = [record for record in caplog.records if "failed in its sink" in record.message]
+    assert len(told) == 1

@@ -1,0 +1,31 @@
+"""Whom a sink trusts over TLS, as its endpoint's settings say. It connects to nothing."""
+
+from __future__ import annotations
+
+import ssl
+
+from twinframe.events.sinks import DeliveryFailed
+
+
+def build_trust(authority: str, certificate: str = "", key: str = "") -> ssl.SSLContext:
+    """The context of a client that trusts the authorities of a PEM file, empty the usual ones.
+
+    With `certificate` and `key`, PEM files too, it shows that certificate. `DeliveryFailed` names
+    the setting whose file cannot be read: it may be there the next time.
+    """
+    try:
+        context = ssl.create_default_context(cafile=authority or None)
+    except OSError as error:  # those of `ssl` are such, too
+        raise _build_failure("CertificateAuthority", authority, error) from error
+    if certificate:
+        try:
+            context.load_cert_chain(certificate, key)
+        except OSError as error:
+            names = f"{certificate} with Key {key}"
+            raise _build_failure("Certificate", names, error) from error
+    return context
+
+
+def _build_failure(setting: str, path: str, error: OSError) -> DeliveryFailed:
+    reason = error.strerror or str(error)
+    return DeliveryFailed(f"The endpoint's {setting} {path} cannot be used: {reason}.")
