@@ -12,6 +12,9 @@ from twinframe.events.envelope import EventType
 
 Path: TypeAlias = tuple[str, ...]
 
+_MOST_DIGITS: Final = 18
+"""Of an index: no list is longer, and Python makes no number of thousands of digits."""
+
 
 class _Absent:
     """The type of `ABSENT`."""
@@ -132,7 +135,7 @@ def find_value(value: Any, path: Sequence[str]) -> Any:
         if isinstance(value, dict) and segment in value:
             value = value[segment]
         elif isinstance(value, list) and segment.isascii() and segment.isdecimal():
-            if int(segment) >= len(value):
+            if len(segment) > _MOST_DIGITS or int(segment) >= len(value):
                 return ABSENT
             value = value[int(segment)]
         else:

@@ -179,6 +179,7 @@ def test_functions_of_things_show_what_they_are() -> None:
         (FLOOR, [False], ["floor"]),
         (SENSOR, [], ["s1", "s2"]),
         ("dtmi:t:Roo;1", [], []),
+        ("dtmi:t:Room;" + "9" * 5000, [], []),
     ],
 )
 def test_is_of_model_counts_later_versions_and_heirs(

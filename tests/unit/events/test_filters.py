@@ -96,6 +96,12 @@ def test_a_filter_passes_just_the_events_it_means(text: str, passed: list[Event]
     assert [event for event in events if passes(text, event)] == passed
 
 
+@pytest.mark.parametrize("index", ["9" * 19, "9" * 5000])
+def test_an_index_of_thousands_of_digits_is_not_there(index: str) -> None:
+    assert not passes(f"$body.flags.[[{index}]] = 1", CREATED)
+    assert passes("$body.flags.[[0]] = 1", CREATED)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "crossed"),
     [
@@ -163,6 +169,8 @@ def test_a_move_to_another_model_can_be_asked_for() -> None:
         ("CROSSED(x, 'y')", 1, 11, "a number"),
         ("IS_OF_MODEL(Room)", 1, 12, "a model id in quotes"),
         ("IS_OF_MODEL('a', almost)", 1, 17, "exact"),
+        ("true AND IS_OF_MODEL('Room', exact)", 1, 21, "'Room' is no model id, such as"),
+        (f"IS_OF_MODEL('dtmi:a;{'9' * 5000}')", 1, 12, "no model id"),
         ("$body.x = 'open", 1, 10, "never closed"),
         ("true true", 1, 5, "the end"),
         ("type", 1, 4, "expected one of ="),

@@ -7,6 +7,7 @@ need the expression and not only its value, stand in `twinframe.evaluator.calls`
 from __future__ import annotations
 
 import functools
+from typing import Final
 
 from twinframe.dtdl.dtmi import parse_version, parse_versionless
 from twinframe.evaluator.failures import build_argument_type_error
@@ -14,6 +15,9 @@ from twinframe.evaluator.functions.declare import Function, strict, total
 from twinframe.evaluator.member_typing import read_model_id
 from twinframe.model.comparison import equals, is_number
 from twinframe.model.values import Node, Value
+
+_MOST_DIGITS: Final = 9
+"""SPEC: DTDL: of a major version. What has more is no version of anything."""
 
 
 def is_of_model(subject: Value, model_id: Value, exact: Value = False) -> Value:
@@ -43,7 +47,8 @@ def holds_model(models: frozenset[str], model_id: str) -> bool:
 def _parse(dtmi: str) -> tuple[str, tuple[int, ...]]:
     """Name and version, `1.2` as (1, 2); without a version the lowest of all."""
     parts = parse_version(dtmi).split(".")
-    version = tuple(int(part) for part in parts) if all(map(str.isdecimal, parts)) else ()
+    is_version = all(part.isdecimal() and len(part) <= _MOST_DIGITS for part in parts)
+    version = tuple(map(int, parts)) if is_version else ()
     return parse_versionless(dtmi), version
 
 

@@ -16,6 +16,7 @@ from twinframe.cypher.options import FrontEndOptions
 from twinframe.cypher.parser.cursor import Cursor
 from twinframe.cypher.size import check_size
 from twinframe.cypher.tokens import NAMES, Token, TokenKind
+from twinframe.dtdl.dtmi import is_dtmi
 from twinframe.errors import EventRouteFilterInvalid, QueryInvalid
 from twinframe.events.filters import ast
 from twinframe.model.values import JsonValue
@@ -176,6 +177,9 @@ class _Parser(Cursor):
             if not self.accept("EXACT"):
                 self._refuse("exact")
             exact = True
+        if not is_dtmi(token.name):
+            message = f"'{token.name[:40]}' is no model id, such as 'dtmi:example:Room;1'"
+            raise self.error("UnexpectedSyntax", message, token.span)
         return ast.OfModel(token.name, exact)
 
     # --- values ---------------------------------------------------------------------------------
