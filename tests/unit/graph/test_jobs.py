@@ -582,6 +582,28 @@ def test_a_log_that_cannot_be_written_fails_the_job_and_is_written_when_it_goes_
     assert jobs.log()[-1]["details"]["status"] == "Succeeded"
 
 
+def test_refused_lines_of_a_job_without_its_log_are_told_of_when_it_goes_on(jobs: Jobs) -> None:
+    file = File().models()
+    file.section("Twins", file.twin("a", temperature="x"))
+    body = jobs.body(file.render())
+    taken = jobs.folder / "in.ndjson.log"
+    taken.write_text("something else")
+
+    async def scenario(worker: Worker) -> dict[str, Any]:
+        done = await worker.run("j", body)
+        assert done["error"]["code"] == "ValidationFailed"
+        message = done["error"]["message"]
+        assert "1 lines were refused" in message
+        assert f"The log could not be written: {taken} is there already" in message
+        assert "resume the job" in message
+        taken.unlink()
+        await worker.graph.import_jobs.resume_job("j")
+        return await worker.wait("j")
+
+    assert "could not be written" not in jobs.do(scenario)["error"]["message"]
+    assert [line["details"]["line"] for line in jobs.log() if "line" in line["details"]] == [11]
+
+
 @pytest.mark.parametrize(
     ("source", "error"),
     [

@@ -179,8 +179,7 @@ class ImportRun:
             raise
         except TwinframeError as failure:
             is_told = False
-            if ending.status is Status.SUCCEEDED:
-                ending = _Ending(Status.FAILED, build_error(failure), is_read=True)
+            ending = _tell_untold(ending, failure)
 
         def work(transaction: GraphTransaction) -> None:
             self._lease.check(transaction)
@@ -219,3 +218,16 @@ class ImportRun:
             section = self._log.render_status("Succeeded", job.progress.section)
         word = "Succeeded" if status is Status.SUCCEEDED else "Cancelled"
         return section + self._log.render_status(word, None, **counts)
+
+
+def _tell_untold(ending: _Ending, failure: TwinframeError) -> _Ending:
+    """What becomes of a job whose log could not be written: nobody shall look for it in vain."""
+    if ending.status is Status.SUCCEEDED:
+        return _Ending(Status.FAILED, build_error(failure), is_read=True)
+    if ending.error is None:
+        return ending
+    message = (
+        f"{ending.error.message} The log could not be written: {failure.message} When that is "
+        "mended, resume the job, which writes it."
+    )
+    return replace(ending, error=replace(ending.error, message=message))
