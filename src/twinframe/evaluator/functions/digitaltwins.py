@@ -16,8 +16,10 @@ from twinframe.evaluator.member_typing import read_model_id
 from twinframe.model.comparison import equals, is_number
 from twinframe.model.values import Node, Value
 
-_MOST_DIGITS: Final = 9
-"""SPEC: DTDL: of a major version. What has more is no version of anything."""
+_MOST_DIGITS: Final = 4000
+"""Of a number in a version; Python makes none of much more. SPEC: DTDL has 9 at most, so that what
+has more is above all versions of all models.
+"""
 
 
 def is_of_model(subject: Value, model_id: Value, exact: Value = False) -> Value:
@@ -47,9 +49,12 @@ def holds_model(models: frozenset[str], model_id: str) -> bool:
 def _parse(dtmi: str) -> tuple[str, tuple[int, ...]]:
     """Name and version, `1.2` as (1, 2); without a version the lowest of all."""
     parts = parse_version(dtmi).split(".")
-    is_version = all(part.isdecimal() and len(part) <= _MOST_DIGITS for part in parts)
-    version = tuple(map(int, parts)) if is_version else ()
+    version = tuple(map(_parse_number, parts)) if all(map(str.isdecimal, parts)) else ()
     return parse_versionless(dtmi), version
+
+
+def _parse_number(digits: str) -> int:
+    return int(digits[:_MOST_DIGITS])
 
 
 def array_contains(items: Value, item: Value) -> Value:
