@@ -11,7 +11,7 @@ from functools import partial
 from falcon.asgi import Request, Response
 
 from twinframe.authentication.gate import Errand, Gate
-from twinframe.errors import ScopeMissing, Unauthenticated
+from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
 from twinframe.permissions.base import Caller
 from twinframe.permissions.grammar import Permission, parse_permission
 from twinframe.web.discovery import WELL_KNOWN, Discovery
@@ -140,6 +140,27 @@ async def authorize_parts(exchange: Exchange, permissions: Iterable[str]) -> Non
     errand = build_errand(exchange)
     for permission in permissions:
         caller = await gate.admit(caller, parse_permission(permission), errand)
+
+
+async def may_go_on(exchange: Exchange, permissions: Sequence[str]) -> bool:
+    """Whether the caller of an answer that goes on for long would be let in now as well.
+
+    SEC: a stream may be open for days: its token ends, its key is revoked, its rights are taken
+    away meanwhile. That all is as before leaves no trail, a refusal does.
+    """
+    gate = exchange.gate
+    if gate is None:
+        return True
+    try:
+        headers = exchange.scope["headers"]
+        caller = await gate.authenticate(headers, partial(build_errand, exchange))
+        errand, needed = build_errand(exchange), [parse_permission(one) for one in permissions]
+        held = await gate.list_held(caller, needed, errand)
+        for missing in (one for one in needed if one not in held):
+            await gate.authorize(caller, missing, errand)
+    except (Unauthenticated, PermissionMissing):
+        return False
+    return True
 
 
 def find_needed(route: Route) -> Permission | None:

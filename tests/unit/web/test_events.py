@@ -9,32 +9,40 @@ import orjson
 import pytest
 
 from tests.unit.events.event_samples import build_lifecycle, build_update, replace
+from tests.unit.web.test_access import ACCESS, EVENTS, ClaimedPermissions, NamedCaller, Trail
+from twinframe.authentication.gate import Gate
+from twinframe.authentication.port import Headers
+from twinframe.errors import Unauthenticated
 from twinframe.events.event import Event
 from twinframe.events.log_sink import LogSink
 from twinframe.graph import Graph
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints
 from twinframe.graph.delivery.records import DeadLetter, put_dead_letter
 from twinframe.graph.event_streams import Followed
+from twinframe.permissions.base import Caller
 from twinframe.settings import Settings
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.contracts.base import run
 from twinframe.testing.factories import SENSOR, build_building_interfaces, build_twin_document
 from twinframe.testing.inline_runner import InlineRunner
 from twinframe.web.application import build_application
+from twinframe.web.graph import events as events_module
 from twinframe.web.graph.events import render_followed
 
 SETTINGS = Settings.model_validate({"Events": {"Heartbeat": 0.05}})
+GUARDED = Settings.model_validate({"Events": {"Heartbeat": 0.05}, **ACCESS})
 PUT = {"endpointName": "lines", "filter": "true"}
 
 
 class World:
     """A real graph in memory behind the application."""
 
-    def __init__(self) -> None:
+    def __init__(self, gate: Gate | None = None) -> None:
         self.store = MemoryStore()
         endpoints = Endpoints({"lines": Endpoint("lines", "log", LogSink("lines"))})
-        self.graph = Graph(InlineRunner(self.store), SETTINGS, endpoints=endpoints)
-        self.app = build_application(self.graph, SETTINGS)
+        settings = SETTINGS if gate is None else GUARDED
+        self.graph = Graph(InlineRunner(self.store), settings, endpoints=endpoints)
+        self.app = build_application(self.graph, settings, gate=gate)
         interfaces: Any = build_building_interfaces()
         asyncio.run(self.graph.models.create_models(interfaces))
 
@@ -161,16 +169,16 @@ class Follower:
         serving = asyncio.create_task(self._world.app(self._scope, self._receive, self._send))
         async with asyncio.timeout(20):
             if act is not None:
-                await self._wait_for(b"retry")
+                await self.wait_for(b"retry")
                 await act()
-            await self._wait_for(until)
+            await self.wait_for(until)
         self._gone.set()
         await asyncio.wait_for(serving, 20)
 
     async def read_to_the_end(self) -> None:
         await asyncio.wait_for(self._world.app(self._scope, self._receive, self._send), 20)
 
-    async def _wait_for(self, text: bytes) -> None:
+    async def wait_for(self, text: bytes) -> None:
         while text not in self.body:
             self.came.clear()
             await self.came.wait()
@@ -251,6 +259,54 @@ def test_a_drain_ends_streams(world: World) -> None:
     async def play() -> None:
         asyncio.get_running_loop().call_later(0.1, world.graph.event_streams.end)
         await Follower(world, "/events").read_to_the_end()
+
+    asyncio.run(play())
+
+
+class ChangingCaller(NamedCaller):
+    """Somebody whose credentials hold, and say what they say, for as long as they do."""
+
+    def __init__(self) -> None:
+        self.has_ended = False
+        self.permissions = EVENTS
+
+    async def authenticate(self, headers: Headers) -> Caller:
+        if self.has_ended:
+            raise Unauthenticated("it has expired")
+        return await super().authenticate([(b"x-caller", f"ann {self.permissions}".encode())])
+
+
+@pytest.mark.parametrize(
+    ("change", "needed", "reason"),
+    [
+        ({"has_ended": True}, "", "it has expired"),
+        ({"permissions": "digitaltwins/read models/read"}, "digitaltwins/relationships/read", ""),
+    ],
+)
+def test_a_stream_ends_when_its_caller_may_follow_no_more(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], needed: str, reason: str
+) -> None:
+    monkeypatch.setattr(events_module, "RENEWAL_SECONDS", 0.0)
+    callers, trail = ChangingCaller(), Trail()
+    world = World(Gate(callers, ClaimedPermissions(), trail.append))
+
+    async def play() -> None:
+        follower = Follower(world, "/events")
+        reading = asyncio.create_task(follower.read_to_the_end())
+        await follower.wait_for(b": at ")
+        entries = len(trail)
+        await world.graph.twins.put_twin("before", build_twin_document(SENSOR))
+        await follower.wait_for(b'"subject":"before"')
+        assert len(trail) == entries  # that all is as it was is no news
+        for name, value in change.items():
+            setattr(callers, name, value)
+        await world.graph.twins.put_twin("after", build_twin_document(SENSOR))
+        await reading
+        assert follower.status == 200
+        assert b'"subject":"after"' not in follower.body
+        (entry,) = trail[entries:]
+        assert (entry.allowed, entry.needed) == (False, needed)
+        assert reason in entry.reason
 
     asyncio.run(play())
 

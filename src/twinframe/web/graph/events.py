@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
+from time import monotonic
 from typing import Final
 
 import orjson
@@ -13,7 +15,7 @@ from twinframe.errors import InvalidArgument
 from twinframe.events.event import Event
 from twinframe.graph.delivery.records import DeadLetter, Route
 from twinframe.graph.event_streams import Followed
-from twinframe.web.access import authorize_parts
+from twinframe.web.access import authorize_parts, may_go_on
 from twinframe.web.edge import Edge
 from twinframe.web.messages import (
     build_next_link,
@@ -24,6 +26,9 @@ from twinframe.web.messages import (
     write_no_content,
 )
 from twinframe.web.streaming import leave_out_stream, stream_answer
+
+RENEWAL_SECONDS: Final = 15.0
+"""How long a stream goes on without another look at whether its caller may still follow."""
 
 SSE: Final = "text/event-stream; charset=utf-8"
 
@@ -154,7 +159,8 @@ async def follow_events(edge: Edge, request: Request, response: Response) -> Non
         if request.method == "HEAD":
             leave_out_stream(response)
             return
-        response.stream = stream_answer(exchange, EventBytes(stack.pop_all(), found))
+        may_follow = partial(may_go_on, exchange, _EVENTS)
+        response.stream = stream_answer(exchange, EventBytes(stack.pop_all(), found, may_follow))
 
 
 def read_last_id(request: Request) -> int | None:
@@ -170,11 +176,21 @@ def read_last_id(request: Request) -> int | None:
 
 
 class EventBytes:
-    """What a follower gets, as the bytes of server-sent events. `held` is given back at the end."""
+    """What a follower gets, as the bytes of server-sent events. `held` is given back at the end.
 
-    def __init__(self, held: AsyncExitStack, found: AsyncIterator[Followed]) -> None:
+    It ends where `may_follow`, asked now and then before something goes out, says no.
+    """
+
+    def __init__(
+        self,
+        held: AsyncExitStack,
+        found: AsyncIterator[Followed],
+        may_follow: Callable[[], Awaitable[bool]],
+    ) -> None:
         self._held = held
         self._found = found
+        self._may_follow = may_follow
+        self._asked = monotonic()
         self._has_begun = False
 
     async def read(self) -> bytes:
@@ -183,11 +199,19 @@ class EventBytes:
             self._has_begun = True
             return _PROLOGUE
         followed = await anext(self._found, None)
-        return b"" if followed is None else render_followed(followed)
+        if followed is None or not await self._may_go_on():
+            return b""
+        return render_followed(followed)
 
     async def close(self) -> None:
         """Follow no more."""
         await self._held.aclose()
+
+    async def _may_go_on(self) -> bool:
+        if monotonic() - self._asked < RENEWAL_SECONDS:
+            return True
+        self._asked = monotonic()
+        return await self._may_follow()
 
 
 # --- texts ----------------------------------------------------------------------------------------
