@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import http.client
 import itertools
+import json
 import os
 import signal
+import socket
+import ssl
 import threading
 import time
 import urllib.request
@@ -17,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.e2e.server import Server, free_port
+from tests.e2e.server import Certificates, Server, free_port
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 
 ROUNDS = int(os.environ.get("TWINFRAME_ROUNDS", "2"))
@@ -174,6 +177,46 @@ def ask(connection: http.client.HTTPConnection) -> str | None:
         answer.read()
         assert answer.status == 200
         return answer.getheader("connection")
+
+
+def test_a_tls_client_that_keeps_an_idle_connection_does_not_hold_up_the_end(
+    tmp_path: Path, certificates: Certificates
+) -> None:
+    with Server(tmp_path, certificates) as server, connect(server, certificates) as idle:
+        idle.sendall(b"GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert idle.recv(65536).startswith(b"HTTP/1.1 200 ")
+        server.stop()
+        assert idle.recv(1) == b"", "the farewell of the server"
+    assert "graceful shutdown exceeded" not in read_log(server)
+
+
+def test_a_tls_client_that_reads_late_gets_the_whole_of_its_answer(
+    tmp_path: Path, certificates: Certificates
+) -> None:
+    rows = 10_000
+    body = json.dumps({"query": f"UNWIND range(1, {rows}) AS a RETURN a, '{'x' * 800}' AS b"})
+    head = f"POST /query HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n"
+    kind = "Content-Type: application/json\r\nmax-items-per-page: 10000\r\n\r\n"
+    with Server(tmp_path, certificates) as server, connect(server, certificates) as late:
+        late.sendall((head + kind + body).encode())
+        time.sleep(1.0)  # all of it is rendered, and most of it cannot be sent
+        assert server.process is not None
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(4.0)  # longer than any farewell is waited for
+        with http.client.HTTPResponse(late) as answer:
+            answer.begin()
+            assert len(json.loads(answer.read())["value"]) == rows
+        assert server.process.wait(20) == 0
+    assert "Traceback" not in read_log(server)
+
+
+def connect(server: Server, certificates: Certificates) -> ssl.SSLSocket:
+    """A connection of the test's own, with a small window for what it does not read."""
+    context = ssl.create_default_context(cafile=str(certificates.authority))
+    plain = socket.socket()
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    plain.connect(("127.0.0.1", server.port))
+    return context.wrap_socket(plain, server_hostname="127.0.0.1")
 
 
 def test_an_answer_that_takes_its_time_is_finished(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from twinframe.settings import ServerSettings
+from twinframe.web.delivery import is_delivered
 from twinframe.web.framing import (
     BODY_LARGE,
     BUSY,
@@ -43,7 +44,8 @@ LINGER_SECONDS = 2.0
 LINGER_BYTES = 1024 * 1024
 """More than this of what a refused client goes on sending is not read."""
 LEAVING_SECONDS = 0.5
-"""For so long a worker that ends waits for the next request of a client that asked just now."""
+"""For so long a worker that ends waits for the next request of a client that asked just now, and
+for the farewell of a TLS client."""
 
 
 class Refused(Exception):
@@ -150,8 +152,19 @@ class GuardedProtocol(HttpToolsProtocol):
         if waits and self.loop.time() - self._since < LEAVING_SECONDS:
             self._leaving = True
             self.loop.call_later(LEAVING_SECONDS, super().shutdown)
+            self.loop.call_later(2 * LEAVING_SECONDS, self._leave)
         else:
             super().shutdown()
+            self.loop.call_later(LEAVING_SECONDS, self._leave)
+
+    def _leave(self) -> None:
+        """Do not wait for the farewell of a client that has all that was written to it.
+
+        NOTE: a TLS client that keeps an idle connection does not read, so it sends no farewell
+        either; one of them would hold up the end of its worker until the graceful time-out.
+        """
+        if self.transport.is_closing() and is_delivered(self.transport):
+            self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         if self._fault is not None or self._upgraded:
@@ -267,7 +280,8 @@ class GuardedProtocol(HttpToolsProtocol):
         waited = now - self._since
         match self._phase:
             case Phase.CLOSING:
-                if waited > self.limits.write_seconds:
+                delivered = waited > LINGER_SECONDS and is_delivered(self.transport)
+                if delivered or waited > self.limits.write_seconds:
                     self.transport.abort()
                 return
             case _ if self.transport.is_closing():
