@@ -290,3 +290,32 @@ def test_stopping_what_was_never_started_does_nothing(store: GraphStore) -> None
         await worker.background.stop()
 
     asyncio.run(scenario())
+
+
+def test_a_worker_does_not_gather_the_names_of_work_that_others_did(store: GraphStore) -> None:
+    async def play() -> None:
+        gate = asyncio.Event()
+
+        async def wait(_key: str, _lease: Lease) -> None:
+            await gate.wait()
+
+        async def fail(key: str, _lease: Lease) -> None:
+            raise ValueError(key)
+
+        busy, watching = Worker(store, wait), Worker(store, fail)
+        await busy.todo("a", "b")
+        busy.background.start()
+        await until(lambda: len(busy.kind.runs) == 2)
+        watching.background.start()
+        desk = watching.background._desk
+        await until(lambda: len(desk._seen) == 2)
+        gate.set()
+        await until(lambda: not desk._seen)
+        await busy.close()
+        await watching.todo("c")
+        await until(lambda: bool(watching.background._rests))
+        await watching.runner.write(lambda transaction: transaction.delete_entry(TODO, "c"))
+        await until(lambda: not watching.background._rests)
+        await watching.close()
+
+    asyncio.run(play())

@@ -140,3 +140,16 @@ def test_of_two_that_take_over_at_once_one_wins(hands: Hands) -> None:
     hands.now += 9
     assert hands.claim(hands.other) is not None
     assert hands.claim(hands.third) is None
+
+
+def test_of_work_that_is_no_more_nothing_is_remembered(hands: Hands) -> None:
+    hands.must_claim(hands.one)
+    assert hands.claim(hands.other) is None
+    hands.other.forget_all_but({"job/1"})
+    hands.now += 5
+    hands.other.forget_all_but(set())
+    assert hands.claim(hands.other) is None
+    hands.now += 8
+    assert hands.claim(hands.other) is None, "it was seen for the first time 8 s ago"
+    hands.now += 1
+    assert hands.claim(hands.other) is not None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
@@ -115,6 +115,10 @@ class LeaseDesk:
                 _write(transaction, lease.name, replace(stored, holder=""))
 
         await self._runner.write(OwnWork(work))
+
+    def forget_all_but(self, names: Collection[str]) -> None:
+        """Remember no more of leases of other names: their work is done, or is no more."""
+        self._seen = {name: seen for name, seen in self._seen.items() if name in names}
 
     def _is_over(self, name: str, stored: _Stored) -> bool:
         now = self._monotonic()

@@ -119,9 +119,11 @@ class BackgroundRunner:
                     await self._woken.wait()
 
     async def _look(self) -> None:
+        pending = set()
         for kind in self._kinds:
             for key in list(await self._runner.read(kind.list_pending)):
                 name = f"{kind.name}/{key}"
+                pending.add(name)
                 if name in self._tasks or self._is_resting(name):
                     continue
                 lease = await self._desk.claim(name)
@@ -129,6 +131,9 @@ class BackgroundRunner:
                     task = asyncio.create_task(self._run(kind, key, lease))
                     self._tasks[name] = task
                     task.add_done_callback(lambda _done, name=name: self._forget(name))  # type: ignore[misc]  # the default binds
+        # NOTE: each job has a name of its own: what is known of those that have ended would add up.
+        self._desk.forget_all_but(pending)
+        self._rests = {name: rest for name, rest in self._rests.items() if name in pending}
 
     def _forget(self, name: str) -> None:
         del self._tasks[name]
