@@ -144,14 +144,16 @@ def main() -> None:
 
 
 def _work(folder: Path, kind: str, command: str, point: str = "") -> int:
-    signal.alarm(int(2 * LONGEST))  # whatever it waits for, it does not do so for ever
+    # Time goes on for one that is frozen, while others do all their work.
+    longest = 10 * LONGEST if command == "freeze" else LONGEST
+    signal.alarm(int(2 * longest))  # whatever it waits for, it does not do so for ever
     actions = {"kill": kill_process, "freeze": _freeze}
     faults = FaultPoints({point: actions[command]} if point else {})
     try:
         # NOTE: one that is to freeze takes over nothing, so that it freezes with one resource and
         # not inside the folder's lock for another.
         options = replace(OPTIONS, lease=1000) if command == "freeze" else OPTIONS
-        asyncio.run(asyncio.wait_for(_run(folder, kind, faults, options), LONGEST))
+        asyncio.run(asyncio.wait_for(_run(folder, kind, faults, options), longest))
     except TimeoutError:
         return TOO_LONG
     return 0
