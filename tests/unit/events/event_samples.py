@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from twinframe.evaluator.functions.digitaltwins import holds_model
 from twinframe.events.changes import read_old_values
 from twinframe.events.envelope import (
     EventType,
@@ -25,8 +26,9 @@ SPACE = "dtmi:example:Space;1"
 class Ancestors:
     """A scope in which rooms are spaces."""
 
-    def read_ancestors(self, model_id: str) -> frozenset[str]:
-        return frozenset({model_id, SPACE} if model_id.startswith("dtmi:example:Room;") else ())
+    def is_of_model(self, model_id: str, wanted: str) -> bool:
+        bases = {SPACE} if model_id.startswith("dtmi:example:Room;") else set[str]()
+        return holds_model(frozenset({model_id, *bases}), wanted)
 
 
 def build_twin(twin_id: str = "room1", **members: Any) -> dict[str, Any]:

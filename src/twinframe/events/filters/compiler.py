@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, assert_never
 
-from twinframe.evaluator.functions.digitaltwins import holds_model
 from twinframe.events.envelope import EventType
 from twinframe.events.event import ABSENT, Event, find_value
 from twinframe.events.filters import ast
@@ -21,8 +20,8 @@ from twinframe.events.filters.parser import parse_filter
 class FilterScope(Protocol):
     """What a filter asks beyond the event."""
 
-    def read_ancestors(self, model_id: str) -> frozenset[str]:
-        """The model and all that it extends, as far as they are known."""
+    def is_of_model(self, model_id: str, wanted: str) -> bool:
+        """Whether the model is `wanted`, a later version of it, or extends such a one."""
         ...
 
 
@@ -139,7 +138,7 @@ def _compile_model(condition: ast.OfModel) -> Passes:
         model_id = event.model_id
         if model_id is None or exact:
             return model_id == wanted
-        return holds_model(scope.read_ancestors(model_id) | {model_id}, wanted)
+        return scope.is_of_model(model_id, wanted)
 
     return is_of_model
 

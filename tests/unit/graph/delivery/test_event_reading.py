@@ -6,11 +6,19 @@ import asyncio
 from typing import Any
 
 from twinframe.events.filters import build_filter
+from twinframe.graph import Graph
 from twinframe.graph.context import GraphContext
-from twinframe.graph.delivery.reading import BATCH, EventReader
+from twinframe.graph.delivery.reading import BATCH, EventReader, build_read
 from twinframe.settings import Settings
-from twinframe.storage.base import GraphStore, OutboxEvent
+from twinframe.storage.base import GraphSession, GraphStore, OutboxEvent
 from twinframe.testing.contracts.base import reading, run
+from twinframe.testing.factories import (
+    ROOM,
+    SENSOR,
+    SPACE,
+    build_building_interfaces,
+    build_twin_document,
+)
 from twinframe.testing.inline_runner import InlineRunner
 
 
@@ -62,3 +70,43 @@ def test_forgotten_events_are_counted_once(store: GraphStore) -> None:
     batches = read_all(store)
     assert sum(batch.missed for batch in batches) == 10
     assert sum(batch.read for batch in batches) == 20
+
+
+class CountingSession:
+    """A session that counts how often it is asked for the heirs of a model."""
+
+    def __init__(self, session: GraphSession) -> None:
+        self._session = session
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def read_descendants(self, model_id: str) -> frozenset[str]:
+        self.asked.append(model_id)
+        return self._session.read_descendants(model_id)
+
+
+def test_events_of_a_deleted_model_are_judged_by_one_look_at_what_was_asked_for(
+    store: GraphStore,
+) -> None:
+    graph = Graph(InlineRunner(store), Settings())
+    interfaces: Any = build_building_interfaces()
+
+    async def write() -> None:
+        await graph.models.create_models(interfaces)
+        for number in range(20):
+            await graph.twins.put_twin(f"room{number}", build_twin_document(ROOM))
+        await graph.models.delete_model(ROOM)
+
+    asyncio.run(write())
+    context = GraphContext(InlineRunner(store), Settings())
+    for wanted, passed in ((SPACE, 20), (ROOM, 20), (SENSOR, 0)):
+        passes = build_filter(
+            f"type = 'Microsoft.DigitalTwins.Twin.Create' AND IS_OF_MODEL('{wanted}')"
+        )
+        with reading(store) as session:
+            counting: Any = CountingSession(session)
+            batch = build_read(context.models, 0, passes, 1000)(counting)
+        assert len(batch.events) == passed
+        assert len(counting.asked) <= 1
