@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack, suppress
@@ -25,6 +26,7 @@ from twinframe.app.triples import build_triple_support
 from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, QuotaExceeded, StorageBusy, StorageError, TwinframeError
 from twinframe.graph import Graph
+from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.graph.jobs.places.places import build_places
 from twinframe.instruments.base import Instruments, Level
@@ -58,12 +60,18 @@ class OpenGraph:
     load: SharedCount
     quotas: GraphQuotas
     background: BackgroundService
+    delivery: RouteKind
     mark: WorkMark
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing goes on that no request waits for."""
         return self.runner.is_idle and self.background.is_idle
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether nothing goes on but deliveries to endpoints that take none, maybe for a day."""
+        return self.runner.is_idle and self.background.running <= self.delivery.list_failing()
 
     async def close(self) -> None:
         """Finish accepted work and close the store."""
@@ -98,6 +106,13 @@ class HostedTenant:
     def is_idle(self) -> bool:
         """Whether nobody uses it, in the background neither."""
         return not self.users and (self.opened is None or self.opened.is_idle)
+
+    @property
+    def is_dispensable(self) -> bool:
+        """Whether it may be closed, though not before those that are idle: its work gets nowhere
+        and can be taken up again.
+        """
+        return not self.users and self.opened is not None and self.opened.is_waiting
 
     def take(self, entry: CatalogEntry) -> None:
         """Go on with newer settings."""
@@ -317,7 +332,7 @@ class HostedGraphs:
             runner.prepare()
             undo.pop_all()
         background = BackgroundService(runner, graph.work, settings)
-        return OpenGraph(store, runner, edge, load, quotas, background, mark)
+        return OpenGraph(store, runner, edge, load, quotas, background, graph.delivery, mark)
 
     async def _make_room(self) -> None:
         """Take one of the places, closing the longest unused graph if there is none left."""
@@ -325,8 +340,7 @@ class HostedGraphs:
         try:
             async with asyncio.timeout(wait):
                 while self._open >= self._most:
-                    unused = (one for one in self._tenants.values() if one.opened and one.is_idle)
-                    victim = next(unused, None)
+                    victim = self._find_victim()
                     if victim is None:
                         await asyncio.sleep(_PAUSE)
                     else:
@@ -337,6 +351,20 @@ class HostedGraphs:
                 "(Hosting__MaxOpenGraphs); try again."
             ) from None
         self._open += 1
+
+    def _find_victim(self) -> HostedTenant | None:
+        """The longest unused graph that is open; such as wait for an endpoint only after others.
+
+        NOTE: else an endpoint that is down, and offered to all, would keep each graph open that
+        has an event for it, until no other could be opened.
+        """
+        idle = self._list_idle()
+        if idle:
+            return idle[0]
+        return next((one for one in self._tenants.values() if one.is_dispensable), None)
+
+    def _list_idle(self) -> list[HostedTenant]:
+        return [one for one in self._tenants.values() if one.opened and one.is_idle]
 
     async def _close(self, tenant: HostedTenant, *, by_force: bool = False) -> None:
         """Close the store if nobody came meanwhile."""
@@ -410,11 +438,19 @@ class HostedGraphs:
                 await asyncio.to_thread(_write, counted)
 
     async def _reopen(self) -> None:
-        """Open graphs whose workers died or closed them before their work was done."""
+        """Open graphs whose workers died or closed them before their work was done.
+
+        They get the places that are free and those of graphs that nobody uses; when these are
+        too few, others of them the next time.
+        """
         try:
-            for entry in await asyncio.to_thread(self._list_left):
+            left = await asyncio.to_thread(self._list_left)
+            random.shuffle(left)
+            room = self._most - self._open + len(self._list_idle())
+            for entry in left:
                 tenant = self.find(entry.resource_id)
-                if tenant is not None and self._open < self._most:
+                if room > 0 and tenant is not None and tenant.opened is None:
+                    room -= 1
                     await self.open(tenant)
         except (GraphNotFound, StorageError, OSError) as error:
             _log.warning("Work of a hosted graph was not taken up: %s", error)

@@ -88,7 +88,7 @@ class Graph:
         self.import_jobs = ImportJobs(context, places)
         self.delete_jobs = DeleteJobs(context)
         idle = _HOSTED_IDLE_SECONDS if is_hosted else None
-        delivery = RouteKind(
+        self.delivery = delivery = RouteKind(
             context, endpoints, hosted=is_hosted, idle_seconds=idle, graph=graph_id
         )
         self.upkeep: WorkKind = OutboxKind(context)

@@ -16,10 +16,11 @@ from tests.unit.app.hosting_app import (
     request,
     serving,
 )
+from twinframe.app import hosted_graphs
 from twinframe.app.hosting import LocalGraphHost
 from twinframe.app.installation import Installation
 from twinframe.events.log_sink import LogSink
-from twinframe.events.sinks import Message
+from twinframe.events.sinks import DeliveryFailed, Message
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.web.guard import Guard
 
@@ -123,3 +124,42 @@ def test_what_a_service_that_died_left_goes_on_after_the_next_start(
 async def wait_for_ever(_kind: RouteKind, _key: str, _lease: object) -> None:
     """A delivery that gets nowhere."""
     await asyncio.sleep(3600)
+
+
+def test_graphs_whose_endpoint_is_down_give_way_to_others_and_are_taken_up_again(
+    tmp_path: Path, taken: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosted_graphs, "_REOPEN_LOOKS", 2)
+    environment = {
+        "Events__Endpoints__shared__Type": "log",
+        "Events__Endpoints__shared__Hosted": "true",
+        "Jobs__LookSeconds": "0.05",
+    }
+    installation = build_hosting(tmp_path, environment=environment, MaxOpenGraphs=1, OpenWait=120)
+    host = LocalGraphHost(installation)
+    tried: list[Message] = []
+
+    async def fail(_sink: LogSink, message: Message) -> None:
+        tried.append(message)
+        raise DeliveryFailed("it is down")
+
+    async def play() -> None:
+        for name in "ab":
+            await bring_up(host, build_graph(name))
+        async with serving(installation) as app:
+            with monkeypatch.context() as patched:
+                patched.setattr(LogSink, "send", fail)
+                assert (await ask(app, "POST", "/graphs/a/models", MODEL))[0] == 201
+                assert (await ask(app, "PUT", "/graphs/a/eventroutes/r", ROUTE))[0] == 204
+                assert (await ask(app, "PUT", "/graphs/a/digitaltwins/x", LAMP))[0] == 200
+                async with asyncio.timeout(20):
+                    while not tried:  # noqa: ASYNC110  (what is waited for is no event of asyncio)
+                        await asyncio.sleep(0.02)
+                for name in ("b", "a", "b"):
+                    assert (await ask(app, "GET", f"/graphs/{name}/models"))[0] == 200
+            async with asyncio.timeout(60):
+                while not taken:  # noqa: ASYNC110  (likewise)
+                    await asyncio.sleep(0.02)
+
+    asyncio.run(play())
+    assert taken[0].subject == "x"

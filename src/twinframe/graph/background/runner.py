@@ -71,6 +71,11 @@ class BackgroundRunner:
         """Whether nothing runs here."""
         return not self._tasks
 
+    @property
+    def running(self) -> frozenset[str]:
+        """The names of what runs here: those of the leases."""
+        return frozenset(self._tasks)
+
     def start(self) -> None:
         """Begin to look for work."""
         if self._looking is None:

@@ -95,6 +95,11 @@ class RouteKind:
             Level.EVENT_ROUTES_FAILING: sum(bool(one.error) for one in lanes),
         }
 
+    def list_failing(self) -> frozenset[str]:
+        """The names of the deliveries of this worker whose endpoints take nothing now."""
+        running = self._running.items()
+        return frozenset(f"{self.name}/{key}" for key, one in running if one.lanes.error)
+
     def read_standings(self) -> Sequence[RouteStanding]:
         """How the routes stood a second ago or so, whichever worker delivers them."""
         return self._standings
