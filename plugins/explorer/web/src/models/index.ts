@@ -1,4 +1,5 @@
 import type { ModelEntry } from "../api/types";
+import { assignColors, NEUTRAL, sharedColor } from "./colors";
 import { nameOf, readInterface, type ContentInfo, type InterfaceInfo } from "./interfaces";
 
 export { nameOf, textOf } from "./interfaces";
@@ -24,7 +25,7 @@ export class ModelIndex {
   readonly interfaces: ReadonlyMap<string, InterfaceInfo>;
   private readonly direct = new Map<string, string[]>();
   private readonly above = new Map<string, string[]>();
-  private readonly ranks: ReadonlyMap<string, number>;
+  private readonly colors: ReadonlyMap<string, string>;
 
   constructor(models: readonly ModelEntry[], languages: readonly string[] = []) {
     const read = new Map(models.map((entry) => [entry.id, readInterface(entry, languages)]));
@@ -42,10 +43,7 @@ export class ModelIndex {
       );
     }
     for (const heirs of this.direct.values()) heirs.sort(this.byLabel);
-    const inOrder = [...models].sort(
-      (one, other) => compare(one.uploadTime, other.uploadTime) || compare(one.id, other.id),
-    );
-    this.ranks = new Map(inOrder.map((entry, rank) => [entry.id, rank]));
+    this.colors = assignColors(this.inOrderOfColors());
   }
 
   /** Interfaces that extend none that is known, by name. */
@@ -113,12 +111,9 @@ export class ModelIndex {
     return nameOf(id);
   }
 
-  /** A colour of its own as CSS hex, legible on light and on dark. */
+  /** A colour as CSS hex, legible on light and on dark: its own, while there are enough. */
   color(id: string): string {
-    // NOTE: ranks go by the time of upload: models that come later leave the others their colours.
-    const rank = this.ranks.get(id) ?? hashOf(id);
-    // Hues by the golden angle: those of neighbouring ranks lie far apart, however many there are.
-    return toHex((rank * 137.508) % 360, 0.72 - (rank % 3) * 0.14, 0.46 + (rank % 2) * 0.08);
+    return this.colors.get(id) ?? (id === "" ? NEUTRAL : sharedColor(id));
   }
 
   /** A name of lucide's icons, chosen by the names of it and its bases; `box` where none fits. */
@@ -130,6 +125,13 @@ export class ModelIndex {
     return "box";
   }
 
+  /** Those that twins are of mostly, which are at the ends of the tree, before those they extend. */
+  private inOrderOfColors(): string[] {
+    const isLeaf = (id: string): boolean => this.heirs(id).length === 0;
+    const ids = [...this.interfaces.keys()].sort(compare);
+    return [...ids.filter(isLeaf), ...ids.filter((id) => !isLeaf(id))];
+  }
+
   private readonly byLabel = (one: string, other: string): number =>
     this.label(one).localeCompare(this.label(other)) || compare(one, other);
 }
@@ -137,24 +139,4 @@ export class ModelIndex {
 function compare(one: string, other: string): number {
   if (one === other) return 0;
   return one < other ? -1 : 1;
-}
-
-function hashOf(text: string): number {
-  let hash = 2166136261;
-  for (let at = 0; at < text.length; at++) {
-    hash = Math.imul(hash ^ text.charCodeAt(at), 16777619);
-  }
-  return hash >>> 0;
-}
-
-function toHex(hue: number, saturation: number, lightness: number): string {
-  const reach = saturation * Math.min(lightness, 1 - lightness);
-  const channel = (offset: number) => {
-    const at = (offset + hue / 30) % 12;
-    const value = lightness - reach * Math.max(-1, Math.min(at - 3, 9 - at, 1));
-    return Math.round(value * 255)
-      .toString(16)
-      .padStart(2, "0");
-  };
-  return `#${channel(0)}${channel(8)}${channel(4)}`;
 }

@@ -36,10 +36,7 @@ export function Legend({ contents, index }: { contents: Contents; index: ModelIn
               onToggle={() => toggle("models", id)}
               onOnly={() => only("models", id)}
             >
-              <span
-                className="picture-dot"
-                style={{ background: id === "" ? "#8b949e" : index.color(id) }}
-              >
+              <span className="picture-dot" style={{ background: index.color(id) }}>
                 <ModelIcon name={index.icon(id)} size={11} />
               </span>
             </Tick>

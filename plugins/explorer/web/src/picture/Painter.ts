@@ -95,7 +95,7 @@ export class Painter {
       const model = modelOf(twin);
       const facts = {
         label: labelOf(id, twin),
-        color: model === "" ? "#8b949e" : index.color(model),
+        color: index.color(model),
         image: this.icons.get(index.icon(model)) ?? "",
       };
       if (graph.hasNode(id)) {
