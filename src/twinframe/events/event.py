@@ -96,6 +96,12 @@ class Event:
         return found if isinstance(found, str) else None
 
     @property
+    def target_id(self) -> str:
+        """The target of a relationship that was changed; empty for other events."""
+        found = self._read_notes().get("target", "")
+        return found if isinstance(found, str) else ""
+
+    @property
     def changes(self) -> Sequence[Change]:
         """What an update changed, in order; nothing for other events."""
         if self._changes is None:

@@ -107,7 +107,7 @@ def _build_property_row(
         "modelId": event.model_id,
         "key": key,
         "value": value,
-        "relationshipTarget": "",
+        "relationshipTarget": event.target_id if relationship_id else "",
         "relationshipId": relationship_id,
         "action": action,
     }

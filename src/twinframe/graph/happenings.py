@@ -145,7 +145,7 @@ class Happenings:
             self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
             self._tell_relationship(transaction, EventType.RELATIONSHIP_CREATE, key, body)
         else:
-            self._tell_relationship_change(transaction, key, build_changes(old, new))
+            self._tell_relationship_change(transaction, key, new, build_changes(old, new))
 
     def tell_relationship_patched(
         self,
@@ -155,7 +155,9 @@ class Happenings:
         patch: Patch,
     ) -> None:
         """A patch was applied to a relationship."""
-        self._tell_relationship_change(transaction, key, _read_changes(before, patch))
+        old = cast("JsonObject", orjson.loads(before.body))
+        changes = Changes(build_rows(patch), read_old_values(old, patch))
+        self._tell_relationship_change(transaction, key, old, changes)
 
     def tell_relationship_deleted(
         self, transaction: Outbox, key: RelationshipKey, before: StoredDocument
@@ -164,7 +166,11 @@ class Happenings:
         self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
 
     def _tell_relationship_change(
-        self, transaction: Outbox, key: RelationshipKey, changes: Changes
+        self,
+        transaction: Outbox,
+        key: RelationshipKey,
+        document: JsonObject,
+        changes: Changes,
     ) -> None:
         """SPEC: the model of the data is presumed to be that of the source twin."""
         model_id = transaction.read_twin_model(key[0]) or ""
@@ -174,7 +180,7 @@ class Happenings:
             key[0],
             _build_subject(key),
             render_changes(model_id, changes.patch),
-            {"old": changes.old},
+            {"old": changes.old, "target": document["$targetId"]},
         )
 
     def _tell_relationship(

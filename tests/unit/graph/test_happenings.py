@@ -10,6 +10,7 @@ import pytest
 
 from twinframe.errors import TwinframeError
 from twinframe.events.event import Event
+from twinframe.events.history import render_history
 from twinframe.graph import Graph
 from twinframe.graph.removal import Removal
 from twinframe.settings import Settings
@@ -142,6 +143,20 @@ def test_a_changed_relationship_is_told_with_its_patch(world: Any) -> None:
     assert event.changes[0].old == "2024-01-01"
     world.relate("a", "r1", "s", "watchedBy")
     assert last(world).data["patch"] == [{"path": "/since", "op": "remove"}]
+
+
+def test_rows_of_a_changed_relationship_name_its_target(world: Any) -> None:
+    world.put("a")
+    world.put("s", SENSOR)
+    world.relate("a", "r1", "s", "watchedBy", since="2024-01-01")
+    patch = [{"op": "replace", "path": "/since", "value": "2024-02-01"}]
+    world.do(world.graph.relationships.patch_relationship("a", "r1", patch))
+    world.relate("a", "r1", "s", "watchedBy", since="2024-03-01")
+    rows = [orjson.loads(row) for event in read_events(world)[-2:] for row in render_history(event)]
+    assert [(row["data"]["value"], row["data"]["relationshipTarget"]) for row in rows] == [
+        ("2024-02-01", "s"),
+        ("2024-03-01", "s"),
+    ]
 
 
 def test_a_twin_that_goes_with_its_relationships_tells_of_each(world: Any) -> None:
