@@ -59,6 +59,11 @@ test("models stand below what they extend, with the twins there are", async ({ p
   expect(problems).toEqual([]);
 });
 
+test("the id in an address is decoded once", async ({ page, demo }) => {
+  await open(page, demo, `~own/models?${new URLSearchParams({ id: "dtmi:a%25b%2Fc;1" })}`);
+  await expect(page.getByText("There is no model dtmi:a%25b%2Fc;1 in this graph.")).toBeVisible();
+});
+
 test("a search finds names, ids and contents, and shows where they stand", async ({
   page,
   demo,

@@ -2,6 +2,7 @@ import { TriangleAlert } from "lucide-react";
 import { Button } from "react-aria-components";
 
 import { ApiError } from "../api/errors";
+import { showText } from "./showText";
 
 interface Props {
   /** What did not work. */
@@ -19,8 +20,10 @@ export function Failure({ title, error, onRetry, retryLabel = "Try again" }: Pro
     <div className="failure" role="alert">
       <TriangleAlert size={18} aria-hidden />
       <div>
-        <strong>{title}</strong>
-        <p className="failure-text">{error instanceof Error ? error.message : String(error)}</p>
+        <strong>{showText(title)}</strong>
+        <p className="failure-text">
+          {showText(error instanceof Error ? error.message : String(error))}
+        </p>
         {request !== null && <p className="muted">Request {request}</p>}
         {onRetry !== undefined && (
           <Button className="button" onPress={onRetry}>

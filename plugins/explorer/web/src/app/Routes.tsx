@@ -1,12 +1,11 @@
 import { RouterProvider } from "react-aria-components";
 import { Redirect, Route, Switch, useLocation } from "wouter";
-// NOTE: that of "wouter" itself is decoded, and what a redirect hands on would be decoded twice.
-import { useSearch } from "wouter/use-browser-location";
 
 import type { Configuration } from "../api/types";
 import { SessionProvider } from "../session/SessionProvider";
 import { Frame } from "./Frame";
 import { FORMER_OWN, OWN_GRAPH, ROUTES_BASE, routeOf } from "./addresses";
+import { useSearch } from "./search";
 import { VIEWS } from "./views";
 
 /** `/{graphId}/{view}`; whatever is incomplete leads to the query view. */

@@ -1,6 +1,8 @@
 import { UNSTABLE_ToastQueue as ToastQueue } from "react-aria-components";
 import { create } from "zustand";
 
+import { showText } from "./showText";
+
 export interface Notice {
   kind: "info" | "error";
   text: string;
@@ -21,11 +23,11 @@ interface Notices {
 /** What is told at the edge of the page, to screen readers too. */
 export const useNotices = create<Notices>(() => ({
   say: (text) => {
-    noticeQueue.add({ kind: "info", text }, { timeout: STAY });
+    noticeQueue.add({ kind: "info", text: showText(text) }, { timeout: STAY });
   },
   sayError: (error) => {
     if (error instanceof DOMException && error.name === "AbortError") return;
-    const text = error instanceof Error ? error.message : String(error);
+    const text = showText(error instanceof Error ? error.message : String(error));
     // The same again would only hide what else there is to see.
     if (noticeQueue.visibleToasts.some((one) => one.content.text === text)) return;
     noticeQueue.add({ kind: "error", text });

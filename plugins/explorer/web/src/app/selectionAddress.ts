@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
-import { useSearch } from "wouter/use-browser-location";
 
 import { isSame } from "../api/json";
+import { useSearch } from "./search";
 import { useSelection, type Selected } from "./selection";
 
 const PARTS = ["twin", "relationship", "model"] as const;

@@ -8,10 +8,10 @@ import {
   SearchField,
   type DropItem,
 } from "react-aria-components";
-import { useSearchParams } from "wouter";
 
 import { Failure } from "../app/Failure";
 import { useNotices } from "../app/notices";
+import { useParameters } from "../app/search";
 import { Waiting } from "../app/Waiting";
 import { useSession } from "../session/session";
 import { useCounts } from "./counts";
@@ -30,12 +30,12 @@ export default function ModelsView() {
   const { may } = useSession();
   const { index, isLoading, error } = useModels();
   const counts = useCounts(index);
-  const [search, setSearch] = useSearchParams();
+  const [parameters, setParameters] = useParameters();
   const [text, setText] = useState("");
   const [sources, setSources] = useState<readonly Source[] | null>(null);
   const { sayError } = useNotices();
   const found = useMemo(() => searchModels(index, text), [index, text]);
-  const current = search.get("id");
+  const current = parameters.get("id");
   const model = current === null ? undefined : index.interfaces.get(current);
   const size = index.interfaces.size;
 
@@ -85,7 +85,7 @@ export default function ModelsView() {
             counts={counts}
             found={found}
             current={current}
-            onChoose={(id) => setSearch({ id })}
+            onChoose={(id) => setParameters({ id })}
           />
         )}
         <div className="models-foot">

@@ -1,8 +1,7 @@
 import { useEffect } from "react";
 import { useLocation } from "wouter";
-// NOTE: that of "wouter" itself decodes what the parameters of a search part are encoded in.
-import { useSearch } from "wouter/use-browser-location";
 
+import { useSearch } from "../app/search";
 import { useResults } from "../results/store";
 import { dropQuery, readLink } from "./share";
 import { useQueries } from "./store";

@@ -1,0 +1,18 @@
+import { afterEach, expect, test } from "vitest";
+
+import { noticeQueue, useNotices } from "./notices";
+
+afterEach(() => {
+  noticeQueue.visibleToasts.forEach(({ key }) => noticeQueue.close(key));
+});
+
+test("a notice shows letters that turn what follows as marks, and an error is told once", () => {
+  const { say, sayError } = useNotices.getState();
+  say("\u202eevil\u202c is saved.");
+  sayError(new Error("There is no twin \u2066a\u2069."));
+  sayError(new Error("There is no twin \u2066a\u2069."));
+  expect(noticeQueue.visibleToasts.map((one) => one.content.text).sort()).toEqual([
+    "There is no twin \ufffda\ufffd.",
+    "\ufffdevil\ufffd is saved.",
+  ]);
+});
