@@ -3,6 +3,7 @@ import type { Page } from "@playwright/test";
 import { join } from "node:path";
 
 import { expect, open, signIn, startService, test, writeQuery } from "./fixtures";
+import { ROOM } from "./inspecting";
 import { takeScreenshot } from "./screenshots";
 
 test.use({ viewport: { width: 390, height: 844 }, hasTouch: true });
@@ -63,6 +64,31 @@ test("on a phone what is selected is a sheet that closes again", async ({ page, 
   expect(await overflowOf(page)).toBeLessThanOrEqual(0);
   await sheet.getByRole("button", { name: "Close" }).tap();
   await expect(sheet).toBeHidden();
+});
+
+test("on a phone a twin is found with nothing selected, and the sheet goes by Escape or beside it", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo);
+  const find = page.getByRole("button", { name: "Find a twin" });
+  await find.tap();
+  const field = page.getByRole("combobox", { name: "Find a twin" });
+  await expect(field).toBeFocused();
+  await expect(page.locator(".frame")).toHaveAttribute("inert"); // what is below is out of reach
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(find).toBeFocused();
+  await find.tap();
+  await field.fill("b1-l0-r0");
+  await page.getByRole("option", { name: ROOM, exact: true }).tap();
+  const sheet = page.getByRole("dialog", { name: "What is selected" });
+  await expect(sheet.getByRole("heading", { name: ROOM })).toBeVisible();
+  expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+  await page.touchscreen.tap(195, 40);
+  await expect(sheet).toBeHidden();
+  await page.getByRole("link", { name: "Models" }).tap();
+  await expect(page.getByRole("treegrid")).toBeVisible();
 });
 
 test("on a phone results are read as table, JSON and plan, and fill what is left", async ({

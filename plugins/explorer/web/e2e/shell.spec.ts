@@ -1,4 +1,7 @@
+import type { Locator } from "@playwright/test";
+
 import { expect, open, test, watchConsole } from "./fixtures";
+import { inspector, ROOM, selectTwin } from "./inspecting";
 
 test("the explorer opens at the query view, without an error and within its content policy", async ({
   page,
@@ -147,4 +150,67 @@ test("links of before the graph of the service had an address of its own lead th
   await page.goto(`${demo.url}/explorer/own/models?${search}`);
   await expect(page).toHaveURL(`${demo.url}/explorer/~own/models?${search}`);
   await expect(page.getByRole("article", { name: "Room" })).toBeVisible();
+});
+
+test("nothing that is open goes, nor what is written there, when a window is made narrower", async ({
+  page,
+  demo,
+}) => {
+  const narrow = { width: 600, height: 800 };
+  const wide = { width: 1280, height: 800 };
+  await selectTwin(page, demo, ROOM);
+  await page.getByRole("button", { name: "Save query" }).click();
+  const name = page.getByRole("textbox", { name: "Name", exact: true });
+  await name.fill("Half written");
+  await page.setViewportSize(narrow);
+  await expect(name).toHaveValue("Half written");
+  await page.setViewportSize(wide);
+  await expect(name).toHaveValue("Half written");
+  await page.keyboard.press("Escape");
+
+  // The inspector goes into a sheet and back as it is.
+  const inspected = inspector(page);
+  await inspected.getByRole("tab", { name: "JSON" }).click();
+  await page.setViewportSize(narrow);
+  const sheet = page.getByRole("dialog", { name: "What is selected" });
+  await expect(sheet.getByRole("tabpanel", { name: "JSON" })).toBeVisible();
+  await page.setViewportSize(wide);
+  await expect(sheet).toHaveCount(0);
+  await expect(inspected.getByRole("tabpanel", { name: "JSON" })).toBeVisible();
+
+  // So does the inspector that is hidden leave the view as it is.
+  const table = page.locator(".results-scroll");
+  await table.evaluate((one) => one.setAttribute("data-was-here", ""));
+  await page.getByRole("button", { name: "Hide the inspector" }).click();
+  await page.getByRole("button", { name: "Show the inspector" }).click();
+  await expect(table).toHaveAttribute("data-was-here");
+});
+
+test("the widths of editor and inspector outlive that the window was narrow", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo);
+  const edges = [
+    page.getByRole("separator", { name: "Width of the inspector" }),
+    page.getByRole("separator", { name: "Height of the editor" }),
+  ];
+  for (const [one, key] of [
+    [edges[0], "ArrowLeft"],
+    [edges[1], "ArrowDown"],
+  ] as const) {
+    await one?.focus();
+    await page.keyboard.press(key);
+  }
+  const placesOf = async (): Promise<number[]> => {
+    const boxes = await Promise.all(edges.map((one) => one.boundingBox()));
+    return [boxes[0]?.x ?? 0, boxes[1]?.y ?? 0].map(Math.round);
+  };
+  const before = await placesOf();
+  await page.setViewportSize({ width: 600, height: 800 });
+  await expect(edges[0] as Locator).toHaveCount(0);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await expect.poll(placesOf).toEqual(before);
+  await page.reload();
+  await expect.poll(placesOf).toEqual(before);
 });

@@ -1,11 +1,11 @@
 import { PanelRightClose, PanelRightOpen, X } from "lucide-react";
-import { lazy, Suspense, useEffect, type ReactNode } from "react";
-import { Button, Dialog, Modal, ModalOverlay } from "react-aria-components";
+import { lazy, Suspense, useEffect, type KeyboardEvent } from "react";
+import { createPortal } from "react-dom";
+import { Button } from "react-aria-components";
 import { Group, Panel, Separator, useDefaultLayout } from "react-resizable-panels";
 import { useLocation } from "wouter";
 
 import { Forms } from "../inspector/Forms";
-import { useForms } from "../inspector/forms";
 import { DraftGuard, Unsaved } from "../inspector/Unsaved";
 import { LiveConnection } from "../live/LiveConnection";
 import { useSession } from "../session/session";
@@ -18,40 +18,81 @@ import { useIsNarrow } from "./media";
 import { usePreferences } from "./preferences";
 import { useSelection, type Selected } from "./selection";
 import { useSelectionAddress } from "./selectionAddress";
+import { closeSheet, useMovable, useSheet, useSheetFocus } from "./sheet";
 import type { View } from "./views";
 
 const Inspector = lazy(() => import("../inspector/Inspector"));
 
-/** Navigation at the left, the view, what is selected at the right; stacked where it is narrow. */
+/**
+ * Navigation at the left, the view, what is selected at the right; stacked where it is narrow, with
+ * what is selected as a sheet. NOTE: one tree for all widths, so that nothing that is open, such as
+ * a form, goes when a window is made narrower or a phone is turned.
+ */
 export function Frame({ view }: { view: View }) {
   const narrow = useIsNarrow();
   const { graphName } = useSession();
+  const { inspectorOpen } = usePreferences();
+  const selected = useSelection((state) => state.selected);
+  const finding = useSheet((state) => state.finding);
   useSelectionAddress(view.inspected);
   useEffect(() => {
     document.title = `${view.name} · ${graphName} · twinframe`;
   }, [view.name, graphName]);
-  const shown = (
-    <main className="frame-view" id="view" tabIndex={-1} aria-label={view.name}>
-      <Boundary key={view.path} name={`The view ${view.name}`}>
-        <Suspense fallback={<Waiting />}>
-          <view.component />
-        </Suspense>
-      </Boundary>
-    </main>
-  );
+  useEffect(() => {
+    if (selected !== null) usePreferences.getState().setInspectorOpen(true);
+  }, [selected]);
+  const panel = !narrow && view.inspected && inspectorOpen;
+  const sheet = narrow && (selected !== null || finding);
+  const [place, host] = useMovable("frame-place");
+  const content = useSheetFocus(sheet);
   return (
-    <div className="frame">
-      <a className="frame-skip" href="#view" onClick={skipToView}>
-        Skip to the view
-      </a>
-      <LiveConnection />
-      <DraftGuard />
-      <Rail current={view} />
-      <Forms />
-      {narrow ? <Narrow>{shown}</Narrow> : <Wide inspected={view.inspected}>{shown}</Wide>}
-    </div>
+    <>
+      {/* What is below a sheet is out of reach, as below any dialog. */}
+      <div className="frame" inert={sheet}>
+        <a className="frame-skip" href="#view" onClick={skipToView}>
+          Skip to the view
+        </a>
+        <LiveConnection />
+        <DraftGuard />
+        <Rail current={view} />
+        <Forms />
+        <Panels view={view} host={panel ? host : null} />
+      </div>
+      {sheet && (
+        <>
+          <div className="sheet-ground" aria-hidden onClick={closeSheet} />
+          <div
+            ref={host}
+            className="sheet"
+            role="dialog"
+            aria-modal
+            aria-label={selected === null ? "Find a twin" : "What is selected"}
+          />
+        </>
+      )}
+      {(panel || sheet) &&
+        createPortal(
+          <div ref={content} className="frame-inspector" tabIndex={-1} {...(sheet && SHEET_KEYS)}>
+            <Closer sheet={sheet} />
+            <Boundary name="The inspector">
+              <Suspense fallback={<Waiting />}>
+                <Inspector />
+              </Suspense>
+            </Boundary>
+          </div>,
+          place,
+        )}
+    </>
   );
 }
+
+const SHEET_KEYS = {
+  onKeyDown: (event: KeyboardEvent<HTMLElement>): void => {
+    // Those in a dialog that was opened from the sheet come here too, but are of that dialog.
+    const isOwn = event.target instanceof Node && event.currentTarget.contains(event.target);
+    if (event.key === "Escape" && isOwn) closeSheet();
+  },
+};
 
 // NOTE: `#view` alone would be taken relative to <base href>, which is another page.
 function skipToView(event: { preventDefault(): void }): void {
@@ -59,102 +100,78 @@ function skipToView(event: { preventDefault(): void }): void {
   document.getElementById("view")?.focus();
 }
 
-function Wide({ children, inspected }: { children: ReactNode; inspected: boolean }) {
-  const { inspectorOpen, setInspectorOpen } = usePreferences();
-  const selected = useSelection((state) => state.selected);
-  const layout = useDefaultLayout({ id: "twinframe-explorer-frame", storage: localStorage });
-  useEffect(() => {
-    if (selected !== null) usePreferences.getState().setInspectorOpen(true);
-  }, [selected]);
-  if (!inspected) {
-    return (
-      <div className="frame-alone">
-        {children}
-        <UnsavedSign elsewhere />
-      </div>
-    );
-  }
-  if (!inspectorOpen) {
-    return (
-      <div className="frame-alone">
-        {children}
-        <UnsavedSign />
-        <Button
-          className="button button-quiet button-icon frame-open"
-          aria-label="Show the inspector"
-          onPress={() => setInspectorOpen(true)}
-        >
-          <PanelRightOpen size={16} aria-hidden />
-        </Button>
-      </div>
-    );
-  }
+interface PanelsProps {
+  view: View;
+  /** Takes the place of the inspector; null where there is none beside the view. */
+  host: ((element: HTMLElement | null) => void) | null;
+}
+
+/** The view, and beside it a panel whose width is set by mouse or arrow keys. */
+function Panels({ view, host }: PanelsProps) {
+  const narrow = useIsNarrow();
+  const layout = useDefaultLayout({
+    id: "twinframe-explorer-frame",
+    panelIds: host === null ? ["view-panel"] : ["view-panel", "inspector-panel"],
+    storage: localStorage,
+  });
   return (
     <Group
       className="frame-panels"
       {...(layout.defaultLayout === undefined ? {} : { defaultLayout: layout.defaultLayout })}
       onLayoutChanged={layout.onLayoutChanged}
     >
-      <Panel id="view-panel" minSize={320} className="frame-panel">
-        {children}
-      </Panel>
-      <Separator className="frame-separator" aria-label="Width of the inspector" />
-      <Panel
-        id="inspector-panel"
-        minSize={260}
-        maxSize="60"
-        defaultSize={360}
-        groupResizeBehavior="preserve-pixel-size"
-        className="frame-panel"
-      >
-        <div className="frame-inspector">
+      <Panel id="view-panel" minSize={narrow ? 0 : 320} className="frame-panel">
+        <main className="frame-view" id="view" tabIndex={-1} aria-label={view.name}>
+          <Boundary key={view.path} name={`The view ${view.name}`}>
+            <Suspense fallback={<Waiting />}>
+              <view.component />
+            </Suspense>
+          </Boundary>
+        </main>
+        {host === null && <UnsavedSign elsewhere={!view.inspected} />}
+        {host === null && view.inspected && !narrow && (
           <Button
-            className="button button-quiet button-icon frame-close"
-            aria-label="Hide the inspector"
-            onPress={() => setInspectorOpen(false)}
+            className="button button-quiet button-icon frame-open"
+            aria-label="Show the inspector"
+            onPress={() => usePreferences.getState().setInspectorOpen(true)}
           >
-            <PanelRightClose size={16} aria-hidden />
+            <PanelRightOpen size={16} aria-hidden />
           </Button>
-          <Inspected />
-        </div>
+        )}
       </Panel>
+      {host !== null && (
+        <>
+          <Separator className="frame-separator" aria-label="Width of the inspector" />
+          <Panel
+            id="inspector-panel"
+            minSize={260}
+            maxSize="60"
+            defaultSize={360}
+            groupResizeBehavior="preserve-pixel-size"
+            className="frame-panel"
+          >
+            <div ref={host} className="frame-place" />
+          </Panel>
+        </>
+      )}
     </Group>
   );
 }
 
-/** On a phone what is selected comes up as a sheet over the view. */
-function Narrow({ children }: { children: ReactNode }) {
-  const { selected, select } = useSelection();
-  // NOTE: a sheet that comes up later, as where a phone is turned, would lie over the form.
-  const writing = useForms((state) => state.open !== null);
+/** Puts the inspector out of the way. */
+function Closer({ sheet }: { sheet: boolean }) {
+  const Icon = sheet ? X : PanelRightClose;
   return (
-    <div className="frame-alone">
-      {children}
-      <UnsavedSign />
-      <ModalOverlay
-        className="sheet-overlay"
-        isDismissable
-        isOpen={selected !== null && !writing}
-        onOpenChange={(open) => {
-          if (!open) select(null);
-        }}
-      >
-        <Modal className="sheet">
-          <Dialog className="sheet-dialog" aria-label="What is selected">
-            <div className="frame-inspector">
-              <Button
-                className="button button-quiet button-icon frame-close"
-                aria-label="Close"
-                onPress={() => select(null)}
-              >
-                <X size={16} aria-hidden />
-              </Button>
-              <Inspected />
-            </div>
-          </Dialog>
-        </Modal>
-      </ModalOverlay>
-    </div>
+    <Button
+      className="button button-quiet button-icon frame-close"
+      aria-label={sheet ? "Close" : "Hide the inspector"}
+      onPress={() => {
+        if (sheet) closeSheet();
+        else usePreferences.getState().setInspectorOpen(false);
+      }}
+    >
+      <Icon size={16} aria-hidden />
+    </Button>
   );
 }
 
@@ -168,14 +185,4 @@ function UnsavedSign({ elsewhere = false }: { elsewhere?: boolean }) {
     usePreferences.getState().setInspectorOpen(true);
   };
   return <Unsaved except={null} onOpen={open} />;
-}
-
-function Inspected() {
-  return (
-    <Boundary name="The inspector">
-      <Suspense fallback={<Waiting />}>
-        <Inspector />
-      </Suspense>
-    </Boundary>
-  );
 }

@@ -1,6 +1,7 @@
 import { MousePointerClick } from "lucide-react";
 
 import { useSelection, type Selected } from "../app/selection";
+import { useSheet } from "../app/sheet";
 import { useSession } from "../session/session";
 import "./inspector.css";
 import { ModelCard } from "./ModelCard";
@@ -9,6 +10,7 @@ import { RelationshipInspector } from "./RelationshipInspector";
 import { TwinInspector } from "./TwinInspector";
 import { TwinSearch } from "./TwinSearch";
 import { Unsaved } from "./Unsaved";
+import { useMayFind } from "./useMayFind";
 
 export { CreateRelationship } from "./CreateRelationship";
 export { NewTwin } from "./NewTwin";
@@ -16,16 +18,18 @@ export { NewTwin } from "./NewTwin";
 /** What is selected, with its properties; edits go out from here. */
 export default function Inspector() {
   const { selected, select } = useSelection();
-  const { may } = useSession();
+  const mayFind = useMayFind();
+  const finding = useSheet((state) => state.finding);
   return (
     <aside aria-label="Inspector" className="inspector">
       <div className="inspector-toolbar">
-        {may("query/read") && may("digitaltwins/read") && (
+        {mayFind && (
           <TwinSearch
             label="Find a twin"
             model={undefined}
             value=""
             isBare
+            isAwaited={finding}
             onChoose={(id) => select({ kind: "twin", id })}
           />
         )}

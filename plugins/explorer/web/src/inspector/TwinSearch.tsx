@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { ChevronDown } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import {
   Button,
   ComboBox,
@@ -25,6 +25,8 @@ interface Props {
   value: string;
   /** Whether its label is for screen readers alone, as of a field that need not be filled. */
   isBare?: boolean;
+  /** Whether somebody has asked for it, and writes into it next. */
+  isAwaited?: boolean;
   onChange?(id: string): void;
   /** Hears of a twin that is chosen of those found. */
   onChoose?(id: string): void;
@@ -42,11 +44,15 @@ interface Found {
 
 /** A twin by its id, looked for by its beginning or a part of its name. */
 export function TwinSearch(props: Props) {
-  const { label, model, value, isBare = false, onChange, onChoose } = props;
+  const { label, model, value, isBare = false, isAwaited = false, onChange, onChoose } = props;
   const { graph, graphId, may } = useSession();
   const [text, setText] = useState(value);
   // PERF: nothing is looked for before somebody is about to write.
   const [isWanted, setWanted] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isAwaited) input.current?.focus();
+  }, [isAwaited]);
   const {
     data = [],
     error,
@@ -84,7 +90,11 @@ export function TwinSearch(props: Props) {
     >
       {!isBare && <Label>{label}</Label>}
       <Group>
-        <Input spellCheck="false" placeholder={isBare ? `${label} by id or name` : "Id or name"} />
+        <Input
+          ref={input}
+          spellCheck="false"
+          placeholder={isBare ? `${label} by id or name` : "Id or name"}
+        />
         <Button aria-label="Show twins">
           <ChevronDown size={14} aria-hidden />
         </Button>

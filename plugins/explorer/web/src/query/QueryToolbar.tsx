@@ -5,6 +5,7 @@ import { ROUTES_BASE, routeOf } from "../app/addresses";
 import { useIsNarrow } from "../app/media";
 import { useNotices } from "../app/notices";
 import { usePreferences } from "../app/preferences";
+import { FindTwinButton } from "../inspector/FindTwinButton";
 import { NewTwinButton } from "../inspector/NewTwinButton";
 import { useResults } from "../results/store";
 import { useSession } from "../session/session";
@@ -28,8 +29,9 @@ export function QueryToolbar({ onRun, onExplain, samples }: Props) {
   const empty = useQueries((state) => state.text.trim() === "");
   const busy = useResults((state) => state.activity === "running");
   const inspectorOpen = usePreferences((state) => state.inspectorOpen);
-  // The inspector has the same button, but is no more than a sheet over what is selected on a phone.
-  const inspected = !useIsNarrow() && inspectorOpen;
+  const narrow = useIsNarrow();
+  // The inspector has the same buttons, but is no more than a sheet that comes up on a phone.
+  const inspected = !narrow && inspectorOpen;
   return (
     <Toolbar className="query-toolbar" aria-label="Query">
       <Group className="query-group" aria-label="Run">
@@ -48,6 +50,7 @@ export function QueryToolbar({ onRun, onExplain, samples }: Props) {
         </Button>
       </Group>
       <Group className="query-group query-group-end" aria-label="Keep and share">
+        {narrow && <FindTwinButton className="button" />}
         {!inspected && <NewTwinButton className="button query-new" />}
         <QueryLibrary samples={samples} onRun={onRun} />
         <SaveQuery />

@@ -1,24 +1,17 @@
 import type { ReactNode } from "react";
 import { Group, Panel, Separator, useDefaultLayout } from "react-resizable-panels";
 
-import { useIsNarrow } from "../app/media";
-
 interface Props {
   above: ReactNode;
   below: ReactNode;
 }
 
-/** Two parts of the view, whose heights one sets by mouse or arrow keys; stacked on a phone. */
+/**
+ * Two parts of the view, whose heights one sets by mouse or arrow keys. On a phone they are stacked
+ * by the styles alone, so that both stay as they are when it is turned.
+ */
 export function Split({ above, below }: Props) {
   const layout = useDefaultLayout({ id: "twinframe-explorer-query", storage: localStorage });
-  if (useIsNarrow()) {
-    return (
-      <>
-        {above}
-        {below}
-      </>
-    );
-  }
   return (
     <Group
       className="query-split"
