@@ -1,7 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 
-import { expect, startService, test } from "./fixtures";
+import { expect, open, startService, test, writeQuery } from "./fixtures";
 import { inspector, ROOM, selectTwin, send } from "./inspecting";
 import { Service } from "./processes";
 
@@ -64,6 +64,41 @@ test("a connection that is dead without a word is made anew, and nothing is miss
     await expect(page.getByRole("button", { name: /^Live:/ })).toBeVisible();
   } finally {
     wire.stop();
+    await service.stop();
+  }
+  expect(service.failures()).toBe("");
+});
+
+test("a result says that the graph has changed since, until it is asked for again", async ({
+  page,
+  folder,
+}, { testId }) => {
+  const service = await startService(join(folder, testId));
+  const area = (value: number) =>
+    send(service, "PATCH", `/digitaltwins/${ROOM}`, [{ op: "replace", path: "/area", value }]);
+  try {
+    await open(page, service, "~own/query");
+    await expect(page.getByRole("button", { name: /^Live:/ })).toBeVisible();
+    await writeQuery(page, `MATCH (t:Twin) WHERE t.$dtId = '${ROOM}' RETURN t.area AS area`);
+    await area(17.25);
+    await page.getByRole("button", { name: /^Run/ }).click();
+    const cell = page.getByRole("gridcell").last();
+    await expect(cell).toHaveText("17.25");
+    await area(18.5);
+    await area(19.75);
+    await expect(page.getByText("2 changes since")).toBeVisible();
+    await expect(cell).toHaveText("17.25");
+    await page.getByRole("link", { name: "Models" }).click();
+    await expect(page.getByRole("treegrid")).toBeVisible();
+    await send(service, "POST", `/digitaltwins/${ROOM}/telemetry`, { temperature: 1 });
+    await area(20);
+    await page.getByRole("link", { name: "Query" }).click();
+    await expect(page.getByText("3 changes since")).toBeVisible();
+    await page.getByRole("button", { name: "Run again" }).click();
+    await expect(cell).toHaveText("20");
+    await expect(page.getByText(/changes? since/)).toHaveCount(0);
+    await expect(page.getByRole("button", { name: "Run again" })).toHaveCount(0);
+  } finally {
     await service.stop();
   }
   expect(service.failures()).toBe("");

@@ -12,14 +12,23 @@ const COUNTED_EVERY = 2000;
 const MISSED = 3;
 const SHORTEST_PATIENCE = 5000;
 
-export type ChangeListener = (changes: readonly Change[]) => void;
+/** `heard` says when each of them came here, in milliseconds since 1970. */
+export type ChangeListener = (changes: readonly Change[], heard: readonly number[]) => void;
 
 const listeners = new Set<ChangeListener>();
+const gapListeners = new Set<() => void>();
 
-/** Hear all changes of the graph that is looked at, in lots; returns what ends it. */
-export function listenToChanges(listener: ChangeListener): () => void {
+/**
+ * Hear all changes of the graph that is looked at, in lots, and that some were missed; returns what
+ * ends it.
+ */
+export function listenToChanges(listener: ChangeListener, onGap?: () => void): () => void {
   listeners.add(listener);
-  return () => listeners.delete(listener);
+  if (onGap !== undefined) gapListeners.add(onGap);
+  return () => {
+    listeners.delete(listener);
+    if (onGap !== undefined) gapListeners.delete(onGap);
+  };
 }
 
 /** The one connection of the page to the events of its graph. It shows nothing. */
@@ -41,13 +50,14 @@ export function LiveConnection() {
     }
     const stopping = new AbortController();
     let pending: Change[] = [];
+    let heard: number[] = [];
     let counted = 0;
     let uncounted = false;
     // PERF: a flood of events is told in lots, so that the page draws between them.
     const telling = setInterval(() => {
       if (pending.length === 0 && !uncounted) return;
-      const lot = pending;
-      pending = [];
+      const [lot, times] = [pending, heard];
+      [pending, heard] = [[], []];
       uncounted ||= lot.some(changesCounts);
       if (uncounted && Date.now() - counted > COUNTED_EVERY) {
         counted = Date.now();
@@ -57,16 +67,21 @@ export function LiveConnection() {
       if (lot.length === 0) return;
       takeChanges(lot);
       invalidate(client, graphId, lot);
-      for (const listener of listeners) listener(lot);
+      for (const listener of listeners) listener(lot, times);
     }, TOLD_EVERY);
     void follow(
       graph.http,
       {
         onEvent: (event) => {
           const change = readChange(event);
-          if (change !== null) pending.push(change);
+          if (change === null) return;
+          pending.push(change);
+          heard.push(Date.now());
         },
-        onGap: () => void client.invalidateQueries(),
+        onGap: () => {
+          void client.invalidateQueries();
+          for (const tell of gapListeners) tell();
+        },
         onState: (state, why) => useLive.setState({ state, why: why ?? null }),
       },
       stopping.signal,

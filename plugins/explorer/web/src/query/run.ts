@@ -1,6 +1,7 @@
 import type { GraphClient } from "../api/graph";
 import type { JsonObject, QueryPage } from "../api/types";
 import { isExplanation, readExplained } from "../results/explain/plan";
+import { beginSince } from "../results/since";
 import { NO_RESULT, useResults } from "../results/store";
 import { isExplain } from "./tokens";
 
@@ -39,6 +40,7 @@ export async function runQuery(question: Question): Promise<Outcome | null> {
   const controller = begin();
   const shown = view === "plan" && !explains ? "table" : view;
   const kept = explains ? {} : { ...NO_RESULT, explained, view: shown, query: text, parameters };
+  if (!explains) beginSince();
   set({
     ...kept,
     graphId,

@@ -1,9 +1,10 @@
 import { useEffect, useState } from "react";
 import { Button } from "react-aria-components";
 
-import { cancelQuery, fetchMore, ROWS_LIMIT } from "../query/run";
+import { cancelQuery, fetchMore, ROWS_LIMIT, runQuery } from "../query/run";
 import { useSession } from "../session/session";
 import { Box, ExportDialog } from "./ExportDialog";
+import { useSince } from "./since";
 import { useResults } from "./store";
 
 interface Props {
@@ -34,6 +35,7 @@ export function ResultBar({ written, spread, onSpread }: Props) {
           <Facts written={written} />
         )}
       </span>
+      {activity === "idle" && view !== "plan" && <ChangedSince />}
       {activity === "more" && (
         <Button className="button button-small button-danger" onPress={cancelQuery}>
           Stop
@@ -70,6 +72,32 @@ function Facts({ written }: { written: string }) {
       {charge !== null && (
         <span title="The sum of the header query-charge">charge {charge.toFixed(2)}</span>
       )}
+    </>
+  );
+}
+
+/** That the graph is no longer the one that was asked; quiet where it is. */
+function ChangedSince() {
+  const { graph, graphId } = useSession();
+  const { query, parameters, milliseconds } = useResults();
+  const { changes, missed } = useSince();
+  if (query === "" || milliseconds === null || (changes === 0 && !missed)) return null;
+  return (
+    <>
+      <span
+        className="results-since"
+        title="What has changed in the graph: twins in the rows are shown as they are now, but other values, and which rows there are, are those of when the query ran"
+      >
+        {missed
+          ? "changed since"
+          : `${changes.toLocaleString()} ${changes === 1 ? "change" : "changes"} since`}
+      </span>
+      <Button
+        className="button button-small"
+        onPress={() => void runQuery({ graph, graphId, text: query, parameters })}
+      >
+        Run again
+      </Button>
     </>
   );
 }
