@@ -59,8 +59,7 @@ export const test = base.extend<object, WorkerFixtures>({
     async ({ folder }, use) => {
       const authority = await startAuthority();
       const own = join(folder, "hosted");
-      const port = await findPort();
-      const settings = {
+      const settings = (url: string): Settings => ({
         ...signedBy(authority),
         Control__Enabled: "true",
         Control__PollInterval: "0.2",
@@ -68,9 +67,9 @@ export const test = base.extend<object, WorkerFixtures>({
         Hosting__Enabled: "true",
         Hosting__DrainSeconds: "0.5",
         Hosting__Directory: join(own, "hosting"),
-        Hosting__PublicUrl: `http://127.0.0.1:${port}`,
-      };
-      const service = await startService(own, settings, port, async (made) => {
+        Hosting__PublicUrl: url,
+      });
+      const service = await startService(own, settings, async (made) => {
         const words = ["control", "init", "--owner", "ada", "--organization", "acme"];
         await runCommand(words, made.environment);
       });
@@ -86,16 +85,15 @@ export const test = base.extend<object, WorkerFixtures>({
 /** A service with a copy of the sample campus in `folder`; whoever starts it stops it. */
 export async function startService(
   folder: string,
-  settings: Settings = {},
-  port?: number,
+  settings: Settings | ((url: string) => Settings) = {},
   prepare: (service: Service) => Promise<void> = () => Promise.resolve(),
 ): Promise<Service> {
   const template = join(process.env["TWINFRAME_E2E_FOLDER"] ?? "", "template", "data");
   cpSync(template, join(folder, "data"), { recursive: true });
-  const service = new Service(folder, port ?? (await findPort()), {
+  const service = new Service(folder, await findPort(), (url) => ({
     Explorer__Directory: process.env["TWINFRAME_EXPLORER_ASSETS"] ?? "",
-    ...settings,
-  });
+    ...(typeof settings === "function" ? settings(url) : settings),
+  }));
   await prepare(service);
   return service.start();
 }

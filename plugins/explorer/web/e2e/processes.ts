@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { createWriteStream, mkdirSync, readFileSync } from "node:fs";
+import { createWriteStream, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +11,9 @@ const COMMAND =
 
 /** Settings as the service reads them from its environment. */
 export type Settings = Record<string, string>;
+
+/** How often another port is tried, where somebody else has taken the one that was free. */
+const PORTS = 5;
 
 /** A port of this machine that nobody listens at. */
 export function findPort(): Promise<number> {
@@ -41,12 +44,20 @@ export async function runCommand(words: string[], settings: Settings): Promise<s
 /** A `twinframe` command that serves, with its workers a process group of its own. */
 export class Service {
   private child: ChildProcess | null = null;
+  private at: number;
 
+  /** `settings` may depend on the address, which is another one where the port is taken. */
   constructor(
     readonly folder: string,
-    readonly port: number,
-    readonly settings: Settings = {},
-  ) {}
+    port: number,
+    readonly settings: Settings | ((url: string) => Settings) = {},
+  ) {
+    this.at = port;
+  }
+
+  get port(): number {
+    return this.at;
+  }
 
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
@@ -61,13 +72,26 @@ export class Service {
       Server__Bind: `127.0.0.1:${this.port}`,
       Server__Workers: "1",
       Storage__Sqlite__Directory: join(this.folder, "data"),
-      ...this.settings,
+      ...(typeof this.settings === "function" ? this.settings(this.url) : this.settings),
     };
   }
 
-  /** Start it, and wait until it says that it is ready. */
+  /** Start it, at another port if its own is taken, and wait until it says that it is ready. */
   async start(): Promise<this> {
+    for (let tries = 1; ; tries++) {
+      const problem = await this.attempt();
+      if (problem === null) return this;
+      // NOTE: between the look for a free port and its use another process may have taken it.
+      const taken = /Address already in use|Connection in use/.test(problem);
+      if (!taken || tries === PORTS) throw new Error(`The service did not get ready:\n${problem}`);
+      this.at = await findPort();
+    }
+  }
+
+  /** Start it; null once it is ready, else what it said. */
+  private async attempt(): Promise<string | null> {
     mkdirSync(this.folder, { recursive: true });
+    const from = this.read().length;
     const log = createWriteStream(this.log, { flags: "a" });
     this.child = spawn(COMMAND, ["serve"], {
       cwd: this.folder,
@@ -81,12 +105,14 @@ export class Service {
     this.child.once("close", () => log.end());
     const end = Date.now() + 90_000;
     while (Date.now() < end && this.child.exitCode === null) {
-      const answer = await fetch(`${this.url}/health/ready`).catch(() => null);
-      if (answer?.status === 200) return this;
       await sleep(100);
+      // NOTE: who answers at the port may be the one that has taken it.
+      if (!this.read(from).includes("Application startup complete")) continue;
+      const answer = await fetch(`${this.url}/health/ready`).catch(() => null);
+      if (answer?.status === 200) return null;
     }
     await this.stop();
-    throw new Error(`The service did not get ready:\n${readFileSync(this.log, "utf-8")}`);
+    return this.read(from);
   }
 
   /** End it the polite way, and its group in any case. */
@@ -106,9 +132,14 @@ export class Service {
     }
   }
 
+  /** What it has said since its log was so long. */
+  private read(from = 0): string {
+    return existsSync(this.log) ? readFileSync(this.log, "utf-8").slice(from) : "";
+  }
+
   /** What went wrong in it, from its output; empty where nothing did. */
   failures(): string {
-    const text = readFileSync(this.log, "utf-8");
+    const text = this.read();
     return text.includes("Traceback") ? text.slice(-4000) : "";
   }
 }
