@@ -100,6 +100,44 @@ test("a role is granted and revoked, and counts at once", async ({ page, hosted,
   await other.close();
 });
 
+test("who holds roles at the platform sees its page, grants there, and nobody else does", async ({
+  page,
+  hosted,
+  browser,
+}) => {
+  await page.goto(`${hosted.service.url}/explorer/~own/control?at=platform`);
+  await signIn(page, "Ada Lovelace");
+  await expect(page.getByRole("heading", { name: "Platform" })).toBeVisible();
+  const held = page.getByRole("grid", { name: "Who holds which role" });
+  await expect(held.getByRole("row", { name: /^ada/ })).toContainText("Owner");
+
+  const other = await browser.newPage();
+  await openControl(other, hosted, "Rob Reader");
+  await expect(other.getByText("You have no role at any organization")).toBeVisible();
+  await expect(other.getByRole("row", { name: "Platform" })).toHaveCount(0);
+
+  await page.getByRole("button", { name: "Grant a role" }).click();
+  await page.getByLabel("Who", { exact: true }).fill("rob");
+  await page.getByRole("button", { name: /Role/ }).click();
+  await page.getByRole("option", { name: "Owner" }).first().click();
+  await page.getByRole("button", { name: "Grant", exact: true }).click();
+  const row = held.getByRole("row", { name: /^rob/ });
+  await expect(row).toBeVisible();
+  await other.goto(`${hosted.service.url}/explorer/~own/control`);
+  await other.getByRole("row", { name: "Platform" }).click();
+  await expect(other).toHaveURL(/at=platform/);
+  await expect(other.getByRole("row", { name: /^rob/ })).toBeVisible();
+  await other.close();
+
+  await row.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  await expect(row).toHaveCount(0);
+  await page.getByRole("tab", { name: "Changes" }).click();
+  await expect(
+    page.getByRole("list", { name: "Changes" }).getByRole("article").first(),
+  ).toContainText("role-assignments/delete");
+});
+
 test("what the service refuses is shown in the form, which stays as it was", async ({
   page,
   hosted,
@@ -117,6 +155,21 @@ test("what the service refuses is shown in the form, which stays as it was", asy
   await expect(page.getByRole("button", { name: "Create" })).toBeDisabled();
   await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog")).toHaveCount(0);
+});
+
+test("a form of the control plane stays as it is when a window is made narrower", async ({
+  page,
+  hosted,
+}) => {
+  await openControl(page, hosted, "Ada Lovelace");
+  await page.getByRole("row", { name: "acme" }).click();
+  await page.getByRole("button", { name: "New project" }).click();
+  const name = page.getByRole("dialog").getByLabel("Name", { exact: true });
+  await name.fill("Half written");
+  for (const width of [600, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    await expect(name).toHaveValue("Half written");
+  }
 });
 
 test("a place of the control plane has an address that a reload keeps", async ({
@@ -228,6 +281,35 @@ test("a project whose resources cannot be read hides nothing of the others", asy
   const resources = page.getByRole("grid", { name: "Resources" });
   await expect(resources.getByRole("row", { name: "In broken" })).toBeVisible();
   await expect(page.getByRole("alert")).toHaveCount(0);
+});
+
+test("what could not be read of usage, bills and changes is asked for again", async ({
+  page,
+  hosted,
+}) => {
+  await createProject(hosted, "retried");
+  await create(hosted, "projects/retried/resources", {
+    id: "retried-graph",
+    name: "Retried graph",
+    type: "Platform.Graph",
+  });
+  const retry = async (tab: string, address: string): Promise<void> => {
+    await page.route(address, failWith("Not just now."));
+    await page.getByRole("tab", { name: tab }).click();
+    const failure = page.getByRole("tabpanel").getByRole("alert");
+    await expect(failure).toContainText("Not just now.");
+    await page.unroute(address);
+    await failure.getByRole("button", { name: "Try again" }).click();
+    await expect(failure).toHaveCount(0);
+  };
+  await page.goto(`${hosted.service.url}/explorer/~own/control?at=project:retried`);
+  await signIn(page, "Ada Lovelace");
+  await retry("Billing", "**/billing-account");
+  await retry("Changes", "**/audit-log?*");
+  await page.getByRole("tab", { name: "Resources" }).click();
+  await page.getByRole("grid", { name: "Resources" }).getByText("Retried graph").click();
+  await expect(page.getByRole("link", { name: "Open the graph" })).toBeVisible();
+  await retry("Usage", "**/quotas");
 });
 
 test("where it is not known what one may do, that is said and asked again", async ({

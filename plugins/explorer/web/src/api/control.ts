@@ -136,6 +136,7 @@ export interface AuditPage {
 
 /** What roles are held at and counted within. */
 export type Scope =
+  | { type: "platform"; id: "platform" }
   | { type: "organization"; id: string }
   | { type: "project"; id: string }
   | { type: "resource"; id: string; projectId: string };
@@ -146,6 +147,7 @@ const PAGE = 50;
 
 /** The path of what is at a scope, such as `role-assignments`. */
 function pathOf(scope: Scope): string {
+  if (scope.type === "platform") return "/platform";
   if (scope.type === "organization") return `/organizations/${part(scope.id)}`;
   if (scope.type === "project") return `/projects/${part(scope.id)}`;
   return `/projects/${part(scope.projectId)}/resources/${part(scope.id)}`;

@@ -11,7 +11,8 @@ import { useChange, useMayAt, useRead } from "./data";
 
 interface Props {
   scope: Scope;
-  organizationId: string;
+  /** Whose own roles can be given too; null for the platform, which is in none. */
+  organizationId: string | null;
 }
 
 /** Who holds which role at a scope; grant and revoke. */
@@ -31,12 +32,18 @@ export function Access({ scope, organizationId }: Props) {
   return (
     <>
       <div className="control-bar">
-        <p className="muted">Roles that are held further up count here too.</p>
+        <p className="muted">
+          {organizationId === null
+            ? "Roles that are held here count in all organizations."
+            : "Roles that are held further up count here too."}
+        </p>
         {may("access/write") && roles.data !== undefined && (
           <GrantRole scope={scope} roles={roles.data} />
         )}
       </div>
-      {roles.error !== null && <Failure title="Roles" error={roles.error} />}
+      {roles.error !== null && (
+        <Failure title="Roles" error={roles.error} onRetry={() => void roles.refetch()} />
+      )}
       <Table aria-label="Who holds which role" className="control-table">
         <TableHeader>
           <Column isRowHeader>Who</Column>

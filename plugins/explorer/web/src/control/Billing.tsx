@@ -8,10 +8,12 @@ import { useRead } from "./data";
 
 /** Who pays for a project, and what this month comes to so far. */
 export function Billing({ projectId }: { projectId: string }) {
-  const { data, error } = useRead(["payer", projectId], (control, signal) =>
+  const { data, error, refetch } = useRead(["payer", projectId], (control, signal) =>
     control.readPayer(projectId, signal),
   );
-  if (error !== null) return <Failure title="Billing" error={error} />;
+  if (error !== null && data === undefined) {
+    return <Failure title="Billing" error={error} onRetry={() => void refetch()} />;
+  }
   if (data === undefined) return <Waiting />;
   if (data === null) return <p className="muted">Nobody pays for this project.</p>;
   return (
@@ -32,10 +34,13 @@ export function Billing({ projectId }: { projectId: string }) {
 
 function Statement({ accountId, projectId }: { accountId: string; projectId: string }) {
   const month = new Date().toISOString().slice(0, 7);
-  const { data, error } = useRead(["statement", accountId, month], (control, signal) =>
+  const { data, error, refetch } = useRead(["statement", accountId, month], (control, signal) =>
     control.readStatement(accountId, month, signal),
   );
-  if (error !== null) return <Failure title={`Statement of ${month}`} error={error} />;
+  if (error !== null && data === undefined) {
+    const title = `Statement of ${month}`;
+    return <Failure title={title} error={error} onRetry={() => void refetch()} />;
+  }
   if (data === undefined) return <Waiting />;
   const own = data.line_items.filter((one) => one.project_id === projectId);
   const total = own.reduce((sum, one) => sum + one.amount, 0);

@@ -1,18 +1,19 @@
 import { useEffect } from "react";
 import { Link } from "react-aria-components";
-import { useSearchParams } from "wouter";
 
 import { Failure } from "../app/Failure";
 import { Waiting } from "../app/Waiting";
 import { routeOf } from "../app/addresses";
+import { useParameters } from "../app/search";
 import { useOwnResources } from "../session/graphs";
 import { useSession } from "../session/session";
 import { OrganizationPage } from "./OrganizationPage";
 import { PlaceTree } from "./PlaceTree";
+import { PlatformPage } from "./PlatformPage";
 import { ProjectPage } from "./ProjectPage";
 import { ResourcePage } from "./ResourcePage";
 import "./control.css";
-import { useTenants, type Tenants } from "./data";
+import { useSeesPlatform, useTenants, type Tenants } from "./data";
 import { parsePlace, renderPlace, type Place } from "./place";
 
 /** Organizations, their projects and resources: states, access, usage. */
@@ -29,23 +30,26 @@ export default function ControlView() {
 }
 
 function Tenancy() {
-  const [search, setSearch] = useSearchParams();
-  const place = parsePlace(search.get("at"));
+  const [parameters, setParameters] = useParameters();
+  const place = parsePlace(parameters.get("at"));
   const { tenants, error, refetch } = useTenants(projectOf(place));
+  const platform = useSeesPlatform();
   const go = (place: Place, replace = false): void =>
-    setSearch({ at: renderPlace(place) }, { replace });
+    setParameters({ at: renderPlace(place) }, { replace });
   if (tenants === undefined) {
     if (error === null) return <Waiting label="Asking the control plane" />;
     return <Failure title="The control plane cannot be shown" error={error} onRetry={refetch} />;
   }
   if (place === null) {
-    const start = findStart(tenants);
+    const start = findStart(tenants, platform === true);
+    // Whoever has nothing else to see may still see the platform.
+    if (start === null && platform === null) return <Waiting />;
     if (start !== null) return <Start onStart={() => go(start, true)} />;
   }
   return (
     <div className="control">
       <nav className="control-places" aria-label="Organizations and projects">
-        <PlaceTree tenants={tenants} place={place} onChoose={go} />
+        <PlaceTree tenants={tenants} platform={platform === true} place={place} onChoose={go} />
       </nav>
       <div className="control-page">
         {error !== null && (
@@ -69,8 +73,8 @@ function Tenancy() {
 
 /** The project that a place is in. */
 function projectOf(place: Place | null): string | null {
-  if (place === null || place.type === "organization") return null;
-  return place.type === "project" ? place.id : place.projectId;
+  if (place?.type === "resource") return place.projectId;
+  return place?.type === "project" ? place.id : null;
 }
 
 /** For whoever holds no role at anything that has pages here. */
@@ -105,12 +109,12 @@ function Start({ onStart }: { onStart(): void }) {
   return null;
 }
 
-function findStart({ projects, organizations }: Tenants): Place | null {
+function findStart({ projects, organizations }: Tenants, platform: boolean): Place | null {
   const [project] = projects;
   if (project !== undefined) return { type: "project", id: project.project_id };
   const [organization] = organizations;
-  if (organization === undefined) return null;
-  return { type: "organization", id: organization.organization_id };
+  if (organization !== undefined) return { type: "organization", id: organization.organization_id };
+  return platform ? { type: "platform" } : null;
 }
 
 interface PageProps {
@@ -126,6 +130,8 @@ function Page({ tenants, place, onGo, onRetry }: PageProps) {
   const unread = tenants.unread.get(projectId);
   const missing = <p className="control-none">There is no such thing, or you may not see it.</p>;
   switch (place.type) {
+    case "platform":
+      return <PlatformPage />;
     case "organization": {
       const found = tenants.organizations.find((one) => one.organization_id === place.id);
       if (found === undefined) return missing;

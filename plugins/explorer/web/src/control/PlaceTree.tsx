@@ -1,4 +1,4 @@
-import { Building2, ChevronRight, FolderKanban } from "lucide-react";
+import { Building2, ChevronRight, FolderKanban, Globe } from "lucide-react";
 import { useEffect, useRef } from "react";
 import { Button, Collection, Tree, TreeItem, TreeItemContent } from "react-aria-components";
 
@@ -17,13 +17,18 @@ interface Item {
 
 interface Props {
   tenants: Tenants;
+  /** Whether the platform, which all of them are in, is among them. */
+  platform: boolean;
   place: Place | null;
   onChoose(place: Place): void;
 }
 
-/** Organizations, in them projects, in them resources. */
-export function PlaceTree({ tenants, place, onChoose }: Props) {
-  const items = buildItems(tenants);
+/** The platform for those who may see it; organizations, in them projects, in them resources. */
+export function PlaceTree({ tenants, platform, place, onChoose }: Props) {
+  const items = [
+    ...(platform ? [makeItem({ type: "platform" }, "Platform")] : []),
+    ...buildItems(tenants),
+  ];
   const tree = useRef<HTMLDivElement>(null);
   const selected = place === null ? null : renderPlace(place);
   const isComplete = tenants.unread.size === 0;
@@ -69,6 +74,7 @@ function renderItem(item: Item) {
             ) : (
               <span className="control-tree-chevron" />
             )}
+            {item.kind === "platform" && <Globe size={15} aria-hidden />}
             {item.kind === "organization" && <Building2 size={15} aria-hidden />}
             {item.kind === "project" && <FolderKanban size={15} aria-hidden />}
             {item.status !== undefined && <StatusDot status={item.status} />}
@@ -81,21 +87,24 @@ function renderItem(item: Item) {
   );
 }
 
-function buildItems({ organizations, projects, resources }: Tenants): (Item & { id: string })[] {
-  const make = (place: Place, name: string, more: Partial<Item> = {}): Item & { id: string } => {
-    const key = renderPlace(place);
-    return { id: key, key, name, kind: place.type, items: [], ...more };
-  };
+type KeyedItem = Item & { id: string };
+
+function makeItem(place: Place, name: string, more: Partial<Item> = {}): KeyedItem {
+  const key = renderPlace(place);
+  return { id: key, key, name, kind: place.type, items: [], ...more };
+}
+
+function buildItems({ organizations, projects, resources }: Tenants): KeyedItem[] {
   return organizations.map(({ organization_id: id, name }) =>
-    make({ type: "organization", id }, name, {
+    makeItem({ type: "organization", id }, name, {
       items: projects
         .filter((one) => one.organization_id === id)
         .map((project) =>
-          make({ type: "project", id: project.project_id }, project.name, {
+          makeItem({ type: "project", id: project.project_id }, project.name, {
             items: resources
               .filter((one) => one.project_id === project.project_id)
               .map((one) =>
-                make(
+                makeItem(
                   { type: "resource", projectId: one.project_id, id: one.resource_id },
                   one.name,
                   { status: one.status },

@@ -23,9 +23,14 @@ export function Usage({ projectId, id }: { projectId: string; id: string }) {
   const usage = useRead(["usage", projectId, id], (control, signal) =>
     control.readUsage(projectId, id, signal),
   );
-  const error = quotas.error ?? usage.error;
-  if (error !== null) return <Failure title="Usage" error={error} />;
-  if (quotas.data === undefined || usage.data === undefined) return <Waiting />;
+  if (quotas.data === undefined || usage.data === undefined) {
+    const error = quotas.error ?? usage.error;
+    if (error === null) return <Waiting />;
+    const retry = (): void => {
+      for (const one of [quotas, usage]) if (one.error !== null) void one.refetch();
+    };
+    return <Failure title="Usage" error={error} onRetry={retry} />;
+  }
   return (
     <>
       <h2>Quotas</h2>

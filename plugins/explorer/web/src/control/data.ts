@@ -105,6 +105,16 @@ function withUnseen(organizations: Organization[], projects: Project[]): Organiz
   ];
 }
 
+/** All organizations: the scope of whoever runs the service. */
+export const PLATFORM: Scope = { type: "platform", id: "platform" };
+
+/** Whether there is something of the platform that the caller may see; null while not known. */
+export function useSeesPlatform(): boolean | null {
+  const { data, error } = usePermissions(PLATFORM);
+  if (data === undefined) return error === null ? null : false;
+  return covers(data, "access/read") || covers(data, "audit/read");
+}
+
 /** Whether the caller holds a permission at a scope; nothing while that is not known. */
 export function useMayAt(scope: Scope): (permission: string) => boolean {
   const { data } = usePermissions(scope);

@@ -8,6 +8,7 @@ const id = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?$/);
 describe("a place of the control plane", () => {
   it("comes back from its text", () => {
     const place: fc.Arbitrary<Place> = fc.oneof(
+      fc.constant({ type: "platform" as const }),
       id.map((one) => ({ type: "organization" as const, id: one })),
       id.map((one) => ({ type: "project" as const, id: one })),
       fc
@@ -22,7 +23,16 @@ describe("a place of the control plane", () => {
   });
 
   it("is none where the text is something else", () => {
-    for (const text of [null, "", "project", "planet:x", "resource:x", "project:a/b", "project:"]) {
+    for (const text of [
+      null,
+      "",
+      "project",
+      "planet:x",
+      "platform:platform",
+      "resource:x",
+      "project:a/b",
+      "project:",
+    ]) {
       expect(parsePlace(text)).toBeNull();
     }
   });

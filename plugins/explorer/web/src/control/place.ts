@@ -1,11 +1,13 @@
-/** What the view is at: `organization:acme`, `project:campus` or `resource:campus/tower`. */
+/** What the view is at: `platform`, `organization:acme`, `project:campus`, `resource:campus/tower`. */
 export type Place =
+  | { type: "platform" }
   | { type: "organization"; id: string }
   | { type: "project"; id: string }
   | { type: "resource"; projectId: string; id: string };
 
 /** A place as it stands in the URL. */
 export function renderPlace(place: Place): string {
+  if (place.type === "platform") return place.type;
   return place.type === "resource"
     ? `resource:${place.projectId}/${place.id}`
     : `${place.type}:${place.id}`;
@@ -13,6 +15,7 @@ export function renderPlace(place: Place): string {
 
 /** The place that a text names; null where it names none. */
 export function parsePlace(text: string | null): Place | null {
+  if (text === "platform") return { type: text };
   const [, type, first, second] = /^(\w+):([^/]+)(?:\/([^/]+))?$/.exec(text ?? "") ?? [];
   if (first === undefined) return null;
   if (type === "resource" && second !== undefined) {
