@@ -157,12 +157,13 @@ def ask_questions(client: DigitalTwinsClient, console: Console) -> None:
     """Run the tour's queries and print each with its text and its rows."""
     for question in QUESTIONS:
         rows = list(client.query_twins(question.text))
-        table = Table(title=question.title, title_justify="left", min_width=60)
+        table = Table(min_width=60)
         for column in question.columns:
             table.add_column(column)
         for row in rows:
             table.add_row(*(str(row.get(column, "")) for column in question.columns))
-        console.print(f"\n[dim]{question.text}[/dim]", highlight=False)
+        console.print(f"\n[bold]{question.title}[/bold]", highlight=False)
+        console.print(f"[dim]{question.text}[/dim]", highlight=False)
         console.print(table)
 
 
