@@ -5,6 +5,7 @@ Delivering is the background's work (`graph.delivery`).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -25,7 +26,7 @@ from twinframe.graph.background.leases import delete_lease
 from twinframe.graph.context import GraphContext
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import Endpoints
-from twinframe.graph.delivery.reading import build_read
+from twinframe.graph.delivery.reading import read_batches
 from twinframe.graph.delivery.records import (
     DeadLetter,
     Progress,
@@ -50,6 +51,8 @@ LONGEST_ID: Final = 256
 _LETTERS: Final = 1000
 _TRIED: Final = 10_000
 _MOST_FOUND: Final = 1000
+_MOST_BYTES: Final = 16 * 1024 * 1024
+"""Of events in an answer, beside the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +195,8 @@ class EventRoutes:
         return await self._context.runner.write(work)
 
     async def try_filter(self, text: str, limit: int) -> Trial:
-        """Which of the last events a filter passes, at most `limit`; nothing is sent.
+        """Which of the last events a filter passes, at most `limit` and some MiB of them; nothing
+        is sent.
 
         Errors: `EventRouteFilterInvalid`, `InvalidArgument`, `EventsDisabled`.
         """
@@ -205,8 +209,16 @@ class EventRoutes:
         def read(session: GraphSession) -> Trial:
             first, last = session.read_event_bounds()
             after = max(first, last + 1 - _TRIED) - 1
-            batch = build_read(context.models, after, passes, _TRIED)(session)
-            return Trial(batch.read, batch.events[-limit:])
+            found, size, examined = deque[Event](), 0, 0
+            for batch in read_batches(context.models, session, after, passes):
+                session.check_deadline()
+                examined += batch.read
+                # NOTE: each anew, as those that were judged hold what was parsed of them.
+                found.extend(Event(one.position, one.key, one.text) for one in batch.events)
+                size += sum(len(one.wire) for one in batch.events)
+                while len(found) > limit or (size > _MOST_BYTES and len(found) > 1):
+                    size -= len(found.popleft().wire)
+            return Trial(examined, tuple(found))
 
         return await context.runner.scan(read, context.settings.query.timeout)
 

@@ -18,13 +18,15 @@ from twinframe.errors import (
     TwinframeError,
 )
 from twinframe.events.log_sink import LogSink
-from twinframe.graph import Graph
+from twinframe.graph import Graph, event_routes
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints
 from twinframe.graph.delivery.records import Route
 from twinframe.graph.event_routes import EventRoutes
 from twinframe.model.pages import PageRequest
 from twinframe.settings import Settings
 from twinframe.settings.events import MOST_ROUTES, EventsSettings
+from twinframe.storage.base import OutboxEvent
+from twinframe.testing.contracts.base import run
 from twinframe.testing.inline_runner import InlineRunner
 
 ENDPOINTS = Endpoints(
@@ -142,6 +144,33 @@ def test_a_filter_is_tried_on_recent_events(world: Any) -> None:
     for limit in (0, 1001):
         with pytest.raises(InvalidArgument):
             world.do(routes.try_filter("true", limit))
+
+
+def test_large_events_are_tried_few_at_a_time_and_answered_up_to_some_bytes(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    routes = build_routes(world)
+    large = b'{"type":"Large","data":"%b"}' % (b"x" * 300_000)
+    run(world.store, lambda t: t.append_events([OutboxEvent("a", large)] * 40))
+    asked: list[int] = []
+    session_class = type(world.store.session())
+    read_events = session_class.read_events
+
+    def note(session: Any, *, after: int, limit: int) -> Any:
+        asked.append(limit)
+        return read_events(session, after=after, limit=limit)
+
+    monkeypatch.setattr(session_class, "read_events", note)
+    trial = world.do(routes.try_filter("type = 'Large'", 1000))
+    assert trial.examined >= 40
+    assert max(asked) <= 8
+    assert len(trial.events) == 40
+    newest = [event.position for event in trial.events[-3:]]
+    monkeypatch.setattr(event_routes, "_MOST_BYTES", 1_000_000)
+    trial = world.do(routes.try_filter("type = 'Large'", 1000))
+    assert [event.position for event in trial.events] == newest
+    monkeypatch.setattr(event_routes, "_MOST_BYTES", 0)
+    assert len(world.do(routes.try_filter("type = 'Large'", 1000)).events) == 1
 
 
 def test_a_status_says_how_far_the_route_is(world: Any) -> None:

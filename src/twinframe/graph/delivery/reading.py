@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -53,11 +53,28 @@ class EventReader:
         read = build_read(self._context.models, self.position, self._passes, self._limit)
         batch = await self._context.runner.read(read)
         self.position = batch.position
-        if batch.size > _MUCH:
-            self._limit = max(self._limit // 2, 1)
-        elif batch.size < _MUCH // 4:
-            self._limit = min(self._limit * 2, BATCH)
+        self._limit = _adapt(self._limit, batch)
         return batch
+
+
+def read_batches(
+    models: ModelCache, session: GraphSession, after: int, passes: Filter | None
+) -> Iterator[EventBatch]:
+    """All that is behind a position, in the state of one session, in batches of the same sizes."""
+    limit = _FIRST
+    while True:
+        batch = build_read(models, after, passes, limit)(session)
+        if not batch.read:
+            return
+        yield batch
+        after, limit = batch.position, _adapt(limit, batch)
+
+
+def _adapt(limit: int, batch: EventBatch) -> int:
+    """How many to read next: fewer when those were large."""
+    if batch.size > _MUCH:
+        return max(limit // 2, 1)
+    return min(limit * 2, BATCH) if batch.size < _MUCH // 4 else limit
 
 
 def build_read(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import orjson
@@ -22,6 +23,7 @@ _KIND: Final = "outbox"
 _LEDGER: Final = "ledger"
 _STRETCH: Final = 1000
 _CHUNK: Final = 1000
+_PIECE: Final = 25
 _OVERHEAD: Final = 32  # bytes of an event beside its texts
 _PARTS: Final = 64  # of what is kept, by time and by size, are the stretches at most
 _HOUR: Final = 3_600_000_000_000
@@ -56,25 +58,42 @@ class OutboxKind:
         """Measure what is new, then forget what may be."""
         del key
         runner = self._context.runner
-        while await runner.write(lambda transaction: self._measure(transaction, lease)):
+        while await self._measure(lease):
             continue
         end = await runner.read(lambda session: self._find_end(session, read_ledger(session)))
         while await runner.write(lambda transaction: _forget(transaction, lease, end)):
             continue
 
-    def _measure(self, transaction: GraphTransaction, lease: Lease) -> bool:
-        """Add a stretch to the ledger; whether there may be another."""
-        lease.check(transaction)
-        ledger = read_ledger(transaction)
-        if not self._is_measurable(transaction, ledger):
+    async def _measure(self, lease: Lease) -> bool:
+        """Add a stretch to the ledger; whether there may be another.
+
+        NOTE: read some at a time, and before the transaction: a thousand events may be a gigabyte.
+        """
+        runner = self._context.runner
+        after = await runner.read(self._find_measurable)
+        position, size, count = after, 0, 0
+        while position is not None and count < _STRETCH:
+            rows = await runner.read(partial(_read_sizes, position))
+            if not rows:
+                break
+            position, count = rows[-1][0], count + len(rows)
+            size += sum(length for _, length in rows)
+        if after is None or position is None or not count:
             return False
-        rows = transaction.read_events(after=_find_seen(transaction, ledger), limit=_STRETCH)
-        if not rows:
-            return False
-        size = sum(len(event.body) + len(event.subject) + _OVERHEAD for _, event in rows)
-        added = Stretch(rows[-1][0], size, self._context.clock())
-        write_ledger(transaction, merge([*ledger, added], self._context.settings.events))
+        added = Stretch(position, size, self._context.clock())
+
+        def work(transaction: GraphTransaction) -> None:
+            lease.check(transaction)
+            ledger = merge([*read_ledger(transaction), added], self._context.settings.events)
+            write_ledger(transaction, ledger)
+
+        await runner.write(work)
         return True
+
+    def _find_measurable(self, session: GraphSession) -> int | None:
+        """The position behind which a stretch is to be measured, if one is."""
+        ledger = read_ledger(session)
+        return _find_seen(session, ledger) if self._is_measurable(session, ledger) else None
 
     def _is_measurable(self, session: GraphSession, ledger: Sequence[Stretch]) -> bool:
         """Whether there is as much as is worth it, or what there is has waited long enough."""
@@ -141,6 +160,14 @@ def write_ledger(transaction: GraphTransaction, ledger: Sequence[Stretch]) -> No
     """Write them down."""
     rows = [(stretch.position, stretch.size, stretch.moment) for stretch in ledger]
     transaction.put_entry(_KIND, _LEDGER, orjson.dumps(rows))
+
+
+def _read_sizes(after: int, session: GraphSession) -> list[tuple[int, int]]:
+    """Position and bytes of the next events."""
+    rows = session.read_events(after=after, limit=_PIECE)
+    return [
+        (position, len(event.body) + len(event.subject) + _OVERHEAD) for position, event in rows
+    ]
 
 
 def _find_seen(session: GraphSession, ledger: Sequence[Stretch]) -> int:

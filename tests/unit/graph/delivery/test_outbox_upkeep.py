@@ -17,7 +17,7 @@ from twinframe.graph.delivery.records import Route, put_route, read_progress, re
 from twinframe.graph.delivery.upkeep import OutboxKind, Stretch, find_end, merge, read_ledger
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
-from twinframe.storage.base import GraphStore, OutboxEvent
+from twinframe.storage.base import GraphStore, GraphTransaction, OutboxEvent
 from twinframe.testing.contracts.base import reading, run
 from twinframe.testing.inline_runner import InlineRunner
 
@@ -129,6 +129,29 @@ def test_the_ledger_stays_short(store: GraphStore, monkeypatch: pytest.MonkeyPat
     assert len(ledger) <= 4
     assert ledger[-1].position == 400
     assert sum(stretch.size for stretch in ledger) == 400 * (100 + 1 + 32)
+
+
+def test_events_are_measured_few_at_a_time_and_not_while_others_wait_to_write(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Upkeep(store)
+    made.append(130)
+    session_class: Any = type(store.session())
+    read_events = session_class.read_events
+    asked: list[int] = []
+
+    def note(session: Any, *, after: int, limit: int) -> Any:
+        assert not isinstance(session, GraphTransaction)
+        asked.append(limit)
+        return read_events(session, after=after, limit=limit)
+
+    monkeypatch.setattr(session_class, "read_events", note)
+    assert made.play()
+    assert sum(asked) >= 130
+    assert max(asked) <= 25
+    with reading(store) as session:
+        (stretch,) = read_ledger(session)
+    assert (stretch.position, stretch.size) == (130, 130 * (100 + 1 + 32))
 
 
 stretches = st.lists(
