@@ -145,6 +145,8 @@ class WebhookSink(EventSink):
         self._key = build_key(settings.secret.get_secret_value())
         self._transport = transport
         self._client: httpx2.AsyncClient | None = None
+        # NOTE: who waits for a connection must not be taken for one who waits for an answer.
+        self._places = asyncio.Semaphore(settings.max_connections)
         self._interval = 0.0
         self._next = 0.0
 
@@ -246,6 +248,7 @@ class WebhookSink(EventSink):
         """Status and headers of the answer; its body is of no use and read only to be done."""
         try:
             async with (
+                self._places,
                 asyncio.timeout(self._settings.timeout),
                 client.stream(method, self._settings.url, headers=headers, content=body) as answer,
             ):

@@ -269,6 +269,32 @@ def test_what_a_receiver_says_in_the_place_of_an_answer_is_cut_short() -> None:
     assert len(caught.value.message) < 300
 
 
+def test_who_waits_for_a_connection_is_not_said_to_get_no_answer() -> None:
+    asked: list[int] = []
+
+    class Slow(httpx2.AsyncBaseTransport):
+        def __init__(self) -> None:
+            self.under_way = 0
+
+        async def handle_async_request(self, _request: httpx2.Request) -> httpx2.Response:
+            self.under_way += 1
+            asked.append(self.under_way)
+            await asyncio.sleep(0.01)
+            self.under_way -= 1
+            headers = {"WebHook-Allowed-Origin": "*"}
+            return httpx2.Response(200, headers=headers, stream=httpx2.ByteStream(b""))
+
+    async def play() -> None:
+        made = WebhookSettings.model_validate({"Url": URL, "MaxConnections": 2})
+        sink = WebhookSink(made, "twins.example", Slow())
+        await sink.open()
+        await asyncio.gather(*(sink.send(MESSAGE) for _ in range(9)))
+        await sink.close()
+
+    asyncio.run(play())
+    assert (len(asked), max(asked)) == (10, 2)
+
+
 def test_authorities_that_cannot_be_read_are_named_and_tried_again(tmp_path: Path) -> None:
     missing, odd = tmp_path / "missing.pem", tmp_path / "odd.pem"
     odd.write_text("no certificate")
