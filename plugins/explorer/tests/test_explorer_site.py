@@ -147,6 +147,8 @@ def test_the_page_is_told_of_the_service(built: Path, service: ServiceFacts) -> 
             "scopes": ["openid", "twins", "access:platform"],
             "audience": "https://twins.example",
         },
+        "audience": "https://twins.example",
+        "controlAudience": "https://control.example",
         "control": "https://control.example/api/v1",
         "hosting": True,
         "events": False,

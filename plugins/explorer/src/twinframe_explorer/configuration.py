@@ -50,6 +50,8 @@ def build_configuration(
             "scopes": list(sign_in.scopes),
             "audience": sign_in.audience,
         },
+        "audience": service.audience,
+        "controlAudience": service.control_audience,
         "control": service.control or None,
         "hosting": service.hosting,
         "events": service.events,

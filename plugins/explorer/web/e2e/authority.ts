@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 
 export const CLIENT = "twinframe-explorer";
 export const AUDIENCE = "https://twins.test";
+/** What tokens may be asked for besides, by the parameter `resource`. */
+export const CONTROL_AUDIENCE = "https://control.test";
 
 /** Somebody who can sign in: `claims` come into the tokens. */
 export interface Person {
@@ -12,6 +14,7 @@ export interface Person {
 
 interface Code {
   person: string;
+  audience: string;
   challenge: string;
   redirect: string;
   nonce: string | null;
@@ -41,7 +44,7 @@ export class TestAuthority {
   /** What was asked of its token endpoint: the kinds of grant. */
   readonly grants: string[] = [];
   private readonly codes = new Map<string, Code>();
-  private readonly refreshTokens = new Map<string, string>();
+  private readonly refreshTokens = new Map<string, { person: string; audience: string }>();
   private server: Server | null = null;
   port = 0;
 
@@ -72,12 +75,12 @@ export class TestAuthority {
   }
 
   /** A token of somebody, as for a machine. */
-  issue(person: string, lifetime = this.lifetime): string {
+  issue(person: string, lifetime = this.lifetime, audience = AUDIENCE): string {
     const now = Math.floor(Date.now() / 1000);
     const { claims, name } = this.find(person);
     return sealed({
       iss: this.issuer,
-      aud: AUDIENCE,
+      aud: audience,
       sub: person,
       name,
       iat: now,
@@ -156,6 +159,7 @@ export class TestAuthority {
       const code = randomUUID();
       this.codes.set(code, {
         person,
+        audience: asked.get("resource") === CONTROL_AUDIENCE ? CONTROL_AUDIENCE : AUDIENCE,
         challenge: asked.get("code_challenge") ?? "",
         redirect,
         nonce: asked.get("nonce"),
@@ -183,23 +187,27 @@ export class TestAuthority {
   private token(asked: URLSearchParams, response: ServerResponse): void {
     this.grants.push(asked.get("grant_type") ?? "");
     if (asked.get("grant_type") === "refresh_token") {
-      const person = this.refreshTokens.get(asked.get("refresh_token") ?? "");
+      const known = this.refreshTokens.get(asked.get("refresh_token") ?? "");
       this.refreshTokens.delete(asked.get("refresh_token") ?? "");
-      if (person === undefined || !this.refreshes) return refuse(response);
-      return this.give(person, null, response);
+      if (known === undefined || !this.refreshes) return refuse(response);
+      return this.give(known, null, response);
     }
     const code = this.codes.get(asked.get("code") ?? "");
     this.codes.delete(asked.get("code") ?? "");
     const verifier = createHash("sha256").update(asked.get("code_verifier") ?? "");
     if (code === undefined || code.redirect !== asked.get("redirect_uri")) return refuse(response);
     if (verifier.digest("base64url") !== code.challenge) return refuse(response);
-    this.give(code.person, code.nonce, response);
+    this.give(code, code.nonce, response);
   }
 
-  private give(person: string, nonce: string | null, response: ServerResponse): void {
+  private give(
+    { person, audience }: { person: string; audience: string },
+    nonce: string | null,
+    response: ServerResponse,
+  ): void {
     const now = Math.floor(Date.now() / 1000);
     const refresh = this.refreshes ? randomUUID() : null;
-    if (refresh !== null) this.refreshTokens.set(refresh, person);
+    if (refresh !== null) this.refreshTokens.set(refresh, { person, audience });
     const identity = {
       iss: this.issuer,
       aud: CLIENT,
@@ -210,7 +218,7 @@ export class TestAuthority {
       ...(nonce === null ? {} : { nonce }),
     };
     json(response, {
-      access_token: this.issue(person),
+      access_token: this.issue(person, this.lifetime, audience),
       token_type: "Bearer",
       expires_in: this.lifetime,
       id_token: sealed(identity),

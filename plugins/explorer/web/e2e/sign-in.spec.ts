@@ -1,7 +1,20 @@
+import { join } from "node:path";
+
 import type { Page } from "@playwright/test";
 
-import { expect, signIn, test, watchConsole, writeQuery } from "./fixtures";
+import { AUDIENCE, CONTROL_AUDIENCE } from "./authority";
+import {
+  expect,
+  signedBy,
+  signIn,
+  startAuthority,
+  startService,
+  test,
+  watchConsole,
+  writeQuery,
+} from "./fixtures";
 import { field, ROOM, saveButton } from "./inspecting";
+import { runCommand } from "./processes";
 import { takeScreenshot } from "./screenshots";
 
 /** Whatever the service is asked now is refused as if the token had ended. */
@@ -129,6 +142,44 @@ test("a sign-in beside the page whose window was closed is begun anew", async ({
   } finally {
     authority.refreshes = true;
   }
+});
+
+test("a control plane that asks for a token of its own gets one by a press, and stops nothing else", async ({
+  page,
+  folder,
+}, { testId }) => {
+  const authority = await startAuthority();
+  const settings = {
+    ...signedBy(authority),
+    Control__Enabled: "true",
+    Control__Audience: CONTROL_AUDIENCE,
+  };
+  const service = await startService(join(folder, testId), settings, async (made) => {
+    const words = ["control", "init", "--owner", "ada", "--organization", "acme"];
+    await runCommand(words, made.environment);
+  });
+  try {
+    await page.goto(`${service.url}/explorer/~own/models`);
+    await signIn(page, "Ada Lovelace");
+    await expect(page.getByRole("treegrid").getByRole("row").first()).toBeVisible();
+    await page.getByRole("link", { name: "Control plane" }).click();
+    await expect(page.getByRole("alert")).toContainText(
+      `The control plane asks for a token for the audience ${CONTROL_AUDIENCE}; yours is for ${AUDIENCE}.`,
+    );
+    await expect(page.getByRole("alertdialog")).toHaveCount(0);
+    const popup = page.waitForEvent("popup");
+    await page.getByRole("button", { name: `Sign in for ${CONTROL_AUDIENCE}` }).click();
+    await popup;
+    await expect(page.getByRole("row", { name: "acme" })).toBeVisible();
+    await page.getByRole("link", { name: "Query" }).click();
+    await writeQuery(page, "MATCH (s:Site) RETURN s.name AS site");
+    await page.getByRole("button", { name: /^Run/ }).click();
+    await expect(page.getByText("1 row", { exact: true })).toBeVisible();
+  } finally {
+    await service.stop();
+    authority.stop();
+  }
+  expect(service.failures()).toBe("");
 });
 
 test("who signs out is asked before what is not saved is lost, and may stay signed in", async ({

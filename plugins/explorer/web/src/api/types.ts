@@ -131,6 +131,9 @@ export interface Configuration {
   authentication: boolean;
   /** How one signs in; null where a token is pasted or nobody is asked. */
   signIn: { authority: string; clientId: string; scopes: string[]; audience: string } | null;
+  /** What tokens for the graphs and for the control plane have to name; empty where none are taken. */
+  audience: string;
+  controlAudience: string;
   /** Where the control plane's operations are, such as `/api/v1`; null where there is none. */
   control: string | null;
   /** Whether graphs of the control plane are served at `{base}/graphs/{id}`. */

@@ -5,6 +5,7 @@ import { Failure } from "../app/Failure";
 import { Waiting } from "../app/Waiting";
 import { routeOf } from "../app/addresses";
 import { useParameters } from "../app/search";
+import { AccessFailure } from "../session/AccessFailure";
 import { useOwnResources } from "../session/graphs";
 import { useSession } from "../session/session";
 import { OrganizationPage } from "./OrganizationPage";
@@ -30,6 +31,7 @@ export default function ControlView() {
 }
 
 function Tenancy() {
+  const { configuration } = useSession();
   const [parameters, setParameters] = useParameters();
   const place = parsePlace(parameters.get("at"));
   const { tenants, error, refetch } = useTenants(projectOf(place));
@@ -38,7 +40,8 @@ function Tenancy() {
     setParameters({ at: renderPlace(place) }, { replace });
   if (tenants === undefined) {
     if (error === null) return <Waiting label="Asking the control plane" />;
-    return <Failure title="The control plane cannot be shown" error={error} onRetry={refetch} />;
+    const title = "The control plane cannot be shown";
+    return <AccessFailure {...{ configuration, title, error, onRetry: refetch }} />;
   }
   if (place === null) {
     const start = findStart(tenants, platform === true);

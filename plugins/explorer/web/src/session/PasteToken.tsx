@@ -4,6 +4,7 @@ import { Button, FieldError, Form, Input, Label, Text, TextField } from "react-a
 import { ApiError } from "../api/errors";
 import { Http } from "../api/http";
 import type { Configuration } from "../api/types";
+import { findOther, WrongAudience } from "./audiences";
 import { expiryOf, parseClaims, parsePasted } from "./claims";
 import { keepPasted } from "./credentials";
 
@@ -16,7 +17,7 @@ export function PasteToken({ configuration }: { configuration: Configuration }) 
     event.preventDefault();
     const token = parsePasted(text);
     setBusy(true);
-    const found = await findProblem(configuration.base, token);
+    const found = await findProblem(configuration, token);
     setBusy(false);
     setProblem(found);
     if (found === null) keepPasted(token);
@@ -47,7 +48,10 @@ export function PasteToken({ configuration }: { configuration: Configuration }) 
 }
 
 /** Why the service does not take a token; null where it does. */
-async function findProblem(base: string, token: string): Promise<string | null> {
+async function findProblem(
+  { base, audience }: Configuration,
+  token: string,
+): Promise<string | null> {
   const expiry = expiryOf(parseClaims(token));
   if (expiry !== null && expiry < Date.now()) {
     return `This token has expired at ${new Date(expiry).toLocaleString()}. Get a new one.`;
@@ -57,6 +61,10 @@ async function findProblem(base: string, token: string): Promise<string | null> 
   } catch (error) {
     // Whoever is known but may not ask is known: only a refused token and no answer are problems.
     if (!(error instanceof ApiError)) return String(error);
+    const other = findOther(token, audience);
+    if (error.status === 401 && other !== null) {
+      return new WrongAudience({ name: "The service", audience }, other).message;
+    }
     if (error.status === 401 || error.status === 0) return error.message;
   }
   return null;

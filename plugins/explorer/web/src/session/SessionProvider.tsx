@@ -11,7 +11,9 @@ import { Failure } from "../app/Failure";
 import { Waiting } from "../app/Waiting";
 import { useSelection } from "../app/selection";
 import { useResults } from "../results/store";
-import { hearRefusal, readToken, useCredentials } from "./credentials";
+import { refusalsOf, tokensFor, type Recipient } from "./audiences";
+import { useCredentials } from "./credentials";
+import { AccessFailure } from "./AccessFailure";
 import { useHostedGraphs, OWN_NAME } from "./graphs";
 import { leave } from "./leaving";
 import { covers } from "./permissions";
@@ -29,14 +31,17 @@ interface Props {
 export function SessionProvider({ configuration, graphId, otherwise, children }: Props) {
   const signedIn = useCredentials((state) => state.user);
   const graph = useMemo(
-    () => new GraphClient(new Http(rootOf(configuration, graphId), readToken, hearRefusal)),
+    () => new GraphClient(callAt(rootOf(configuration, graphId), graphOf(configuration))),
     [configuration, graphId],
   );
   const control = useMemo(
     () =>
       configuration.control === null
         ? null
-        : new Http(configuration.control, readToken, hearRefusal),
+        : callAt(configuration.control, {
+            name: "The control plane",
+            audience: configuration.controlAudience,
+          }),
     [configuration],
   );
   const hosted = useHostedGraphs(configuration.hosting ? control : null);
@@ -69,8 +74,16 @@ export function SessionProvider({ configuration, graphId, otherwise, children }:
   }, [configuration, graphId, graph, control, signedIn, data, hosted]);
   if (session !== null) return <SessionContext value={session}>{children}</SessionContext>;
   if (error !== null && otherwise && isMissing(error)) return otherwise;
-  if (error !== null) return <NoGraph error={error} graphId={graphId} onRetry={refetch} />;
+  if (error !== null) return <NoGraph {...{ configuration, error, graphId, onRetry: refetch }} />;
   return <Waiting label="Opening the graph" />;
+}
+
+function callAt(root: string, recipient: Recipient): Http {
+  return new Http(root, tokensFor(recipient), refusalsOf(recipient));
+}
+
+function graphOf({ audience }: Configuration): Recipient {
+  return { name: "This graph", audience };
 }
 
 function isMissing(error: Error): boolean {
@@ -78,15 +91,18 @@ function isMissing(error: Error): boolean {
 }
 
 interface NoGraphProps {
+  configuration: Configuration;
   error: Error;
   graphId: string;
   onRetry(): void;
 }
 
-function NoGraph({ error, graphId, onRetry }: NoGraphProps) {
+function NoGraph({ configuration, error, graphId, onRetry }: NoGraphProps) {
   const [, navigate] = useLocation();
-  if (!isMissing(error))
-    return <Failure title="The graph cannot be opened" error={error} onRetry={onRetry} />;
+  if (!isMissing(error)) {
+    const title = "The graph cannot be opened";
+    return <AccessFailure {...{ configuration, title, error, onRetry }} />;
+  }
   return (
     <Failure
       title={`There is no graph ${graphId}, or you may do nothing there`}

@@ -1,6 +1,7 @@
 import type { Configuration } from "../api/types";
 import { ROUTES_BASE } from "../app/addresses";
 import { Authority, type Pending, type Tokens } from "./oauth";
+import { forgetOthers, keepFor } from "./audiences";
 import { forgetTokens, keepTokens } from "./credentials";
 
 /** The route that the authority sends the browser back to. */
@@ -16,12 +17,14 @@ interface Left extends Pending {
   back: string;
 }
 
-let known: Authority | null = null;
+const known = new Map<string, Authority>();
 
-function authorityOf(configuration: Configuration): Authority {
-  if (configuration.signIn === null) throw new Error("The service names nobody to sign in at.");
-  known ??= new Authority(configuration.signIn, RETURN_URL);
-  return known;
+/** The authority that signs for the service, for an audience; unless told the usual one. */
+function authorityOf({ signIn }: Configuration, audience = signIn?.audience ?? ""): Authority {
+  if (signIn === null) throw new Error("The service names nobody to sign in at.");
+  const found = known.get(audience) ?? new Authority({ ...signIn, audience }, RETURN_URL);
+  known.set(audience, found);
+  return found;
 }
 
 /** Whether this tab was signed in before it was loaded again. */
@@ -73,10 +76,14 @@ async function finish(configuration: Configuration): Promise<Returned> {
   return { back: left.back };
 }
 
-/** Sign in with a window of its own, so that nothing of this page is lost; the signal gives it up. */
+/**
+ * Sign in with a window of its own, so that nothing of this page is lost; the signal gives it up.
+ * With an audience the token is for that one (RFC 8707), beside the one that there is.
+ */
 export async function signInBeside(
   configuration: Configuration,
   signal: AbortSignal,
+  audience?: string,
 ): Promise<void> {
   // NOTE: the window must be opened in the press itself, before anything is awaited.
   const opened = window.open("about:blank", "_blank", "popup,width=520,height=680");
@@ -84,13 +91,15 @@ export async function signInBeside(
     throw new Error("The browser does not let this page open a window. Allow it, and try again.");
   }
   try {
-    const authority = authorityOf(configuration);
+    const authority = authorityOf(configuration, audience);
     const { url, pending } = await authority.begin(false);
     signal.throwIfAborted();
     opened.location.assign(url);
     const tokens = await authority.complete(await waitFor(pending.state, signal), pending);
     if (tokens === null) throw new Error("The authority has signed nobody in.");
-    keep(tokens, authority);
+    if (audience === undefined || audience === configuration.signIn?.audience) {
+      keep(tokens, authority);
+    } else keepFor(audience, tokens, authority);
   } catch (error) {
     opened.close();
     throw error;
@@ -102,6 +111,7 @@ export async function signOut(): Promise<void> {
   sessionStorage.removeItem(WAS_IN);
   const { refresh, authority } = forgetTokens();
   const start = `${window.location.origin}${ROUTES_BASE}/`;
+  await Promise.allSettled(forgetOthers().map((one) => one.authority?.end(one.refresh, start)));
   // An authority that does not answer keeps nobody here: the tokens are gone already.
   const next = await authority?.end(refresh, start).catch(() => null);
   // The page is loaded anew: nothing that was read stays in memory.
