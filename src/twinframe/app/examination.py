@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+from twinframe.app.endpoints import build_endpoints
 from twinframe.app.installation import Installation
 from twinframe.app.instruments import build_traces
 from twinframe.app.listening import check_addresses
@@ -63,6 +64,7 @@ def examine(
     if network:
         yield from _check_issuer(settings)
         yield from _check_traces(settings)
+        yield from _check_event_endpoints(installation)
 
 
 def examine_settings(error: TwinframeError) -> Iterator[Finding]:
@@ -182,6 +184,24 @@ def _check_issuer(settings: Settings) -> Iterator[Finding]:
     yield from check_endpoint(
         "Authentication__Authority", address, ca_file=own.ca_file, timeout=own.keys_timeout
     )
+
+
+def _check_event_endpoints(installation: Installation) -> Iterator[Finding]:
+    """Whether each endpoint of events can be opened as for its first event; none is sent."""
+    try:
+        endpoints = build_endpoints(installation)
+    except ConfigurationError:  # told of already, as it stops the start
+        return
+    for name, problem in asyncio.run(endpoints.try_all()).items():
+        if problem:
+            yield build_warning(
+                "events",
+                f"The endpoint {name} cannot be opened: {problem}",
+                f"Look at Events__Endpoints__{name} and at what it names. Until it can be opened "
+                "events wait for it, up to Events__RetryHours.",
+            )
+        else:
+            yield build_fine("events", f"The endpoint {name} can be opened.")
 
 
 def _check_traces(settings: Settings) -> Iterator[Finding]:

@@ -229,3 +229,26 @@ def test_people_read_the_worst_first_with_what_mends_it(monkeypatch: pytest.Monk
     assert lines[2].startswith("warning: Storage__Sqlite__Durability=relaxed")
     assert "fine: SQLite" in result.stdout
     assert "Everything is in order" not in result.stdout
+
+
+def test_endpoints_of_events_that_cannot_be_opened_are_warned_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, key, value in (
+        ("lines", "Type", "log"),
+        ("alarms", "Type", "webhook"),
+        ("alarms", "Url", "https://127.0.0.1:1/in?code=s3cret"),
+        ("broker", "Type", "mqtt"),
+        ("broker", "Host", "127.0.0.1"),
+        ("broker", "CertificateAuthority", "/none/ca.pem"),
+    ):
+        monkeypatch.setenv(f"Events__Endpoints__{name}__{key}", value)
+    code, document = check()
+    assert code == 0
+    assert find(document, "events", "fine") == ["The endpoint lines can be opened."]
+    alarms, broker = sorted(find(document, "events", "warning"))
+    assert "alarms cannot be opened: https://127.0.0.1:1 cannot be reached" in alarms
+    assert "CertificateAuthority /none/ca.pem cannot be used: No such file" in broker
+    assert "s3cret" not in str(document)
+    _, document = check("--offline")
+    assert find(document, "events", "warning") == []

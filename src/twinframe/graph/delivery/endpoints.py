@@ -58,6 +58,20 @@ class Endpoint:
         except Exception as error:
             raise self._tell(error) from error
 
+    async def try_to_open(self) -> str:
+        """Open the sink and close it again; what went wrong, or nothing."""
+        try:
+            try:
+                await self._open()
+            finally:  # also what was begun and did not come to its end
+                self._is_open = False
+                await self.sink.close()
+        except TwinframeError as error:
+            return error.message
+        except Exception as error:  # noqa: BLE001  (a sink may be of somebody else)
+            return f"its sink failed with {type(error).__name__}: {error}."
+        return ""
+
     async def close(self) -> None:
         """Close the sink if it was opened."""
         if self._is_open:
@@ -95,6 +109,12 @@ class Endpoints:
     def list_names(self, *, hosted: bool = False) -> list[str]:
         """The names that a route may give."""
         return sorted(name for name in self._endpoints if self.find(name, hosted=hosted))
+
+    async def try_all(self) -> Mapping[str, str]:
+        """Open all and close them again; by their names what went wrong, or nothing."""
+        endpoints = self._endpoints.values()
+        found = await asyncio.gather(*(endpoint.try_to_open() for endpoint in endpoints))
+        return dict(zip(self._endpoints, found, strict=True))
 
     async def start(self) -> None:
         """Nothing is opened before it is needed: a broker that is down stops no start."""
