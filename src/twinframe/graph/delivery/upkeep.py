@@ -23,7 +23,9 @@ _KIND: Final = "outbox"
 _LEDGER: Final = "ledger"
 _STRETCH: Final = 1000
 _CHUNK: Final = 1000
-_PIECE: Final = 25
+_FEW: Final = 25
+_MANY: Final = 200
+_MUCH: Final = 256 * 1024
 _OVERHEAD: Final = 32  # bytes of an event beside its texts
 _PARTS: Final = 64  # of what is kept, by time and by size, are the stretches at most
 _HOUR: Final = 3_600_000_000_000
@@ -71,13 +73,15 @@ class OutboxKind:
         """
         runner = self._context.runner
         after = await runner.read(self._find_measurable)
-        position, size, count = after, 0, 0
+        position, size, count, limit = after, 0, 0, _FEW
         while position is not None and count < _STRETCH:
-            rows = await runner.read(partial(_read_sizes, position))
+            rows = await runner.read(partial(_read_sizes, position, limit))
             if not rows:
                 break
             position, count = rows[-1][0], count + len(rows)
-            size += sum(length for _, length in rows)
+            read = sum(length for _, length in rows)
+            size += read
+            limit = _MANY if read < _MUCH else _FEW
         if after is None or position is None or not count:
             return False
         added = Stretch(position, size, self._context.clock())
@@ -162,9 +166,9 @@ def write_ledger(transaction: GraphTransaction, ledger: Sequence[Stretch]) -> No
     transaction.put_entry(_KIND, _LEDGER, orjson.dumps(rows))
 
 
-def _read_sizes(after: int, session: GraphSession) -> list[tuple[int, int]]:
+def _read_sizes(after: int, limit: int, session: GraphSession) -> list[tuple[int, int]]:
     """Position and bytes of the next events."""
-    rows = session.read_events(after=after, limit=_PIECE)
+    rows = session.read_events(after=after, limit=limit)
     return [
         (position, len(event.body) + len(event.subject) + _OVERHEAD) for position, event in rows
     ]
