@@ -48,6 +48,8 @@ _log = logging.getLogger(__name__)
 WINDOW: Final = 4096
 WINDOW_BYTES: Final = 16 * 1024 * 1024
 """Events in memory of a route that are read and not settled; more are left in the outbox."""
+MOST_UNSETTLED: Final = 8 * WINDOW
+"""The same with those of which only the position is known."""
 
 FLUSH_SECONDS: Final = 0.5
 """How often the place of a route is written down, while it moves."""
@@ -212,6 +214,7 @@ class RouteDelivery:
         return Lanes(
             self._send,
             self._give_up,
+            self._load,
             in_flight=settings.in_flight,
             patience=settings.retry_hours * 3600,
             clock=self._context.clock,
@@ -243,7 +246,12 @@ class RouteDelivery:
 
     @property
     def _is_full(self) -> bool:
-        return self.lanes.unsettled >= WINDOW or self.lanes.unsettled_bytes >= WINDOW_BYTES
+        lanes = self.lanes
+        return (
+            lanes.unsettled - lanes.parked >= WINDOW
+            or lanes.unsettled >= MOST_UNSETTLED
+            or lanes.unsettled_bytes >= WINDOW_BYTES
+        )
 
     def _is_idle_since(self, since: float) -> bool:
         if self._idle_seconds is None or self.lanes.unsettled or self._letters:
@@ -256,19 +264,34 @@ class RouteDelivery:
             return False
         batch = await reader.read()
         if batch.missed:
-            self._lost += batch.missed
-            _log.error(
-                "The route %s lost %d events: they were forgotten before they were delivered "
-                "(Events__UndeliveredBytes).",
-                self._route_id,
-                batch.missed,
-            )
+            self._lose(batch.missed)
         self._position = reader.position
         for event in batch.events:
             self.lanes.add(event)
         if batch.read:
             await asyncio.sleep(0)
         return batch.read > 0
+
+    def _lose(self, count: int) -> None:
+        if not self._lost:  # else it was said a moment ago
+            _log.error(
+                "The route %s lost %d events: they were forgotten before they were delivered "
+                "(Events__UndeliveredBytes).",
+                self._route_id,
+                count,
+            )
+        self._lost += count
+
+    async def _load(self, position: int) -> Event | None:
+        """Read an event once more that passed the filter before."""
+        found = await self._context.runner.read(
+            lambda session: session.read_events(after=position - 1, limit=1)
+        )
+        for at, stored in found:
+            if at == position:
+                return Event(at, stored.subject, stored.body)
+        self._lose(1)
+        return None
 
     async def _pause(self, seconds: float) -> None:
         """Wait for a write of this worker, room in the lanes, or some time."""

@@ -19,9 +19,15 @@ from twinframe.model.clock import Clock, read_clock
 FIRST_PAUSE: Final = 0.2
 LONGEST_PAUSE: Final = 60.0
 
+HELD: Final = 64
+HELD_BYTES: Final = 16 * 1024
+"""Events of a lane in memory, and the largest of them but for the one whose turn it is."""
+
 Send = Callable[[Event], Awaitable[None]]
 GiveUp = Callable[[Event, str, int], Awaitable[None]]
 """Called with the event, the reason and how often it was tried."""
+Load = Callable[[int], Awaitable[Event | None]]
+"""The event at a position, read once more; None when it was forgotten."""
 
 
 @dataclass(slots=True)
@@ -38,6 +44,9 @@ class Lanes:
     ever longer intervals; when it is back, all go on at once. What is refused, or fails for
     `patience` seconds, is given up. An endpoint that is gone ends `run` with `EndpointGone`.
 
+    Little of a lane is in memory: of what stands far behind only the position is known (`parked`),
+    and it is loaded when its turn comes. So a lane that waits takes no room of others.
+
     `failing` says since when, by `clock`, events fail, also such as are still to be added: patience
     outlives the process. NOTE: hence it is wall time. A clock that is set ahead has events given up
     early, which dead letters make good.
@@ -47,6 +56,7 @@ class Lanes:
         self,
         send: Send,
         give_up: GiveUp,
+        load: Load,
         *,
         in_flight: int,
         patience: float,
@@ -55,11 +65,12 @@ class Lanes:
     ) -> None:
         self._send = send
         self._give_up = give_up
+        self._load = load
         self._in_flight = in_flight
         self._patience = patience * 1e9
         self._clock = clock
         self.failing = dict(failing or {})
-        self._lanes: dict[str, deque[_Pending]] = {}
+        self._lanes: dict[str, deque[_Pending | int]] = {}
         self._ready: asyncio.Queue[str] = asyncio.Queue()
         self._open: dict[int, None] = {}
         self._timers: set[asyncio.TimerHandle] = set()
@@ -68,6 +79,7 @@ class Lanes:
         self._probe = asyncio.Lock()
         self.settled = asyncio.Event()
         self.unsettled_bytes = 0
+        self.parked = 0
         self.delivered = 0
         self.error = ""
 
@@ -79,12 +91,16 @@ class Lanes:
         if lane is None:
             lane = self._lanes[event.key] = deque()
             self._ready.put_nowait(event.key)
+        elif counted and (len(lane) >= HELD or len(event.wire) > HELD_BYTES):
+            lane.append(event.position)
+            self.parked += 1
+            return
         lane.append(_Pending(event))
         self.unsettled_bytes += len(event.wire)
 
     @property
     def unsettled(self) -> int:
-        """Events that are neither delivered nor given up."""
+        """Events that are neither delivered nor given up; those that are `parked`, too."""
         return len(self._open)
 
     def find_lowest(self) -> int | None:
@@ -105,7 +121,10 @@ class Lanes:
         while True:
             key = await self._ready.get()
             lane = self._lanes[key]
-            pending = lane[0]
+            pending = await self._read_first(lane)
+            if pending is None:
+                self._settle(key, lane)
+                continue
             try:
                 await self._try(pending)
             except DeliveryFailed as error:
@@ -120,6 +139,19 @@ class Lanes:
             else:
                 self.delivered += 1
             self._settle(key, lane)
+
+    async def _read_first(self, lane: deque[_Pending | int]) -> _Pending | None:
+        """The event whose turn it is in a lane; None when it is there no more."""
+        first = lane[0]
+        if isinstance(first, _Pending):
+            return first
+        event = await self._load(first)
+        if event is None:
+            return None
+        self.parked -= 1
+        self.unsettled_bytes += len(event.wire)
+        lane[0] = pending = _Pending(event)
+        return pending
 
     async def _try(self, pending: _Pending) -> None:
         """Send; when the endpoint seems to be down, only after who else is asking it."""
@@ -180,11 +212,16 @@ class Lanes:
         timer = asyncio.get_running_loop().call_later(pause, end)
         self._timers.add(timer)
 
-    def _settle(self, key: str, lane: deque[_Pending]) -> None:
-        event = lane.popleft().event
-        self._open.pop(event.position, None)
-        self.failing.pop(event.position, None)
-        self.unsettled_bytes -= len(event.wire)
+    def _settle(self, key: str, lane: deque[_Pending | int]) -> None:
+        first = lane.popleft()
+        if isinstance(first, _Pending):
+            position = first.event.position
+            self.unsettled_bytes -= len(first.event.wire)
+        else:
+            position = first
+            self.parked -= 1
+        self._open.pop(position, None)
+        self.failing.pop(position, None)
         if lane:
             self._ready.put_nowait(key)
         else:

@@ -39,9 +39,13 @@ class Run:
         self.given_up: list[tuple[int, str, int]] = []
         self.tries: Counter[int] = Counter()
         self.script: Send = self._take
+        self.forgotten: set[int] = set()
+        self.loaded: list[int] = []
+        self._keys = ""
         self.lanes = Lanes(
             self._send,
             self._give_up,
+            self._load,
             in_flight=in_flight,
             patience=patience,
             clock=lambda: now,
@@ -52,6 +56,7 @@ class Run:
         asyncio.run(asyncio.wait_for(self._play(keys), 30))
 
     async def _play(self, keys: str) -> None:
+        self._keys = keys
         serving = asyncio.create_task(self.lanes.run())
         for position, key in enumerate(keys, 1):
             self.lanes.add(Event(position, key, b"{}"))
@@ -72,6 +77,13 @@ class Run:
 
     async def _take(self, event: Event) -> None:
         pass
+
+    async def _load(self, position: int) -> Event | None:
+        self.loaded.append(position)
+        await asyncio.sleep(0)
+        if position in self.forgotten:
+            return None
+        return Event(position, self._keys[position - 1], b"{}")
 
     async def _give_up(self, event: Event, reason: str, attempts: int) -> None:
         self.given_up.append((event.position, reason, attempts))
@@ -108,6 +120,46 @@ def test_events_of_a_key_arrive_in_order_whatever_fails(
     assert run.lanes.delivered == len(keys)
     assert run.given_up == []
     assert run.lanes.find_lowest() is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text("ab", min_size=10, max_size=40),
+    st.dictionaries(st.integers(1, 40), st.integers(1, 2)),
+    st.sets(st.integers(1, 40)),
+)
+def test_what_stands_far_behind_in_a_lane_is_loaded_when_its_turn_comes(
+    keys: str, failures: dict[int, int], forgotten: set[int]
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(lanes_module, "HELD", 2)
+        run = Run(in_flight=2)
+        left = dict(failures)
+        run.forgotten = forgotten
+
+        async def fail_sometimes(event: Event) -> None:
+            if left.get(event.position, 0):
+                left[event.position] -= 1
+                raise DeliveryFailed("not now")
+
+        run.script = fail_sometimes
+        run.play(keys)
+    lost = forgotten & set(run.loaded)
+    for key in set(keys):
+        own = [at for at, other in enumerate(keys, 1) if other == key]
+        assert set(own[2:]) == {at for at in run.loaded if keys[at - 1] == key}
+        assert run.orders[key] == [at for at in own if at not in lost]
+    lanes = run.lanes
+    assert (lanes.parked, lanes.unsettled, lanes.unsettled_bytes, lanes.failing) == (0, 0, 0, {})
+
+
+def test_a_large_event_is_in_memory_only_when_it_is_its_turn() -> None:
+    run = Run()
+    for position in (1, 2, 3):
+        run.lanes.add(Event(position, "a", b"x" * 20_000))
+    assert (run.lanes.parked, run.lanes.unsettled_bytes) == (2, 20_000)
+    run.lanes.add(Event(9, "a", b"x" * 20_000), counted=False)  # a letter: it is read nowhere else
+    assert (run.lanes.parked, run.lanes.unsettled_bytes) == (2, 40_000)
 
 
 def test_keys_do_not_wait_for_each_other() -> None:

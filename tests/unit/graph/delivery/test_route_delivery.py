@@ -534,3 +534,34 @@ def test_a_sink_that_fails_as_nobody_foresaw_is_told_of_and_tried_again(
     asyncio.run(play())
     told = [record for record in caplog.records if "failed in its sink" in record.message]
     assert len(told) == 1
+
+
+def test_a_twin_whose_events_fail_for_long_holds_up_no_other(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes_module, "HELD", 3)
+    monkeypatch.setattr(deliverer_module, "WINDOW", 8)
+
+    async def play() -> None:
+        sink = ScriptedSink()
+
+        def fail(message: Message) -> None:
+            if message.key == "bad":
+                raise DeliveryFailed("not this one")
+
+        sink.script = fail
+        async with delivering(store, sink) as made:
+            await made.route()
+            for number in range(30):
+                document = build_twin_document(SENSOR, serial=f"{number}")
+                await made.graph.twins.put_twin("bad", document)
+                await made.put(f"good{number}")
+            await wait_until(lambda: len(sink.taken) == 30)
+            sink.script = lambda _message: None
+            status = await made.catch_up()
+            assert (status.progress.dead, status.progress.lost) == (0, 0)
+        own = [message.body for message in sink.taken if message.key == "bad"]
+        assert len(own) == 30
+        assert all(b'"%d"' % number in text for number, text in enumerate(own))
+
+    asyncio.run(play())
