@@ -14,7 +14,8 @@ import { animateNodes } from "sigma/utils";
 
 import type { ModelIndex } from "../models/index";
 import { listCurves } from "./curves";
-import { Crowds, edgeLabelDrawer, hoverDrawer, labelDrawer } from "./draw";
+import { edgeLabelDrawer, hoverDrawer, labelDrawer } from "./draw";
+import { Labels } from "./labels";
 import { placeSeed } from "./layout/shapes";
 import { drawEdge, drawNode, type EdgeAttributes, type Look, type NodeAttributes } from "./look";
 import { labelOf, modelOf, type Contents } from "./model";
@@ -33,6 +34,7 @@ export type PictureGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>;
 export class Painter {
   readonly graph: PictureGraph = new MultiDirectedGraph<NodeAttributes, EdgeAttributes>();
   readonly sigma: Sigma<NodeAttributes, EdgeAttributes>;
+  readonly labels = new Labels();
   private stopMoving: () => void = () => undefined;
   private near: string | null = null;
   private killed = false;
@@ -43,8 +45,8 @@ export class Painter {
     private readonly icons: ReadonlyMap<string, string>,
   ) {
     const palette = () => this.look.palette;
-    const crowds = new Crowds();
-    const drawLabel = labelDrawer(palette, crowds);
+    const drawLabel = labelDrawer(palette, this.labels);
+    const drawEdgeLabel = edgeLabelDrawer(palette, this.labels);
     const drawHover = hoverDrawer(palette);
     const icon = createNodeImageProgram<NodeAttributes, EdgeAttributes>({
       padding: 0.22,
@@ -54,6 +56,7 @@ export class Painter {
     });
     const curve = createEdgeCurveProgram<NodeAttributes, EdgeAttributes>({
       arrowHead: DEFAULT_EDGE_ARROW_HEAD_PROGRAM_OPTIONS,
+      drawLabel: drawEdgeLabel,
     });
     this.sigma = new Sigma<NodeAttributes, EdgeAttributes>(this.graph, container, {
       allowInvalidContainer: true,
@@ -63,15 +66,15 @@ export class Painter {
       defaultEdgeType: "arrow",
       defaultDrawNodeLabel: drawLabel,
       defaultDrawNodeHover: drawHover,
-      defaultDrawEdgeLabel: edgeLabelDrawer(crowds),
+      defaultDrawEdgeLabel: drawEdgeLabel,
       nodeReducer: (id, data) => drawNode(id, data, this.look),
       edgeReducer: (key, data) => drawEdge(key, data, this.look),
       zIndex: true,
       labelFont: "system-ui, 'DejaVu Sans', sans-serif",
       labelSize: 12,
       edgeLabelSize: 11,
-      // Many are proposed, the largest of each square; those that would cover others are left out.
-      labelDensity: 1,
+      // Many are proposed, the largest of each square; those that have no room are left out.
+      labelDensity: 3,
       labelGridCellSize: 90,
       labelRenderedSizeThreshold: 3.5,
       renderEdgeLabels: true,
@@ -80,7 +83,7 @@ export class Painter {
       minCameraRatio: 0.005,
       maxCameraRatio: 4,
     });
-    this.sigma.on("beforeRender", () => crowds.clear());
+    this.labels.watch(this.sigma);
     this.setLook(look);
   }
 
@@ -161,7 +164,6 @@ export class Painter {
       hideLabelsOnMove: look.large,
       renderEdgeLabels: !look.large,
       enableEdgeEvents: !look.large,
-      edgeLabelColor: { color: look.palette.muted },
     });
     // NOTE: sigma keeps a place for each by its type, which a look may change: all are indexed anew.
     this.sigma.refresh({ schedule: true });

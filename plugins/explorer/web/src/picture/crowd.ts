@@ -8,33 +8,32 @@ export interface Rectangle {
 
 /** Side of the squares by which rectangles are found again. */
 const SQUARE = 80;
+/** Squares have numbers as keys; two far apart may share one, which only compares more. */
+const ROWS = 2 ** 16;
 
-/** The labels that are drawn in a frame already: another one is, only if it covers none of them. */
+/** What takes room on the screen: it tells whether another rectangle would cover some of it. */
 export class Crowd {
-  private readonly squares = new Map<string, Rectangle[]>();
-  private readonly keys = new Set<string>();
+  private readonly squares = new Map<number, Rectangle[]>();
 
-  /** A frame begins. */
-  clear(): void {
-    this.squares.clear();
-    this.keys.clear();
+  add(one: Rectangle): void {
+    for (const square of listSquares(one)) {
+      const known = this.squares.get(square);
+      if (known === undefined) this.squares.set(square, [one]);
+      else known.push(one);
+    }
   }
 
-  /** Takes the room for what has this key; false if another has some of it. */
-  take(key: string, wanted: Rectangle): boolean {
-    // Who is drawn again is drawn in another frame, though nobody said that one began.
-    if (this.keys.has(key)) this.clear();
-    this.keys.add(key);
-    const squares = listSquares(wanted);
-    const isTaken = squares.some((square) =>
+  /** Whether it would cover some of what is here. */
+  meets(wanted: Rectangle): boolean {
+    return listSquares(wanted).some((square) =>
       this.squares.get(square)?.some((one) => cover(one, wanted)),
     );
-    if (isTaken) return false;
-    for (const square of squares) {
-      const known = this.squares.get(square);
-      if (known === undefined) this.squares.set(square, [wanted]);
-      else known.push(wanted);
-    }
+  }
+
+  /** Takes this room; false if another has some of it. */
+  take(wanted: Rectangle): boolean {
+    if (this.meets(wanted)) return false;
+    this.add(wanted);
     return true;
   }
 }
@@ -48,11 +47,11 @@ function cover(one: Rectangle, other: Rectangle): boolean {
   );
 }
 
-function listSquares({ left, top, right, bottom }: Rectangle): string[] {
-  const found: string[] = [];
+function listSquares({ left, top, right, bottom }: Rectangle): number[] {
+  const found: number[] = [];
   for (let x = Math.floor(left / SQUARE); x <= Math.floor(right / SQUARE); x++) {
     for (let y = Math.floor(top / SQUARE); y <= Math.floor(bottom / SQUARE); y++) {
-      found.push(`${x},${y}`);
+      found.push(x * ROWS + y);
     }
   }
   return found;

@@ -32,6 +32,8 @@ export interface Look {
   lit: ReadonlySet<string>;
   /** The twin under the pointer or the keyboard, with its neighbours. */
   near: { id: string; edges: ReadonlySet<string> } | null;
+  /** The twin from which a relationship is being drawn. */
+  from: string | null;
   /** So many that each is drawn the cheap way. */
   large: boolean;
   palette: Palette;
@@ -55,7 +57,7 @@ export function drawNode(
   const chosen = look.chosen.has(id);
   const onPath = look.path?.nodes.has(id) ?? false;
   const aside = look.path !== null && !onPath && !chosen;
-  const told = chosen || lit || onPath;
+  const told = chosen || lit || onPath || look.from === id;
   return {
     ...data,
     // PERF: a point is one vertex, a circle three of an instance of its own.
@@ -67,7 +69,7 @@ export function drawNode(
     // Highlighted nodes are drawn once more above all others, with `drawHover`.
     highlighted: told || look.near?.id === id,
     zIndex: told ? 2 : aside ? 0 : 1,
-    ring: lit ? look.palette.warning : chosen || onPath ? look.palette.accent : null,
+    ring: lit ? look.palette.warning : told ? look.palette.accent : null,
     pinned: look.pinned.has(id),
   };
 }

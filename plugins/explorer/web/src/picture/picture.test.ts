@@ -8,6 +8,7 @@ import { ModelIndex } from "../models/index";
 import { pathOf } from "./actions";
 import { readRelationships } from "./ask";
 import { Crowd, type Rectangle } from "./crowd";
+import { placeLabels, type Wish } from "./labels";
 import { listCurves } from "./curves";
 import { buildLayoutDocument } from "./document";
 import { compileFilter } from "./filter";
@@ -104,26 +105,91 @@ describe("labels", () => {
       fc.property(fc.array(place, { maxLength: 60 }), (places) => {
         const crowd = new Crowd();
         const drawn: Rectangle[] = [];
-        places.forEach((one, at) => {
+        places.forEach((one) => {
           const room = box(...one);
           const isFree = drawn.every(
             ({ left, right, top, bottom }) =>
               right <= room.left || room.right <= left || bottom <= room.top || room.bottom <= top,
           );
-          expect(crowd.take(String(at), room)).toBe(isFree);
+          expect(crowd.take(room)).toBe(isFree);
           if (isFree) drawn.push(room);
         });
       }),
     );
   });
 
-  test("have all the room again in the next frame", () => {
+  const VIEW = { width: 400, height: 300 };
+  const wish = (x: number, y: number, radius = 8, width = 80): Wish => {
+    return { x, y, radius, width, height: 16, isHub: radius === 12, draw: () => undefined };
+  };
+  const around = (one: Wish): Rectangle => {
+    const { x, y, radius } = one;
+    return { left: x - radius, top: y - radius, right: x + radius, bottom: y + radius };
+  };
+  const crowdOf = (wishes: readonly Wish[]): Crowd => {
     const crowd = new Crowd();
-    expect(crowd.take("a", box(0, 0))).toBe(true);
-    expect(crowd.take("b", box(50, 5))).toBe(false);
-    expect(crowd.take("a", box(0, 0))).toBe(true);
-    crowd.clear();
-    expect(crowd.take("b", box(50, 5))).toBe(true);
+    for (const one of wishes) crowd.add(around(one));
+    return crowd;
+  };
+  const place = (...wishes: Wish[]): Map<Wish, Rectangle> => {
+    return new Map(placeLabels(wishes, crowdOf(wishes), new Crowd(), VIEW));
+  };
+
+  test("stand at the right, and at the left where they would be cut", () => {
+    const [middle, border] = [wish(100, 100), wish(380, 100)];
+    const placed = place(middle, border);
+    expect(placed.get(middle)?.left).toBeGreaterThan(100 + 8);
+    expect(placed.get(border)?.right).toBeLessThan(380 - 8);
+  });
+
+  test("of hubs come first, whatever the order", () => {
+    const [leaf, hub] = [wish(100, 100, 6, 90), wish(105, 118, 12, 90)];
+    const others = Array.from({ length: 6 }, (_, at) => wish(300, 20 + 40 * at, 6));
+    const placed = place(leaf, ...others, hub);
+    expect([...placed.keys()][0]).toBe(hub);
+    expect(placed.get(hub)?.left).toBeGreaterThan(105 + 12);
+  });
+
+  test("cover no other node while there are others to show", () => {
+    // A block of nodes so close that none inside has room, with a hub in the middle.
+    const block = Array.from({ length: 49 }, (_, at) =>
+      wish(140 + 20 * (at % 7), 80 + 20 * Math.floor(at / 7), at === 24 ? 12 : 8, 60),
+    );
+    const nodes = crowdOf(block);
+    const placed = place(...block);
+    const hub = block[24];
+    expect(hub !== undefined && placed.has(hub)).toBe(true);
+    expect(placed.size).toBeGreaterThan(10);
+    for (const [one, room] of placed) if (one !== hub) expect(nodes.meets(room)).toBe(false);
+  });
+
+  test("are drawn over nodes where there would be none else", () => {
+    const close = Array.from({ length: 400 }, (_, at) =>
+      wish(20 * (at % 20), 15 * Math.floor(at / 20), 10, 60),
+    );
+    expect(place(...close).size).toBe(10);
+  });
+
+  test("never cover each other, and are in the view", () => {
+    const some = fc.record({
+      x: fc.nat(400),
+      y: fc.nat(300),
+      radius: fc.integer({ min: 2, max: 15 }),
+      width: fc.integer({ min: 5, max: 150 }),
+    });
+    fc.assert(
+      fc.property(fc.array(some, { maxLength: 60 }), (given) => {
+        const rooms = [
+          ...place(...given.map(({ x, y, radius, width }) => wish(x, y, radius, width))).values(),
+        ];
+        const crowd = new Crowd();
+        for (const room of rooms) {
+          expect(crowd.take(room)).toBe(true);
+          expect(Math.min(room.left, room.top)).toBeGreaterThanOrEqual(0);
+          expect(room.right <= VIEW.width && room.bottom <= VIEW.height).toBe(true);
+        }
+      }),
+    );
   });
 });
 

@@ -12,7 +12,7 @@ export async function saveImage(painter: Painter, ground: string): Promise<void>
 }
 
 /** What is in view as a PNG. What WebGL drew is gone by now, so it is drawn once more, unseen. */
-async function renderImage({ graph, sigma }: Painter, ground: string): Promise<Blob> {
+async function renderImage({ graph, sigma, labels }: Painter, ground: string): Promise<Blob> {
   const { width, height } = sigma.getDimensions();
   const host = document.createElement("div");
   Object.assign(host.style, {
@@ -28,6 +28,7 @@ async function renderImage({ graph, sigma }: Painter, ground: string): Promise<B
   try {
     again.getCamera().setState(sigma.getCamera().getState());
     again.setCustomBBox(sigma.getCustomBBox());
+    labels.watch(again);
     again.refresh();
     return await mergeLayers(Object.values(again.getCanvases()), ground);
   } finally {

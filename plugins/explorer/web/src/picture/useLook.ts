@@ -4,6 +4,7 @@ import { useMedia } from "../app/media";
 import { usePreferences } from "../app/preferences";
 import { useSelection } from "../app/selection";
 import { useLive } from "../live/store";
+import { useDrawing } from "./drawing";
 import { readLimits } from "./limits";
 import type { Look } from "./look";
 import { edgeKey, type Contents } from "./model";
@@ -33,6 +34,7 @@ export function useLook(contents: Contents, visible: Visible, palette: Palette):
     );
     return here.length === 0 ? NONE : new Set(here);
   }, [all, contents]);
+  const from = useDrawing((state) => state.line?.source ?? null);
   const chosenEdge =
     selected?.kind === "relationship" ? edgeKey(selected.sourceId, selected.id) : null;
   return useMemo(
@@ -45,10 +47,11 @@ export function useLook(contents: Contents, visible: Visible, palette: Palette):
       pinned,
       lit,
       near: null,
+      from,
       large: isLarge(visible),
       palette,
     }),
-    [visible, chosen, chosenEdge, path, pinned, lit, palette],
+    [visible, chosen, chosenEdge, path, pinned, lit, from, palette],
   );
 }
 
