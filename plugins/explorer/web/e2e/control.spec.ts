@@ -45,6 +45,11 @@ test("from nothing to a graph that is looked at, and back", async ({ page, hoste
   await page.getByText("Keep a log of all changes").click();
   await page.getByRole("button", { name: "Create" }).click();
   await expect(page.getByRole("heading", { name: "Tower One" })).toBeVisible();
+  const places = page.getByRole("treegrid", { name: "Organizations, projects and resources" });
+  await expect(places.getByRole("row", { name: "Tower One" })).toBeVisible();
+  await places.getByRole("button", { name: "Collapse Campus North" }).click();
+  await expect(places.getByRole("row", { name: "Tower One" })).toHaveCount(0);
+  await places.getByRole("button", { name: "Expand Campus North" }).click();
   await expect(page.getByRole("link", { name: "Open the graph" })).toBeVisible();
   await expect(page.locator(".control-settings")).toContainText('"enable_audit_logging": true');
   await page.getByRole("tab", { name: "Operations" }).click();

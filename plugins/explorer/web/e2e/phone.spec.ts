@@ -71,6 +71,9 @@ test("on a phone a twin is found with nothing selected, and the sheet goes by Es
   demo,
 }) => {
   await open(page, demo);
+  // What one does with a query is in one line.
+  const tools = await page.getByRole("toolbar", { name: "Query" }).boundingBox();
+  expect(tools?.height).toBeLessThan(60);
   const find = page.getByRole("button", { name: "Find a twin" });
   await find.tap();
   const field = page.getByRole("combobox", { name: "Find a twin" });

@@ -1,5 +1,5 @@
 import { Building2, ChevronRight, FolderKanban, Globe } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Button, Collection, Tree, TreeItem, TreeItemContent } from "react-aria-components";
 
 import { StatusDot } from "./Status";
@@ -30,6 +30,9 @@ export function PlaceTree({ tenants, platform, place, onChoose }: Props) {
     ...buildItems(tenants),
   ];
   const tree = useRef<HTMLDivElement>(null);
+  // Those that come later are open too, so what is kept is what somebody has closed.
+  const [closed, setClosed] = useState<ReadonlySet<unknown>>(new Set());
+  const parents = items.flatMap((one) => [one.key, ...one.items.map(({ key }) => key)]);
   const selected = place === null ? null : renderPlace(place);
   const isComplete = tenants.unread.size === 0;
   // Whoever comes by a link sees where it has led to, and that what comes late has not moved it.
@@ -54,7 +57,8 @@ export function PlaceTree({ tenants, platform, place, onChoose }: Props) {
         const chosen = parsePlace(first ?? null);
         if (chosen !== null) onChoose(chosen);
       }}
-      defaultExpandedKeys={items.flatMap((one) => [one.key, ...one.items.map((two) => two.key)])}
+      expandedKeys={parents.filter((key) => !closed.has(key))}
+      onExpandedChange={(open) => setClosed(new Set(parents.filter((key) => !open.has(key))))}
     >
       {renderItem}
     </Tree>
