@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { Button } from "react-aria-components";
+import { Button, Tooltip, TooltipTrigger } from "react-aria-components";
 
 import { cancelQuery, fetchMore, ROWS_LIMIT, runQuery } from "../query/run";
 import { useSession } from "../session/session";
@@ -82,23 +82,20 @@ function ChangedSince() {
   const { query, parameters, milliseconds } = useResults();
   const { changes, missed } = useSince();
   if (query === "" || milliseconds === null || (changes === 0 && !missed)) return null;
+  const count = `${changes.toLocaleString()} ${changes === 1 ? "change" : "changes"}`;
   return (
-    <>
-      <span
-        className="results-since"
-        title="What has changed in the graph: twins in the rows are shown as they are now, but other values, and which rows there are, are those of when the query ran"
-      >
-        {missed
-          ? "changed since"
-          : `${changes.toLocaleString()} ${changes === 1 ? "change" : "changes"} since`}
-      </span>
+    <TooltipTrigger delay={200}>
       <Button
-        className="button button-small"
+        className="button button-small results-since"
         onPress={() => void runQuery({ graph, graphId, text: query, parameters })}
       >
-        Run again
+        Run again ({missed ? "changed" : count})
       </Button>
-    </>
+      <Tooltip>
+        {missed ? "There may have been changes" : count} in the graph since the query ran. Twins in
+        the rows are as they are now; other values, and which rows there are, are of then.
+      </Tooltip>
+    </TooltipTrigger>
   );
 }
 
