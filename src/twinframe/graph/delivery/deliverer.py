@@ -26,15 +26,18 @@ from twinframe.graph.delivery.records import (
     DeadLetter,
     Progress,
     Route,
+    Seen,
     delete_letter_again,
     put_dead_letter,
     put_failing,
     put_progress,
+    put_seen,
     read_failing,
     read_letters_again,
     read_progress,
     read_progresses,
     read_route,
+    read_seen,
 )
 from twinframe.instruments.base import Level, RouteStanding
 from twinframe.model.clock import render_update_time
@@ -56,6 +59,11 @@ FLUSH_SECONDS: Final = 0.5
 
 LASTING_SECONDS: Final = 30.0
 """Since when an event fails is written down when it does so for longer: what comes and goes is not.
+"""
+
+MOST_WAITING: Final = 1000
+"""Keys of which it is written down where they stand. If more wait, what is behind the place of the
+route comes once more after a restart.
 """
 
 _SHORTEST_LOOK: Final = 0.05
@@ -153,6 +161,7 @@ class _State:
     route: Route
     progress: Progress
     failing: Mapping[int, int]
+    seen: Seen
 
 
 class RouteDelivery:
@@ -175,6 +184,7 @@ class RouteDelivery:
         self._idle_seconds = idle_seconds
         self.lanes = self._build_lanes({})
         self._letters: dict[int, None] = {}
+        self._seen = Seen()
         self._position = 0
         self._lost = 0
         self._halted = False
@@ -186,6 +196,7 @@ class RouteDelivery:
         if state is None or state.progress.halted:
             return False
         self._state = state
+        self._seen = state.seen
         self._position = state.progress.position
         self._told = (self._position, 0, state.progress.error, False)
         self.lanes = self._build_lanes(state.failing)
@@ -267,7 +278,8 @@ class RouteDelivery:
             self._lose(batch.missed)
         self._position = reader.position
         for event in batch.events:
-            self.lanes.add(event)
+            if not self._seen.covers(event):
+                self.lanes.add(event)
         if batch.read:
             await asyncio.sleep(0)
         return batch.read > 0
@@ -347,7 +359,8 @@ class RouteDelivery:
         progress = read_progress(session, self._route_id)
         if route is None or progress is None:
             return None
-        return _State(route, progress, read_failing(session, self._route_id))
+        failing = read_failing(session, self._route_id)
+        return _State(route, progress, failing, read_seen(session, self._route_id))
 
     async def _flush(self) -> bool:
         """Write the place down if it moved; False when a caller changed route or place."""
@@ -358,7 +371,13 @@ class RouteDelivery:
         position = self._position if lowest is None else lowest - 1
         now = (position, self.lanes.delivered, self.lanes.error, self._halted)
         failing = self._find_failing(position)
-        if now == self._told and not self._lost and failing == self._state.failing:
+        seen = self._build_seen(failing)
+        before = self._state
+        if (
+            now == self._told
+            and not self._lost
+            and (failing, seen) == (before.failing, before.seen)
+        ):
             return True
         delivered, lost = now[1] - self._told[1], self._lost
 
@@ -377,13 +396,15 @@ class RouteDelivery:
             put_progress(transaction, self._route_id, progress)
             if failing != state.failing:
                 put_failing(transaction, self._route_id, failing)
+            if seen != state.seen:
+                put_seen(transaction, self._route_id, seen)
             return True
 
         if not await self._write(work):
             return False
         self._told = now
         self._lost -= lost
-        self._state.failing = failing
+        self._state.failing, self._state.seen = failing, seen
         return True
 
     def _find_failing(self, position: int) -> dict[int, int]:
@@ -394,6 +415,21 @@ class RouteDelivery:
             for at, since in self.lanes.failing.items()
             if since <= before and (at > position or at in self._letters)
         }
+
+    def _build_seen(self, failing: Mapping[int, int]) -> Seen:
+        """What is done beyond the place, when events are known that keep it there for long.
+
+        NOTE: without it a restart would send again all that came since the first of them.
+        """
+        old, keys = self._seen, self.lanes.find_waiting()
+        if self._position < old.position:  # what was seen before the restart is being read again
+            unread = self._position + 1
+            keys = {**{key: max(at, unread) for key, at in old.keys.items()}, **keys}
+        elif not failing:
+            return Seen()
+        return (
+            Seen(max(self._position, old.position), keys) if len(keys) <= MOST_WAITING else Seen()
+        )
 
     def _is_same(self, state: _State | None) -> bool:
         return (

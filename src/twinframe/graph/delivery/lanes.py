@@ -107,6 +107,17 @@ class Lanes:
         """The lowest position of those."""
         return min(self._open, default=None)
 
+    def find_waiting(self) -> dict[str, int]:
+        """Where each key stands that is not done: the position of its first such event."""
+        found: dict[str, int] = {}
+        for key, lane in self._lanes.items():
+            for item in lane:
+                position = item.event.position if isinstance(item, _Pending) else item
+                if position in self._open:  # else it is not counted
+                    found[key] = position
+                    break
+        return found
+
     async def run(self) -> None:
         """Serve the lanes until cancelled."""
         try:

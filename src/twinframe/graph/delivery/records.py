@@ -7,7 +7,7 @@ other. `epoch` of the progress rises whenever a caller sets it: a delivery under
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
 import orjson
@@ -20,6 +20,7 @@ PROGRESS: Final = "event-progress"
 _DEAD: Final = "event-dead/"
 _AGAIN: Final = "event-again/"
 _FAILING: Final = "event-failing"
+_SEEN: Final = "event-seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,23 @@ class Progress:
     error: str = ""
     letters: int = 0
     halted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a route is done with beyond its place, while an event keeps it there: everything up to
+    `position`, but what is of one of these `keys` and stands at its position or behind it.
+    """
+
+    position: int = 0
+    keys: Mapping[str, int] = field(default_factory=dict)
+
+    def covers(self, event: Event) -> bool:
+        """Whether the route is done with an event."""
+        if event.position > self.position:
+            return False
+        first = self.keys.get(event.key)
+        return first is None or event.position < first
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +106,7 @@ def put_route(transaction: GraphTransaction, route: Route) -> None:
     """
     if read_route(transaction, route.id) != route:
         transaction.delete_entry(_FAILING, route.id)
+        transaction.delete_entry(_SEEN, route.id)
     document = {"endpointName": route.endpoint_name, "filter": route.filter}
     transaction.put_entry(ROUTE, route.id, orjson.dumps(document))
     progress = read_progress(transaction, route.id)
@@ -103,6 +122,7 @@ def delete_route(transaction: GraphTransaction, route_id: str) -> bool:
         return False
     transaction.delete_entry(PROGRESS, route_id)
     transaction.delete_entry(_FAILING, route_id)
+    transaction.delete_entry(_SEEN, route_id)
     for kind in (_DEAD + route_id, _AGAIN + route_id):
         while found := transaction.read_entries(kind, after=None, limit=1000):
             for listed in found:
@@ -148,6 +168,7 @@ def restart(transaction: GraphTransaction, route_id: str, position: int) -> None
             ),
         )
         transaction.delete_entry(_FAILING, route_id)
+        transaction.delete_entry(_SEEN, route_id)
 
 
 # --- what fails ---------------------------------------------------------------------------------
@@ -165,6 +186,20 @@ def put_failing(transaction: GraphTransaction, route_id: str, failing: Mapping[i
         transaction.put_entry(_FAILING, route_id, orjson.dumps(list(failing.items())))
     else:
         transaction.delete_entry(_FAILING, route_id)
+
+
+def read_seen(session: GraphSession, route_id: str) -> Seen:
+    """What the route is done with beyond its place."""
+    body = session.read_entry(_SEEN, route_id)
+    return Seen() if body is None else Seen(**orjson.loads(body))
+
+
+def put_seen(transaction: GraphTransaction, route_id: str, seen: Seen) -> None:
+    """Write that down."""
+    if seen.position:
+        transaction.put_entry(_SEEN, route_id, orjson.dumps(asdict(seen)))
+    else:
+        transaction.delete_entry(_SEEN, route_id)
 
 
 # --- dead letters -------------------------------------------------------------------------------

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
+import orjson
 import pytest
 
 from twinframe.events.sinks import (
@@ -20,9 +22,10 @@ from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.delivery import deliverer as deliverer_module
 from twinframe.graph.delivery import lanes as lanes_module
-from twinframe.graph.delivery.deliverer import RouteKind
+from twinframe.graph.delivery import reading as reading_module
+from twinframe.graph.delivery.deliverer import RouteDelivery, RouteKind
 from twinframe.graph.delivery.endpoints import Endpoint, Endpoints, EventForm
-from twinframe.graph.delivery.records import read_failing
+from twinframe.graph.delivery.records import read_failing, read_seen
 from twinframe.graph.event_routes import RouteStatus
 from twinframe.instruments.base import Level, RouteStanding
 from twinframe.model.clock import read_clock
@@ -563,5 +566,124 @@ def test_a_twin_whose_events_fail_for_long_holds_up_no_other(
         own = [message.body for message in sink.taken if message.key == "bad"]
         assert len(own) == 30
         assert all(b'"%d"' % number in text for number, text in enumerate(own))
+
+    asyncio.run(play())
+
+
+def read_serials(sink: ScriptedSink, key: str) -> list[int]:
+    """The serials that a twin was told to have, in the order of the events that were taken."""
+    found = [orjson.loads(message.body)["data"] for message in sink.taken if message.key == key]
+    return [
+        int(data["serial"] if "serial" in data else data["patch"][0]["value"]) for data in found
+    ]
+
+
+async def write_serials(made: Delivered, numbers: range, *keys: str) -> None:
+    for number in numbers:
+        for key in keys:
+            document = build_twin_document(SENSOR, serial=f"{number}")
+            await made.graph.twins.put_twin(key, document)
+
+
+def refuse_now(keys: set[str]) -> Callable[[Message], None]:
+    def fail(message: Message) -> None:
+        if message.key in keys:
+            raise DeliveryFailed("not this one")
+
+    return fail
+
+
+def test_who_goes_on_sends_nothing_again_that_came_behind_an_event_that_fails(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliverer_module, "LASTING_SECONDS", 0.0)
+
+    async def play() -> None:
+        sink = ScriptedSink()
+        sink.script = refuse_now({"bad"})
+        async with delivering(store, sink) as made:
+            await made.route()
+            for begun in (0, 10, 20):
+                await write_serials(made, range(begun, begun + 10), "bad", "a", "b")
+                await wait_until(lambda most=begun + 10: len(sink.taken) == 2 * most)  # type: ignore[misc]  # the default binds
+                await made.background.stop()
+                assert read_seen(store.session(), "r").keys.keys() == {"bad"}
+                made.background = made.build_background()
+                made.background.start()
+            sink.script = lambda _message: None
+            await made.catch_up()
+            await wait_until(lambda: not read_seen(store.session(), "r").position)
+        for key in ("bad", "a", "b"):
+            assert read_serials(sink, key) == list(range(30))
+
+    asyncio.run(play())
+
+
+def test_whatever_fails_and_whenever_it_is_cut_off_all_comes_in_order(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliverer_module, "LASTING_SECONDS", 0.0)
+    monkeypatch.setattr(lanes_module, "HELD", 2)
+    # Some are cut off while they still read what was seen before.
+    monkeypatch.setattr(deliverer_module, "FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(reading_module, "_FIRST", 1)
+    monkeypatch.setattr(reading_module, "BATCH", 1)
+    chance = random.Random(7)
+    keys = ("a", "b", "c", "d")
+    flush = RouteDelivery._flush
+    died = False
+
+    async def flush_unless_dead(delivery: RouteDelivery) -> bool:
+        return True if died else await flush(delivery)
+
+    monkeypatch.setattr(RouteDelivery, "_flush", flush_unless_dead)
+
+    async def play() -> None:
+        nonlocal died
+        sink = ScriptedSink()
+        async with delivering(store, sink) as made:
+            await made.route()
+            for begun in range(0, 60, 6):
+                sink.script = refuse_now(set(chance.sample(keys, chance.randint(0, 3))))
+                await write_serials(made, range(begun, begun + 6), *keys)
+                for _ in range(chance.randint(1, 5)):
+                    await asyncio.sleep(chance.random() * 0.05)
+                    died = chance.random() < 0.5  # nothing is written down from now on
+                    await asyncio.sleep(chance.random() * 0.02)
+                    await made.background.stop()
+                    died = False
+                    made.background = made.build_background()
+                    made.background.start()
+            sink.script = lambda _message: None
+            status = await made.catch_up()
+            assert (status.progress.dead, status.progress.lost) == (0, 0)
+        for key in keys:
+            assert list(dict.fromkeys(read_serials(sink, key))) == list(range(60))
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("change", ["replay", "filter"])
+def test_what_was_seen_is_forgotten_when_a_caller_has_the_route_begin_anew(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.setattr(deliverer_module, "LASTING_SECONDS", 0.0)
+
+    async def play() -> None:
+        sink = ScriptedSink()
+        sink.script = refuse_now({"bad"})
+        async with delivering(store, sink) as made:
+            await made.route()
+            await write_serials(made, range(3), "bad", "a")
+            await wait_until(lambda: read_seen(store.session(), "r").position > 0)
+            await wait_until(lambda: len(sink.taken) == 3)
+            sink.script = lambda _message: None
+            if change == "replay":
+                await made.graph.event_routes.replay("r", 0)
+            else:
+                await made.route("NOT subject = 'x'")
+            await wait_until(lambda: read_serials(sink, "bad")[-3:] == [0, 1, 2])
+            await made.catch_up()
+        assert read_serials(sink, "a") == [0, 1, 2, 0, 1, 2]
 
     asyncio.run(play())
