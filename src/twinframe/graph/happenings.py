@@ -7,6 +7,7 @@ for relationships; for models it is the model's id.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
 
@@ -219,8 +220,7 @@ class Happenings:
         payload: JsonValue,
     ) -> None:
         """A message of a twin. Its own time counts if it is one, else that of its arrival."""
-        known = source_time if source_time is not None and is_source_time(source_time) else None
-        time = known or render_update_time(self._clock())
+        time = _read_timestamp(source_time) or render_update_time(self._clock())
         body = render_telemetry(self._host, twin_id, component, model_id, message_id, time, payload)
         transaction.append_events([OutboxEvent(twin_id, body)])
 
@@ -261,6 +261,23 @@ def _read_changes(before: StoredDocument, patch: Patch) -> Changes:
 def _read_time(document: JsonObject) -> str:
     """When the stored twin was written: event and document say the same."""
     return cast("str", cast("JsonObject", document[METADATA])[TOUCHED])
+
+
+def _read_timestamp(text: str | None) -> str | None:
+    """The time of a sender as an event may have it; None for what is no time.
+
+    SPEC: CloudEvents 1.0: a timestamp is one of RFC 3339, which has a colon in its offset. There
+    are receivers that refuse the whole event for another.
+    """
+    if text is None or not is_source_time(text):
+        return None
+    if text[-1] != "Z" and text[-3] != ":":
+        text = f"{text[:-2]}:{text[-2:]}"
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:  # such as the 31st of February
+        return None
+    return text
 
 
 def _build_subject(key: RelationshipKey) -> str:

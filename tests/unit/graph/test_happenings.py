@@ -191,6 +191,24 @@ def test_telemetry_is_told_unchanged_under_its_own_id(world: Any) -> None:
     assert of_part.key == "a b"
 
 
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ("2024-01-31T12:00:00+01:00", "2024-01-31T12:00:00+01:00"),
+        ("2024-01-31T12:00:00.123456789-0130", "2024-01-31T12:00:00.123456789-01:30"),
+        ("2024-02-31T12:00:00Z", None),
+        ("2024-01-31T12:00:60Z", None),
+    ],
+)
+def test_the_time_of_telemetry_is_one_that_receivers_read(
+    world: Any, sent: str, told: str | None
+) -> None:
+    world.put("a")
+    world.do(world.graph.telemetry.publish("a", None, {}, "m", sent))
+    time = last(world).document["time"]
+    assert time == told or (told is None and time != sent)
+
+
 def test_models_are_told_when_they_come_change_and_go(world: Any) -> None:
     model_id = "dtmi:test:Lamp;1"
     models = world.graph.models
