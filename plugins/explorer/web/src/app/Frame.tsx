@@ -128,7 +128,7 @@ function Panels({ view, host }: PanelsProps) {
             </Suspense>
           </Boundary>
         </main>
-        {host === null && <UnsavedSign elsewhere={!view.inspected} />}
+        {host === null && <UnsavedSign elsewhere={!narrow && !view.inspected} />}
         {host === null && view.inspected && !narrow && (
           <Button
             className="button button-quiet button-icon frame-open"
