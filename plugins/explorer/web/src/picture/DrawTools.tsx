@@ -1,6 +1,5 @@
 import { Spline } from "lucide-react";
 import { useEffect } from "react";
-import { Button, ToggleButton } from "react-aria-components";
 
 import { CreateRelationship } from "../inspector/CreateRelationship";
 import { useModels } from "../models/useModels";
@@ -8,6 +7,7 @@ import { useSession } from "../session/session";
 import { useDrawing } from "./drawing";
 import { labelOf } from "./model";
 import { usePicture } from "./store";
+import { WordButton, WordToggle } from "./WordButton";
 
 /** The line from a twin to the pointer, which says whether the models allow it. */
 export function DrawingLine() {
@@ -59,21 +59,21 @@ export function DrawTools() {
   if (!may("digitaltwins/relationships/write")) return null;
   if (source !== undefined && target !== undefined && more === undefined) {
     return (
-      <Button
-        className="button button-small"
+      <WordButton
+        icon={Spline}
+        label="Connect"
+        tip="Connect the first chosen twin to the second by a new relationship"
         onPress={() => useDrawing.setState({ ends: { source, target } })}
-      >
-        <Spline size={14} aria-hidden /> Connect
-      </Button>
+      />
     );
   }
   return (
-    <ToggleButton
-      className="button button-small"
+    <WordToggle
+      icon={Spline}
+      label="Draw"
+      tip="Draw a new relationship from one twin to another"
       isSelected={drawing}
       onChange={(on) => useDrawing.setState({ drawing: on })}
-    >
-      <Spline size={14} aria-hidden /> Draw
-    </ToggleButton>
+    />
   );
 }

@@ -72,6 +72,7 @@ export class Painter {
       zIndex: true,
       labelFont: "system-ui, 'DejaVu Sans', sans-serif",
       labelSize: 12,
+      edgeLabelFont: "system-ui, 'DejaVu Sans', sans-serif",
       edgeLabelSize: 11,
       // Many are proposed, the largest of each square; those that have no room are left out.
       labelDensity: 3,

@@ -1,7 +1,9 @@
 import {
   ChevronDown,
   Download,
+  List,
   Maximize,
+  Palette,
   Pin,
   PinOff,
   Play,
@@ -26,7 +28,6 @@ import {
   SearchField,
   Select,
   SelectValue,
-  ToggleButton,
   Toolbar as AriaToolbar,
 } from "react-aria-components";
 
@@ -39,6 +40,7 @@ import type { Painter } from "./Painter";
 import { saveImage, saveLayout } from "./save";
 import { usePicture, type LayoutKind } from "./store";
 import type { LayoutControl } from "./useLayout";
+import { WordButton, WordToggle } from "./WordButton";
 
 const LAYOUTS: { id: LayoutKind; name: string; about: string }[] = [
   { id: "force", name: "Forces", about: "What is related stands together" },
@@ -78,12 +80,20 @@ export function Toolbar(props: Props) {
       <DrawTools />
       <span className="picture-space" />
       {!asList && <SaveMenu painter={painter} ground={props.ground} />}
-      <ToggleButton className="button button-small" isSelected={legend} onChange={onLegend}>
-        Legend
-      </ToggleButton>
-      <ToggleButton className="button button-small" isSelected={asList} onChange={onAsList}>
-        List
-      </ToggleButton>
+      <WordToggle
+        icon={Palette}
+        label="Legend"
+        tip="Legend: models and relationships, to show or hide"
+        isSelected={legend}
+        onChange={onLegend}
+      />
+      <WordToggle
+        icon={List}
+        label="List"
+        tip="List: the same as tables"
+        isSelected={asList}
+        onChange={onAsList}
+      />
     </AriaToolbar>
   );
 }
@@ -168,19 +178,23 @@ function OfChosen({ graph }: { graph: GraphClient }) {
   return (
     <Group aria-label="Chosen twins" className="picture-group">
       {path === null ? (
-        <Button
-          className="button button-small"
+        <WordButton
+          icon={Route}
+          label="Find path"
+          tip="Find the shortest path between two chosen twins"
           isDisabled={from === undefined || to === undefined || more !== undefined}
           onPress={() => {
             if (from !== undefined && to !== undefined) void showPath(graph, from, to);
           }}
-        >
-          <Route size={14} aria-hidden /> Find path
-        </Button>
+        />
       ) : (
-        <Button className="button button-small" data-selected onPress={() => setPath(null)}>
-          <Route size={14} aria-hidden /> Let the path go
-        </Button>
+        <WordButton
+          icon={Route}
+          label="Let the path go"
+          tip="Let the path go: tell it apart no longer"
+          isOn
+          onPress={() => setPath(null)}
+        />
       )}
       <IconButton
         icon={held || all ? PinOff : Pin}
@@ -202,9 +216,12 @@ function SaveMenu({ painter, ground }: { painter: Painter | null; ground: string
   const { sayError } = useNotices();
   return (
     <MenuTrigger>
-      <Button className="button button-small" isDisabled={painter === null}>
-        <Download size={13} aria-hidden /> Save
-      </Button>
+      <WordButton
+        icon={Download}
+        label="Save"
+        tip="Save the picture as an image or as data"
+        isDisabled={painter === null}
+      />
       <Popover>
         <Menu
           onAction={(key) => {

@@ -108,8 +108,14 @@ function buildInput(
       const [a, b] = [keys.get(one) ?? "", keys.get(other) ?? ""];
       return a < b ? -1 : a > b ? 1 : 0;
     });
+  const groups = new Map<string, number>();
+  for (const id of nodes) {
+    const model = modelOf(contents.nodes.get(id));
+    groups.set(model, (groups.get(model) ?? 0) + 1);
+  }
   return {
     nodes,
+    groups: [...groups.values()],
     places: nodes.map((id) => {
       const { x, y } = painter.graph.getNodeAttributes(id);
       return { x, y };

@@ -1,6 +1,7 @@
-import { hierarchy, tree } from "d3-hierarchy";
+import { hierarchy, tree, type HierarchyNode } from "d3-hierarchy";
 
 import type { Place } from "../store";
+import { packBoxes, type View } from "./pack";
 
 export interface Link {
   source: string;
@@ -70,8 +71,21 @@ interface Branch {
   children: Branch[];
 }
 
-/** Layers from the top: children below their parents, trees beside each other. */
-export function placeInLayers(nodes: readonly string[], links: readonly Link[]): Place[] {
+/** What a picture is drawn in, and how far apart the middles of two nodes have to be, in pixels. */
+export interface Paper {
+  view: View;
+  distance: number;
+}
+
+/**
+ * Layers from the top: children below their parents, trees beside each other. Where the view is too
+ * small for all of a layer in one row, children are packed in rows below their parents.
+ */
+export function placeInLayers(
+  nodes: readonly string[],
+  links: readonly Link[],
+  paper?: Paper,
+): Place[] {
   const parents = buildParents(nodes, links);
   const branches = new Map<string, Branch>(nodes.map((id) => [id, { id, children: [] }]));
   const top: Branch = { id: "", children: [] };
@@ -85,9 +99,56 @@ export function placeInLayers(nodes: readonly string[], links: readonly Link[]):
     most = Math.max(most, node.x);
     deepest = Math.max(deepest, node.depth);
   });
-  // Twice as broad as high, however many stand beside each other.
-  const height = Math.max(1.5, (most - least) / 2 / deepest);
   const places = new Map<string, Place>();
-  root.each((node) => places.set(node.data.id, { x: node.x, y: -node.depth * height }));
+  if (paper !== undefined && (most - least + 1) * paper.distance > paper.view.width) {
+    packInRows(root, paper.view, places);
+  } else {
+    // Twice as broad as high, however many stand beside each other.
+    const height = Math.max(1.5, (most - least) / 2 / deepest);
+    root.each((node) => places.set(node.data.id, { x: node.x, y: -node.depth * height }));
+  }
   return nodes.map((id) => places.get(id) ?? { x: 0, y: 0 });
+}
+
+/** Around what has children, in the distance of two nodes. */
+const MARGIN = 0.5;
+/** From a parent down to its children. */
+const DOWN = 1.8;
+/** What hangs on one is a little broader than high. */
+const SHAPE: View = { width: 1.4, height: 1 };
+
+interface Packed {
+  width: number;
+  height: number;
+  /** The upper left corner in the box of the parent; y leads down. */
+  x: number;
+  y: number;
+}
+
+function packInRows(root: HierarchyNode<Branch>, view: View, places: Map<string, Place>): void {
+  const boxes = new Map<HierarchyNode<Branch>, Packed>();
+  root.eachAfter((node) => {
+    const children = (node.children ?? []).flatMap((child) => boxes.get(child) ?? []);
+    const packed = packBoxes(children, node === root ? view : SHAPE);
+    // Their parent is above their middle; above the roots there is none.
+    const down = node === root ? 0 : DOWN;
+    let [width, height] = [1, 1];
+    children.forEach((child, at) => {
+      const { x, y } = packed[at] ?? { x: 0, y: 0 };
+      [child.x, child.y] = [x, y + down];
+      width = Math.max(width, child.x + child.width);
+      height = Math.max(height, child.y + child.height);
+    });
+    const margin = children.length === 0 ? 0 : MARGIN;
+    for (const child of children) child.x += margin;
+    boxes.set(node, { width: width + 2 * margin, height: height + margin, x: 0, y: 0 });
+  });
+  root.eachBefore((node) => {
+    const box = boxes.get(node);
+    if (box === undefined) return;
+    const parent = node.parent === null ? undefined : boxes.get(node.parent);
+    box.x += parent?.x ?? 0;
+    box.y += parent?.y ?? 0;
+    places.set(node.data.id, { x: box.x + box.width / 2, y: -box.y });
+  });
 }

@@ -6,7 +6,7 @@ import { buildTask, joinGroups, listComponents, measureUnrest, type ForceTask } 
 import { buildParents, placeInLayers, type Link } from "./hierarchy";
 import { removeOverlaps, type Circles } from "./overlap";
 import { measureScale, packBoxes } from "./pack";
-import { placeInCircle, placeInGrid, placeSeed } from "./shapes";
+import { placeInCircle, placeInGrid, placeInRings, placeSeed } from "./shapes";
 
 const link = (source: string, target: string, name: string): Link => ({ source, target, name });
 
@@ -40,6 +40,32 @@ describe("layers", () => {
     expect(new Set(places.map(({ x, y }) => `${x},${y}`)).size).toBe(nodes.length);
   });
 
+  test("of many wrap: nobody stands on another, and parts are below their wholes", () => {
+    const [names, ways] = [["site"], [] as Link[]];
+    const hang = (id: string, whole: string): void => {
+      names.push(id);
+      ways.push(link(whole, id, "contains"));
+    };
+    for (let level = 0; level < 3; level++) {
+      hang(`l${level}`, "site");
+      for (let room = 0; room < 20; room++) {
+        hang(`l${level}r${room}`, `l${level}`);
+        for (let sensor = 0; sensor < 3; sensor++) {
+          hang(`l${level}r${room}s${sensor}`, `l${level}r${room}`);
+        }
+      }
+    }
+    const made = placeInLayers(names, ways, { view: VIEW, distance: 15 });
+    const at = (id: string) => made[names.indexOf(id)] ?? { x: 0, y: 0 };
+    for (const { source, target } of ways) expect(at(target).y).toBeLessThan(at(source).y - 0.9);
+    const flat = made.flatMap(({ x, y }) => [x, y]);
+    const halves = names.map(() => 0.5);
+    expect(measureClosest(flat, halves)).toBeGreaterThan(0.999);
+    // One row of all sensors would be 180 broad.
+    const breadth = Math.max(...made.map(({ x }) => x)) - Math.min(...made.map(({ x }) => x));
+    expect(breadth).toBeLessThan(60);
+  });
+
   test("no parent is among those below, whatever the relationships", () => {
     const id = fc.integer({ min: 0, max: 12 }).map(String);
     const some = fc.array(fc.record({ source: id, target: id, name: fc.constantFrom("a", "b") }));
@@ -60,6 +86,22 @@ describe("layers", () => {
 });
 
 describe("shapes", () => {
+  test("rings hold each group at places of its own, one apart at least", () => {
+    const group = fc.integer({ min: 1, max: 120 });
+    fc.assert(
+      fc.property(fc.array(group, { minLength: 1, maxLength: 8 }), (groups) => {
+        const made = placeInRings(groups);
+        const count = groups.reduce((sum, one) => sum + one, 0);
+        expect(made.filter((one) => one !== undefined)).toHaveLength(count);
+        // On a ring neighbours are one apart along it, which is a little less straight across.
+        const halves = made.map(() => 0.5);
+        const flat = made.flatMap(({ x, y }) => [x, y]);
+        expect(measureClosest(flat, halves)).toBeGreaterThan(0.63);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
   test("no two nodes stand at one place", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 300 }), (count) => {

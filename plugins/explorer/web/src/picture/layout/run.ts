@@ -2,7 +2,7 @@ import type { LayoutKind, Place } from "../store";
 import { buildTask, type ForceStep } from "./force";
 import { placeInLayers, type Link } from "./hierarchy";
 import type { View } from "./pack";
-import { placeInCircle, placeInGrid } from "./shapes";
+import { placeInCircle, placeInGrid, placeInRings } from "./shapes";
 
 /** What is laid out. Nodes are in the order of their models, so that circles and grids group them. */
 export interface LayoutInput {
@@ -10,6 +10,8 @@ export interface LayoutInput {
   places: readonly Place[];
   pinned: readonly boolean[];
   links: readonly Link[];
+  /** How many nodes there are of each model. */
+  groups: readonly number[];
   /** The radii of the nodes in pixels. */
   sizes: readonly number[];
   /** What the picture is drawn in. */
@@ -25,17 +27,32 @@ export interface LayoutTold {
 /** Lay out; returns what stops it. Forces work in a worker, the rest is told at once. */
 export function runLayout(kind: LayoutKind, input: LayoutInput, told: LayoutTold): () => void {
   if (kind === "force") return runForce(input, told);
-  const made =
-    kind === "layers"
-      ? placeInLayers(input.nodes, input.links)
-      : kind === "circle"
-        ? placeInCircle(input.nodes.length)
-        : placeInGrid(input.nodes.length);
+  const made = place(kind, input);
   told.onStep(
     made.map((place, at) => (input.pinned[at] ? (input.places[at] ?? place) : place)),
     1,
   );
   return () => undefined;
+}
+
+/** Of two nodes that stand beside each other the middles are apart by so many radii. */
+const APART = 2.3;
+
+function place(
+  kind: Exclude<LayoutKind, "force">,
+  { nodes, links, groups, sizes, view }: LayoutInput,
+): Place[] {
+  const distance = APART * sizes.reduce((most, size) => Math.max(most, size), 0);
+  switch (kind) {
+    case "layers":
+      return placeInLayers(nodes, links, { view, distance });
+    case "circle": {
+      const around = Math.PI * Math.min(view.width, view.height);
+      return nodes.length * distance <= around ? placeInCircle(nodes.length) : placeInRings(groups);
+    }
+    case "grid":
+      return placeInGrid(nodes.length);
+  }
 }
 
 function runForce(input: LayoutInput, told: LayoutTold): () => void {
