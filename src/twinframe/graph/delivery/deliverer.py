@@ -369,8 +369,9 @@ class RouteDelivery:
             return False
         lowest = self.lanes.find_lowest()
         position = self._position if lowest is None else lowest - 1
-        now = (position, self.lanes.delivered, self.lanes.error, self._halted)
         failing = self._find_failing(position)
+        error = self._describe(failing)
+        now = (position, self.lanes.delivered, error, self._halted)
         seen = self._build_seen(failing)
         before = self._state
         if (
@@ -406,6 +407,15 @@ class RouteDelivery:
         self._lost -= lost
         self._state.failing, self._state.seen = failing, seen
         return True
+
+    def _describe(self, failing: Mapping[int, int]) -> str:
+        """What goes wrong: the endpoint takes nothing, or some events are not taken for long."""
+        if not failing or self.lanes.is_down:
+            return self.lanes.error
+        return (
+            f"Events that are not taken for long: {len(failing)}, the oldest at position "
+            f"{min(failing)}. {self.lanes.last_failure}".rstrip()
+        )
 
     def _find_failing(self, position: int) -> dict[int, int]:
         """What fails for so long that it shall be known after a restart."""

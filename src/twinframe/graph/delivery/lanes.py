@@ -82,6 +82,7 @@ class Lanes:
         self.parked = 0
         self.delivered = 0
         self.error = ""
+        self.last_failure = ""
 
     def add(self, event: Event, *, counted: bool = True) -> None:
         """Take an event; positions rise, but for those that are not `counted` as unsettled."""
@@ -166,9 +167,9 @@ class Lanes:
 
     async def _try(self, pending: _Pending) -> None:
         """Send; when the endpoint seems to be down, only after who else is asking it."""
-        if self._is_down:
+        if self.is_down:
             async with self._probe:
-                if self._is_down:
+                if self.is_down:
                     # NOTE: not by failures, of which there may be many in the first moment.
                     self._probes += 1
                     await asyncio.sleep(build_pause(self._probes))
@@ -177,7 +178,7 @@ class Lanes:
         await self._attempt(pending)
 
     @property
-    def _is_down(self) -> bool:
+    def is_down(self) -> bool:
         """Whether as many attempts failed in a row as are under way at a time."""
         return self._failures >= self._in_flight
 
@@ -187,7 +188,7 @@ class Lanes:
             await self._send(pending.event)
         except DeliveryFailed as error:
             self._failures += 1
-            self.error = error.message
+            self.error = self.last_failure = error.message
             raise
         except DeliveryRefused:
             self._note_answer()
@@ -209,7 +210,7 @@ class Lanes:
         if now - since >= self._patience:
             await self._give_up(pending.event, error.message, pending.attempts)
             return True
-        if self._is_down and error.retry_after is None:
+        if self.is_down and error.retry_after is None:
             self._ready.put_nowait(pending.event.key)
         else:
             self._wait(pending.event.key, build_pause(pending.attempts, error.retry_after))

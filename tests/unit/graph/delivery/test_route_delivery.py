@@ -601,11 +601,17 @@ def test_who_goes_on_sends_nothing_again_that_came_behind_an_event_that_fails(
     async def play() -> None:
         sink = ScriptedSink()
         sink.script = refuse_now({"bad"})
-        async with delivering(store, sink) as made:
+        async with delivering(store, sink, in_flight=1000) as made:
             await made.route()
             for begun in (0, 10, 20):
                 await write_serials(made, range(begun, begun + 10), "bad", "a", "b")
                 await wait_until(lambda most=begun + 10: len(sink.taken) == 2 * most)  # type: ignore[misc]  # the default binds
+                status = await made.reach(lambda status: "long" in status.progress.error)
+                position = status.progress.position + 1
+                assert status.progress.error == (
+                    f"Events that are not taken for long: 1, the oldest at position {position}. "
+                    "not this one"
+                )
                 await made.background.stop()
                 assert read_seen(store.session(), "r").keys.keys() == {"bad"}
                 made.background = made.build_background()
@@ -613,6 +619,7 @@ def test_who_goes_on_sends_nothing_again_that_came_behind_an_event_that_fails(
             sink.script = lambda _message: None
             await made.catch_up()
             await wait_until(lambda: not read_seen(store.session(), "r").position)
+            await made.reach(lambda status: not status.progress.error)
         for key in ("bad", "a", "b"):
             assert read_serials(sink, key) == list(range(30))
 
