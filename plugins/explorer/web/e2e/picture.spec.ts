@@ -119,6 +119,11 @@ test("a path between two twins is found in the whole graph", async ({ page, demo
   await expect(page.getByRole("grid", { name: "Relationships" }).getByRole("row")).toHaveCount(7);
   await page.getByRole("button", { name: "List" }).click();
   await settle(page);
+  // With the most buttons and an inspector beside it: one line each.
+  for (const bar of [".picture-toolbar", ".inspector-toolbar"]) {
+    expect((await page.locator(bar).boundingBox())?.height).toBeLessThan(46);
+  }
+  await expect(page.getByRole("button", { name: "List", exact: true })).toBeInViewport();
   await takeScreenshot(page, "picture-path");
   await page.getByRole("button", { name: "Let the path go" }).click();
   await expect(foot(page)).not.toContainText("path");

@@ -1,7 +1,7 @@
 import { hierarchy, tree, type HierarchyNode } from "d3-hierarchy";
 
 import type { Place } from "../store";
-import { packBoxes, type View } from "./pack";
+import { measureScale, packBoxes, type View } from "./pack";
 
 export interface Link {
   source: string;
@@ -111,11 +111,11 @@ export function placeInLayers(
 }
 
 /** Around what has children, in the distance of two nodes. */
-const MARGIN = 0.5;
+const MARGIN = 0.3;
 /** From a parent down to its children. */
-const DOWN = 1.8;
-/** What hangs on one is a little broader than high. */
-const SHAPE: View = { width: 1.4, height: 1 };
+const DOWN = 1.6;
+/** How broad what hangs on one is for its height: what fills the view best is taken. */
+const SHAPES = [1, 1.5, 2.2, 3.2];
 
 interface Packed {
   width: number;
@@ -125,30 +125,61 @@ interface Packed {
   y: number;
 }
 
+type Boxes = ReadonlyMap<HierarchyNode<Branch>, Packed>;
+
 function packInRows(root: HierarchyNode<Branch>, view: View, places: Map<string, Place>): void {
-  const boxes = new Map<HierarchyNode<Branch>, Packed>();
-  root.eachAfter((node) => {
-    const children = (node.children ?? []).flatMap((child) => boxes.get(child) ?? []);
-    const packed = packBoxes(children, node === root ? view : SHAPE);
-    // Their parent is above their middle; above the roots there is none.
-    const down = node === root ? 0 : DOWN;
-    let [width, height] = [1, 1];
-    children.forEach((child, at) => {
-      const { x, y } = packed[at] ?? { x: 0, y: 0 };
-      [child.x, child.y] = [x, y + down];
-      width = Math.max(width, child.x + child.width);
-      height = Math.max(height, child.y + child.height);
-    });
-    const margin = children.length === 0 ? 0 : MARGIN;
-    for (const child of children) child.x += margin;
-    boxes.set(node, { width: width + 2 * margin, height: height + margin, x: 0, y: 0 });
-  });
+  let best: Boxes = new Map();
+  let least = Infinity;
+  for (const shape of SHAPES) {
+    const boxes = packAll(root, shape, view);
+    const scale = measureScale(boxes.get(root) ?? view, view);
+    if (scale < least) [best, least] = [boxes, scale];
+  }
   root.eachBefore((node) => {
-    const box = boxes.get(node);
+    const box = best.get(node);
     if (box === undefined) return;
-    const parent = node.parent === null ? undefined : boxes.get(node.parent);
+    const parent = node.parent === null ? undefined : best.get(node.parent);
     box.x += parent?.x ?? 0;
     box.y += parent?.y ?? 0;
     places.set(node.data.id, { x: box.x + box.width / 2, y: -box.y });
   });
+}
+
+/** The box of each node with all that hangs on it. */
+function packAll(root: HierarchyNode<Branch>, shape: number, view: View): Boxes {
+  const boxes = new Map<HierarchyNode<Branch>, Packed>();
+  root.eachAfter((node) => {
+    const isTop = node === root;
+    const children = node.children ?? [];
+    // PERF: those that end here are one block: each by itself they would be thousands to pack.
+    const leaves = children.filter((child) => child.children === undefined);
+    const columns = Math.max(1, Math.round(Math.sqrt(leaves.length * shape)));
+    const block = {
+      width: Math.min(columns, leaves.length),
+      height: Math.ceil(leaves.length / columns),
+    };
+    const trees = children.filter((child) => child.children !== undefined);
+    const parts = trees.flatMap((child) => boxes.get(child) ?? []);
+    const packed = packBoxes([block, ...parts], isTop ? view : { width: shape, height: 1 });
+    const margin = isTop || children.length === 0 ? 0 : MARGIN;
+    // Their parent is above their middle; above the roots there is none.
+    const down = isTop ? 0 : DOWN;
+    let [width, height] = [1, 1];
+    packed.forEach(({ x, y }, at) => {
+      const part = at === 0 ? block : parts[at - 1];
+      if (part === undefined || part.width === 0) return;
+      width = Math.max(width, x + part.width);
+      height = Math.max(height, y + part.height + down);
+      const box = parts[at - 1];
+      if (box !== undefined) [box.x, box.y] = [x + margin, y + down];
+    });
+    const corner = packed[0] ?? { x: 0, y: 0 };
+    leaves.forEach((leaf, at) => {
+      const x = corner.x + margin + (at % columns);
+      const y = corner.y + down + Math.floor(at / columns);
+      boxes.set(leaf, { width: 1, height: 1, x, y });
+    });
+    boxes.set(node, { width: width + 2 * margin, height: height + margin, x: 0, y: 0 });
+  });
+  return boxes;
 }
