@@ -494,7 +494,11 @@ def _adjunct_rule(element: Element, name: str) -> PropertyRule | None:
 
 def _render_choice(rule: PropertyRule) -> str:
     terms = sorted({f"'{term}'" for term in rule.terms if not term.startswith("dtmi:")})
-    choices = [*terms[:24], *(["..."] if len(terms) > 24 else [])]
+    choices = [", ".join([*terms[:24], *(["..."] if len(terms) > 24 else [])])] if terms else []
+    if len(terms) > 1:
+        choices = [f"one of {choices[0]}"]
     if rule.classes:
-        choices.append(f"the DTMI of or an inline {' or '.join(sorted(rule.classes))}")
-    return "one of " + ", ".join(choices) if len(choices) > 1 else "".join(choices)
+        *others, last = sorted(rule.classes)
+        classes = f"{', '.join(others)} or {last}" if others else last
+        choices.append(f"the DTMI of an element of type {classes}, or such an element itself")
+    return ", or ".join(choices)

@@ -19,6 +19,14 @@ def test_a_finding_names_element_property_value_place_and_the_nearest_name() -> 
     assert "document 1, at /contents/1/schema" in finding.message
 
 
+def test_a_finding_says_in_a_whole_sentence_what_an_element_may_be() -> None:
+    schema, base = find_all(model("A", [prop("p", "duble")], extends=3))
+    assert "must be one of 'boolean', " in schema.message
+    elements = "'time', or the DTMI of an element of type Array, Enum, Map or Object, or such an "
+    assert f"{elements}element itself. Did you mean 'double'?" in schema.message
+    assert "must be the DTMI of an element of type Interface, or such" in base.message
+
+
 def test_all_findings_of_an_upload_come_at_once() -> None:
     first = model("A", [prop("p_"), prop("q", "duble")])
     second = model("B", [{"@type": "Telemetry", "name": "t"}])
