@@ -58,10 +58,14 @@ class MapSchema:
 
 @dataclass(frozen=True, slots=True)
 class ArraySchema:
-    """A JSON array whose items have one schema."""
+    """A JSON array whose items have one schema.
+
+    DTDL bounds no array; those within the predefined geometries have at least `least` items.
+    """
 
     id: str
     element: Schema
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,14 +28,16 @@ from twinframe.dtdl.schemas import (
 MAX_VALUE_DEPTH = 100
 """How deep arrays and objects may stand in each other where the schema sets no bound."""
 
-# SPEC: GeoJSON (RFC 7946) geometries as DTDL predefines them: levels of arrays around a number.
+# SPEC: GeoJSON geometries as DTDL predefines them: the fewest items of each level of arrays around
+# a number, from the outermost. RFC 7946, 3.1: a position has two numbers or more, a line two
+# positions or more, a ring of a polygon four or more.
 _GEOMETRY_LEVELS = {
-    "point": 1,
-    "multiPoint": 2,
-    "lineString": 2,
-    "multiLineString": 3,
-    "polygon": 3,
-    "multiPolygon": 4,
+    "point": (2,),
+    "multiPoint": (0, 2),
+    "lineString": (2, 2),
+    "multiLineString": (0, 2, 2),
+    "polygon": (0, 4, 2),
+    "multiPolygon": (0, 0, 4, 2),
 }
 
 
@@ -44,8 +46,8 @@ def build_geometry(schema: GeospatialSchema) -> ObjectSchema:
     """Return the object schema that a predefined geometry stands for."""
     title = f"{schema.name[0].upper()}{schema.name[1:]}"
     coordinates: Schema = PrimitiveSchema("double")
-    for _ in range(_GEOMETRY_LEVELS[schema.name]):
-        coordinates = ArraySchema("", coordinates)
+    for least in reversed(_GEOMETRY_LEVELS[schema.name]):
+        coordinates = ArraySchema("", coordinates, least)
     kind = EnumSchema("", "string", MappingProxyType({title: title}))
     return ObjectSchema("", MappingProxyType({"type": kind, "coordinates": coordinates}))
 
@@ -177,9 +179,10 @@ def _compile_map(schema: MapSchema, known: _Tests, *, required: bool) -> Test:
 
 def _compile_array(schema: ArraySchema, known: _Tests, *, required: bool) -> Test:
     item = _compile(schema.element, known, required=required)
+    least = schema.least
 
     def test(value: object) -> bool:
-        return type(value) is list and all(map(item, value))
+        return type(value) is list and len(value) >= least and all(map(item, value))
 
     return test
 
@@ -280,6 +283,8 @@ def _list_array(
     if not isinstance(value, list):
         yield Mismatch(path, value, "an array")
         return
+    if len(value) < schema.least:
+        yield Mismatch(path, value, f"an array of at least {schema.least} items")
     for position, item in enumerate(value):
         yield from _list(schema.element, item, _below(path, position), required)
 

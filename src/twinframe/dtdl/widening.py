@@ -91,6 +91,8 @@ def _list_parts(
         case MapSchema(), MapSchema():
             yield from _list(old.value, new.value, f"{path}/*", seen)
         case ArraySchema(), ArraySchema():
+            if new.least > old.least:
+                yield Narrowing(path, f"arrays have at least {new.least} items now")
             yield from _list(old.element, new.element, f"{path}/*", seen)
         case _:
             yield Narrowing(path, f"{render_type(old)} became {render_type(new)}")

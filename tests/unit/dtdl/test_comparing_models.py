@@ -81,6 +81,15 @@ def test_a_schema_that_refuses_old_values_breaks_twins(old: object, new: object)
     assert effect == "breaking"
 
 
+def test_a_geometry_that_takes_the_place_of_a_like_object_refuses_what_it_bounds() -> None:
+    like = obj(type=enum("LineString"), coordinates=array(array("double")))
+    assert compare_contents([prop("p", like)], [prop("p", "lineString")]) == [
+        ("breaking", "p/coordinates"),
+        ("breaking", "p/coordinates/*"),
+    ]
+    assert compare_contents([prop("p", "lineString")], [prop("p", like)]) == [("compatible", "p")]
+
+
 def test_the_place_inside_a_value_is_named() -> None:
     old, new = obj(x=array(obj(y="long", z="string"))), obj(x=array(obj(y="byte")))
     assert compare_contents([prop("p", old)], [prop("p", new)]) == [

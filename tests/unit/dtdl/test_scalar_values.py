@@ -58,3 +58,43 @@ def test_geometries_are_geojson_objects() -> None:
     assert not point({"type": "Point", "coordinates": [[8.5, 47.4]]})
     polygon = compile_test(GeospatialSchema("polygon"))
     assert polygon({"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]})
+
+
+@pytest.mark.parametrize(
+    ("name", "coordinates", "path", "least"),
+    [
+        ("point", [8.5], "/coordinates", 2),
+        ("point", [], "/coordinates", 2),
+        ("multiPoint", [[8.5, 47.4], [8.5]], "/coordinates/1", 2),
+        ("lineString", [[8.5, 47.4]], "/coordinates", 2),
+        ("multiLineString", [[[8.5, 47.4]]], "/coordinates/0", 2),
+        ("polygon", [[[0, 0], [1, 0], [0, 0]]], "/coordinates/0", 4),
+        ("multiPolygon", [[[[0, 0], [1, 0], [1, 1], [0]]]], "/coordinates/0/0/3", 2),
+    ],
+)
+def test_a_geometry_of_fewer_numbers_than_geojson_asks_for_is_refused(
+    name: str, coordinates: object, path: str, least: int
+) -> None:
+    schema = GeospatialSchema(name)
+    value = {"type": f"{name[0].upper()}{name[1:]}", "coordinates": coordinates}
+    assert not compile_test(schema)(value)
+    (mismatch,) = list_mismatches(schema, value)
+    assert (mismatch.path, mismatch.right) == (path, f"an array of at least {least} items")
+
+
+@pytest.mark.parametrize(
+    ("name", "coordinates"),
+    [
+        ("point", [8.5, 47.4, 408]),
+        ("multiPoint", []),
+        ("lineString", [[8.5, 47.4], [8.6, 47.4]]),
+        ("multiPolygon", [[[[0, 0], [1, 0], [1, 1], [0, 0]]]]),
+    ],
+)
+def test_a_geometry_of_as_many_numbers_as_geojson_asks_for_conforms(
+    name: str, coordinates: object
+) -> None:
+    schema = GeospatialSchema(name)
+    value = {"type": f"{name[0].upper()}{name[1:]}", "coordinates": coordinates}
+    assert compile_test(schema)(value)
+    assert list(list_mismatches(schema, value)) == []
