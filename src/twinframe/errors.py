@@ -525,7 +525,7 @@ class TooManyJobs(TwinframeError):
 
 
 class JobLimitReached(InputError):
-    """As many finished jobs as may be are kept; delete some."""
+    """As many jobs as may be are kept, and none is to be forgotten as too few have ended."""
 
     code = "JobLimitReached"
 

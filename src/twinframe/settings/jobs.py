@@ -40,7 +40,11 @@ class JobsSettings(Section):
         description="Jobs that may be unfinished at once, as with the vendor; more is 429. One "
         "runs at a time.",
     )
-    max_kept: Count = Field(default=1000, description="Most jobs of a kind, finished ones too.")
+    max_kept: Count = Field(
+        default=1000,
+        description="Most jobs of a kind that are kept. For one more, the one that ended longest "
+        "ago is forgotten with its log.",
+    )
     keep_seconds: Seconds = Field(
         default=30 * _DAY, description="Seconds after which a finished job is forgotten."
     )

@@ -346,18 +346,71 @@ def test_no_more_jobs_are_kept_than_may_be_and_old_ones_are_forgotten(
 
     async def scenario(worker: Worker) -> list[str]:
         await worker.run("a", body)
-        await worker.run("b", body)
-        with pytest.raises(JobLimitReached):
-            await worker.graph.import_jobs.put_job("c", body)
         jobs.now += 60_000_000_000
         with pytest.raises(JobNotFound):
             await worker.read("a")
         assert (await worker.graph.import_jobs.list_jobs()).items == ()
-        await worker.run("c", body)
+        await worker.run("b", body)
         page = await worker.graph.import_jobs.list_jobs()
         return [_load(item)["id"] for item in page.items]
 
-    assert jobs.do(scenario) == ["c"]
+    assert jobs.do(scenario) == ["b"]
+
+
+def test_for_one_job_more_the_one_that_ended_longest_ago_is_forgotten(
+    store: GraphStore, tmp_path: Path
+) -> None:
+    jobs = Jobs(store, tmp_path / "a", max_kept=2, max_unfinished=3)
+    body = jobs.body(whole().render())
+
+    async def scenario(worker: Worker) -> list[list[str]]:
+        for name in ("a", "b"):
+            jobs.now += 1_000_000_000
+            await worker.graph.import_jobs.put_job(name, body)
+        await worker.graph.import_jobs.cancel_job("b")  # so the younger one ends first
+        jobs.now += 1_000_000_000
+        await worker.wait("a")
+        jobs.now += 1_000_000_000
+        await worker.run("c", body)
+        for name in ("d", "e", "f"):
+            jobs.now += 1_000_000_000
+            await worker.graph.delete_jobs.start_job(name, 15)
+            await worker.wait_for_deletion(name)
+        imports = await worker.graph.import_jobs.list_jobs()
+        deletions = await worker.graph.delete_jobs.list_jobs()
+        return [[_load(item)["id"] for item in page.items] for page in (imports, deletions)]
+
+    assert jobs.do(scenario) == [["a", "c"], ["e", "f"]]
+
+
+def test_a_job_whose_log_could_not_be_written_is_forgotten_with_it(
+    store: GraphStore, tmp_path: Path
+) -> None:
+    jobs = Jobs(store, tmp_path / "a", max_kept=1)
+
+    async def scenario(worker: Worker) -> None:
+        (jobs.folder / "in.ndjson.log").mkdir()
+        await worker.run("j", jobs.body(whole().render()))
+        assert "import-log/j" in await worker.entries()
+        await worker.run("b", jobs.body(whole().render(), "other.ndjson"))
+        assert "import-log/j" not in await worker.entries()
+
+    jobs.do(scenario)
+
+
+def test_a_job_is_refused_where_none_of_those_that_may_be_kept_has_ended(
+    store: GraphStore, tmp_path: Path
+) -> None:
+    jobs = Jobs(store, tmp_path / "a", max_kept=2, max_unfinished=3)
+    body = jobs.body(whole().render())
+
+    async def scenario(worker: Worker) -> None:
+        for name in ("a", "b"):
+            await worker.graph.import_jobs.put_job(name, body)
+        with pytest.raises(JobLimitReached, match="Jobs__MaxKept"):
+            await worker.graph.import_jobs.put_job("c", body)
+
+    jobs.do(scenario)
 
 
 def test_jobs_are_listed_from_the_oldest_on_in_pages(store: GraphStore, tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from typing import Final, cast
 from twinframe.errors import DeleteJobNotFound, JobStateRefused
 from twinframe.graph.context import GraphContext
 from twinframe.graph.jobs.documents import DeleteJob
-from twinframe.graph.jobs.imports import NANO, check_limits
+from twinframe.graph.jobs.imports import NANO, check_unfinished, choose_oldest
 from twinframe.graph.jobs.records import (
     find_deletion,
+    forget_deletion,
     list_deletions,
     list_later,
     purge_expired,
@@ -57,7 +58,9 @@ class DeleteJobs:
             purge_expired(transaction, now)
             if find_deletion(transaction, job_id) is not None:
                 raise JobStateRefused(f"A delete job with the ID {job_id} exists already.")
-            check_limits(self._context, transaction, len(list_deletions(transaction)))
+            check_unfinished(self._context, transaction)
+            for old in choose_oldest(list_deletions(transaction), self._context):
+                forget_deletion(transaction, old)
             put_job(transaction, job)
 
         await self._context.runner.write(work)

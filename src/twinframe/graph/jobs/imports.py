@@ -5,7 +5,7 @@ SPEC: a job is named by its caller; one job at a time unless the operator wants 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar, cast
 
@@ -18,7 +18,7 @@ from twinframe.errors import (
     TooManyJobs,
 )
 from twinframe.graph.context import GraphContext
-from twinframe.graph.jobs.documents import ImportJob, Status
+from twinframe.graph.jobs.documents import ImportJob, Job, Status
 from twinframe.graph.jobs.places.places import Places
 from twinframe.graph.jobs.records import (
     find_import,
@@ -70,7 +70,9 @@ class ImportJobs:
             purge_expired(transaction, now)
             if find_import(transaction, job_id) is not None:
                 raise JobAlreadyExists(job_id)
-            check_limits(self._context, transaction, len(list_imports(transaction)))
+            check_unfinished(self._context, transaction)
+            for old in choose_oldest(list_imports(transaction), self._context):
+                forget_import(transaction, old)
             put_job(transaction, job)
 
         await self._context.runner.write(work)
@@ -154,7 +156,7 @@ class ImportJobs:
             before = require_import(transaction, job_id)
             job = replace(change(before), acted=self._context.clock())
             if before.status.is_final and not job.status.is_final:
-                check_limits(self._context, transaction, 0)
+                check_unfinished(self._context, transaction)
             put_job(transaction, job)
             return job
 
@@ -162,18 +164,31 @@ class ImportJobs:
         return job.render()
 
 
-def check_limits(context: GraphContext, session: GraphSession, kept: int) -> None:
-    """Refuse one job more: `TooManyJobs`, `JobLimitReached`. `kept` is how many of its kind are."""
-    jobs = context.settings.jobs
-    if len(list_pending(session, jobs.max_unfinished)) >= jobs.max_unfinished:
+def check_unfinished(context: GraphContext, session: GraphSession) -> None:
+    """Refuse one unfinished job more: `TooManyJobs`."""
+    most = context.settings.jobs.max_unfinished
+    if len(list_pending(session, most)) >= most:
         raise TooManyJobs(
-            f"{jobs.max_unfinished} jobs are unfinished, as many as may be (Jobs__MaxUnfinished). "
+            f"{most} jobs are unfinished, as many as may be (Jobs__MaxUnfinished). "
             "Try again when one has ended."
         )
-    if kept >= jobs.max_kept:
+
+
+def choose_oldest(kept: Sequence[Job], context: GraphContext) -> list[str]:
+    """Ids of those to be forgotten so that one more may be kept: what ended longest ago.
+
+    `JobLimitReached` when too few have ended. NOTE: a refusal would be for weeks: who imports every
+    ten minutes has a thousand within one, and a delete job is forgotten by nobody's wish.
+    """
+    most = context.settings.jobs.max_kept
+    excess = max(len(kept) + 1 - most, 0)
+    ended = sorted((job for job in kept if job.status.is_final), key=lambda job: job.acted)
+    if len(ended) < excess:
         raise JobLimitReached(
-            f"{jobs.max_kept} jobs are kept, as many as may be (Jobs__MaxKept). Delete some."
+            f"{most} jobs are kept, as many as may be (Jobs__MaxKept), and too few of them have "
+            "ended. Try again when one has."
         )
+    return [job.id for job in ended[:excess]]
 
 
 def _parse_body(document: JsonValue) -> tuple[str, str]:
