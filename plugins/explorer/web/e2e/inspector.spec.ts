@@ -300,7 +300,7 @@ test.describe("a twin", () => {
     await writeQuery(page, "MATCH (b:Building) RETURN b LIMIT 1");
     await page.keyboard.press("ControlOrMeta+Enter");
     await expect(page.getByRole("gridcell").first()).toBeVisible();
-    await expect(page).toHaveURL(/query=MATCH.*twin=b1-l0-r03/);
+    await expect(page).toHaveURL(/[?]twin=b1-l0-r03#query=MATCH/);
     await page.reload();
     await expect(heading("b1-l0-r03")).toBeVisible();
     const other = await context.newPage();

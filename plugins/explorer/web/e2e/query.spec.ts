@@ -278,6 +278,58 @@ test("a link has query, parameters and view, and a reload keeps them", async ({
   await expect(other.getByLabel("Rows as JSON")).toContainText('"text": "a&b"');
 });
 
+test("a query of several lines outlives a reload and a link, below the base path too, and no server hears of it", async ({
+  page,
+  demo,
+  context,
+}) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  const other = await context.newPage();
+  for (const path of ["~own/query", "../api/explorer/~own/query"]) {
+    await open(page, demo, path);
+    await run(page, "// one\n\nRETURN $area +\n\t1 AS next");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    const parameters = page.getByRole("textbox", { name: "Parameters as JSON" });
+    await parameters.click();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.insertText('{\n  "area": 41\n}');
+    await page.getByRole("button", { name: "Run", exact: false }).first().click();
+    await expect(cells(page)).toHaveText(["42"]);
+    await page.reload();
+    await expect(cells(page)).toHaveText(["42"]);
+    await page.getByRole("button", { name: "Copy link" }).click();
+    await expect(page.getByText("The link to this query is copied.")).toBeVisible();
+    await other.goto(await page.evaluate(() => navigator.clipboard.readText()));
+    await expect(cells(other)).toHaveText(["42"]);
+    expect(new URL(other.url()).pathname).toBe(new URL(page.url()).pathname);
+  }
+  expect(asked.filter((url) => /area|RETURN/.test(new URL(url).search))).toEqual([]);
+});
+
+test("a link as long as a long query is made, and one that is longer is not said to be", async ({
+  page,
+  demo,
+  context,
+}) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const copy = page.getByRole("button", { name: "Copy link" });
+  await open(page, demo, "~own/query");
+  await write(page, `RETURN '${"ä".repeat(4000)}' AS text`);
+  await copy.click();
+  await expect(page.getByText("The link to this query is copied.")).toBeVisible();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  expect(link.length).toBeGreaterThan(8192); // what the service takes of an address
+  const other = await context.newPage();
+  await other.goto(link);
+  await expect(cells(other)).toHaveText(["ä".repeat(4000)]);
+  await write(page, `RETURN '${"x".repeat(30_000)}' AS text`);
+  await copy.click();
+  await expect(page.getByText(/^No link is copied: .* of 30,0\d\d characters/)).toBeVisible();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(link);
+});
+
 test("a query with per cent signs is run as written, from the editor, a link and an old address", async ({
   page,
   demo,
@@ -295,7 +347,7 @@ test("a query with per cent signs is run as written, from the editor, a link and
   await page.goto(`${demo.url}/explorer/own/query?${search}`);
   await expect(cells(page)).toHaveText(row);
   await expect(editor(page)).toHaveText(text);
-  await expect(page).toHaveURL(`${demo.url}/explorer/~own/query?${search}`);
+  await expect(page).toHaveURL(`${demo.url}/explorer/~own/query#${search}`);
 });
 
 test("the browser leads back from query to query, and then to where one came from", async ({

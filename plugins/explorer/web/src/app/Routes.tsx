@@ -5,13 +5,14 @@ import type { Configuration } from "../api/types";
 import { SessionProvider } from "../session/SessionProvider";
 import { Frame } from "./Frame";
 import { FORMER_OWN, OWN_GRAPH, ROUTES_BASE, routeOf } from "./addresses";
-import { useSearch } from "./search";
+import { useFragment, useSearch } from "./search";
 import { VIEWS } from "./views";
 
 /** `/{graphId}/{view}`; whatever is incomplete leads to the query view. */
 export function Routes({ configuration }: { configuration: Configuration }) {
   const [, navigate] = useLocation();
   const search = useSearch();
+  const fragment = useFragment();
   return (
     <RouterProvider navigate={(path) => navigate(path)} useHref={(path) => ROUTES_BASE + path}>
       <Switch>
@@ -20,7 +21,7 @@ export function Routes({ configuration }: { configuration: Configuration }) {
             const shown = VIEWS.find((one) => one.path === view);
             if (shown === undefined) return <Redirect to={routeOf(graph, "query")} replace />;
             const former = graph === FORMER_OWN && (
-              <Redirect to={routeOf(OWN_GRAPH, view, search.slice(1))} replace />
+              <Redirect to={routeOf(OWN_GRAPH, view, search.slice(1)) + fragment} replace />
             );
             if (former && !configuration.hosting) return former;
             return (

@@ -58,11 +58,11 @@ export function useSelectionAddress(active: boolean): void {
     if (!active) return;
     // NOTE: not those of the render, which are older than what was followed just now.
     const { selected: now } = useSelection.getState();
-    const { pathname, search: there } = window.location;
+    const { pathname, search: there, hash } = window.location;
     const isNew = now !== before.current;
     before.current = now;
     if (isSame(readSelected(there), now)) return;
-    const address = pathname + renderSelected(there, now);
+    const address = pathname + renderSelected(there, now) + hash;
     // A query that is run takes it out of the address, where it is put again.
     if (isNew && now !== null) window.history.pushState(null, "", address);
     else window.history.replaceState(window.history.state, "", address);

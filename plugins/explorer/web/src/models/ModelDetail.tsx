@@ -7,6 +7,7 @@ import { routeOf } from "../app/addresses";
 import { useNotices } from "../app/notices";
 import { Code } from "../code/Code";
 import { NewTwinButton } from "../inspector/NewTwinButton";
+import { renderLink } from "../query/share";
 import { useSession } from "../session/session";
 import { Contents, ModelLink } from "./Contents";
 import type { Counts } from "./counts";
@@ -55,7 +56,9 @@ export function ModelDetail({ model, index, counts }: Props) {
         <div className="models-actions">
           <Link
             className="button"
-            href={routeOf(graphId, "query", new URLSearchParams({ query }).toString())}
+            href={
+              routeOf(graphId, "query") + renderLink({ text: query, parameters: "", view: "table" })
+            }
           >
             Query its twins{counts === null ? "" : ` (${counts.family(model.id).toLocaleString()})`}
           </Link>

@@ -13,7 +13,7 @@ import { QueryLibrary } from "./QueryLibrary";
 import { cancelQuery } from "./run";
 import type { Sample } from "./samples";
 import { SaveQuery } from "./SaveQuery";
-import { renderLink } from "./share";
+import { LONGEST_LINK, renderLink } from "./share";
 import { useQueries } from "./store";
 
 interface Props {
@@ -65,7 +65,11 @@ function Share({ isDisabled }: { isDisabled: boolean }) {
   const copy = async (): Promise<void> => {
     const { text, parameters } = useQueries.getState();
     const link = renderLink({ text, parameters, view: useResults.getState().view });
-    const address = window.location.origin + ROUTES_BASE + routeOf(graphId, "query", link.slice(1));
+    if (link.length > LONGEST_LINK) {
+      useNotices.getState().sayError(new Error(explainLength(link.length)));
+      return;
+    }
+    const address = window.location.origin + ROUTES_BASE + routeOf(graphId, "query") + link;
     try {
       await navigator.clipboard.writeText(address);
       useNotices.getState().say("The link to this query is copied.");
@@ -82,5 +86,13 @@ function Share({ isDisabled }: { isDisabled: boolean }) {
     >
       <Link2 size={14} aria-hidden /> <span className="query-wide">Link</span>
     </Button>
+  );
+}
+
+function explainLength(length: number): string {
+  return (
+    `No link is copied: query and parameters make one of ${length.toLocaleString()} characters, ` +
+    `and ${LONGEST_LINK.toLocaleString()} are the most that are handed on everywhere. ` +
+    "Hand on their text instead."
   );
 }

@@ -9,31 +9,44 @@ export interface Shared {
 }
 
 const VIEWS: readonly string[] = ["table", "json", "graph", "plan"];
+const NAMES = ["query", "parameters", "view"] as const;
 
-/** The search part of such a link, with its question mark. */
+/**
+ * How many characters of a link are made. It goes to no server, but what it is pasted into may cut
+ * what is longer.
+ */
+export const LONGEST_LINK = 30_000;
+
+/**
+ * The fragment of such a link, with its `#`. NOTE: not the search part: that is sent to the service
+ * and to what stands before it, which refuse line ends and long addresses, and write them in logs.
+ */
 export function renderLink({ text, parameters, view }: Shared): string {
-  const search = new URLSearchParams({ query: text });
-  if (parameters.trim() !== "" && parameters.trim() !== "{}") search.set("parameters", parameters);
-  if (view !== "table") search.set("view", view);
-  return `?${search}`;
+  const written = new URLSearchParams({ query: text });
+  if (parameters.trim() !== "" && parameters.trim() !== "{}") written.set("parameters", parameters);
+  if (view !== "table") written.set("view", view);
+  return `#${written}`;
 }
 
-/** The search part of an address without the query that it carries. */
+/** The search part of an address without the query that it carries, as links of before have it. */
 export function dropQuery(search: string): string {
   const left = new URLSearchParams(search);
-  for (const name of ["query", "parameters", "view"]) left.delete(name);
+  for (const name of NAMES) left.delete(name);
   return left.size === 0 ? "" : `?${left}`;
 }
 
-/** What the search part of an address carries; null where it carries no query. */
-export function readLink(search: string): Shared | null {
-  const read = new URLSearchParams(search);
-  const text = read.get("query");
-  if (text === null || text.trim() === "") return null;
-  const view = read.get("view") ?? "";
-  return {
-    text,
-    parameters: read.get("parameters") ?? "",
-    view: VIEWS.includes(view) ? (view as ResultView) : "table",
-  };
+/** What the fragment of an address carries, or its search part; null where neither has a query. */
+export function readLink(search: string, fragment: string): Shared | null {
+  return readPart(fragment.slice(1)) ?? readPart(search);
+}
+
+function readPart(written: string): Shared | null {
+  const read = new URLSearchParams(written);
+  const [text, parameters, view] = NAMES.map((name) => read.get(name) ?? "") as [
+    string,
+    string,
+    string,
+  ];
+  if (text.trim() === "") return null;
+  return { text, parameters, view: VIEWS.includes(view) ? (view as ResultView) : "table" };
 }

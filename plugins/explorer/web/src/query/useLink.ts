@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { useLocation } from "wouter";
 
-import { useSearch } from "../app/search";
+import { useFragment, useSearch } from "../app/search";
 import { useResults } from "../results/store";
 import { dropQuery, readLink } from "./share";
 import { useQueries } from "./store";
@@ -12,8 +12,9 @@ import { useQueries } from "./store";
  */
 export function useLink(run: () => void, explain: () => void): void {
   const search = useSearch();
+  const fragment = useFragment();
   useEffect(() => {
-    const shared = readLink(search);
+    const shared = readLink(search, fragment);
     if (shared === null) return;
     const { text, parameters, write } = useQueries.getState();
     const { query, asked, set } = useResults.getState();
@@ -24,7 +25,7 @@ export function useLink(run: () => void, explain: () => void): void {
     set({ view: shared.view });
     if (shared.view === "plan") explain();
     else run();
-  }, [search, run, explain]);
+  }, [search, fragment, run, explain]);
 }
 
 /**
@@ -33,9 +34,10 @@ export function useLink(run: () => void, explain: () => void): void {
  */
 export function useWrite(): (part: { text?: string; parameters?: string }) => void {
   const search = useSearch();
+  const fragment = useFragment();
   const [path, navigate] = useLocation();
   return (part) => {
     useQueries.getState().write(part);
-    if (readLink(search) !== null) navigate(path + dropQuery(search));
+    if (readLink(search, fragment) !== null) navigate(path + dropQuery(search));
   };
 }

@@ -7,11 +7,8 @@ import { useResults } from "../results/store";
 import { useSession } from "../session/session";
 import { readParameters } from "./parameters";
 import { explainQuery, runQuery } from "./run";
-import { renderLink } from "./share";
+import { LONGEST_LINK, renderLink } from "./share";
 import { useQueries } from "./store";
-
-// Longer addresses are cut or refused somewhere between browsers and servers.
-const LONGEST_LINK = 6000;
 
 /** Run or explain what is written; what was run is in the address and in the history. */
 export function useRun() {
@@ -29,8 +26,8 @@ export function useRun() {
       const { view } = useResults.getState();
       const shown = how === explainQuery ? "plan" : view === "plan" ? "table" : view;
       const link = renderLink({ text, parameters, view: shown });
-      const kept = link.length <= LONGEST_LINK ? link.slice(1) : "";
-      navigate(routeOf(graphId, "query", kept), { replace: true });
+      const kept = link.length <= LONGEST_LINK ? link : "";
+      navigate(routeOf(graphId, "query") + kept, { replace: true });
       const outcome = await how({ graph, graphId, text, parameters: value });
       if (outcome !== null && how === runQuery) remember(text, parameters, outcome);
     },

@@ -13,7 +13,7 @@ const WAS_IN = "twinframe-explorer-was-in";
 
 /** What a tab remembers while it is at the authority. No token is among it. */
 interface Left extends Pending {
-  /** Where to go on, as path and query below the routes of the page. */
+  /** Where to go on, as path, query and fragment below the routes of the page. */
   back: string;
 }
 
@@ -35,8 +35,8 @@ export function wasSignedIn(): boolean {
 /** Go to the authority with this tab, which comes back to where it is. */
 export async function leaveToSignIn(configuration: Configuration, silent: boolean): Promise<void> {
   const { url, pending } = await authorityOf(configuration).begin(silent);
-  const { pathname, search } = window.location;
-  const left: Left = { ...pending, back: pathname.slice(ROUTES_BASE.length) + search };
+  const { pathname, search, hash } = window.location;
+  const left: Left = { ...pending, back: pathname.slice(ROUTES_BASE.length) + search + hash };
   sessionStorage.setItem(LEFT, JSON.stringify(left));
   // A silent attempt is made once: if it fails, somebody has to press the button.
   sessionStorage.removeItem(WAS_IN);
