@@ -104,3 +104,30 @@ test("a result says that the graph has changed since, until it is asked for agai
   }
   expect(service.failures()).toBe("");
 });
+
+test("a page stays as it is where the service goes away before all of it is read anew", async ({
+  page,
+  folder,
+}, { testId }) => {
+  const service = await startService(join(folder, testId));
+  try {
+    await open(page, service, "~own/query");
+    await writeQuery(page, "RETURN 1 AS one");
+    await expect(page.getByRole("button", { name: /^Live:/ })).toBeVisible();
+    await page.route("**/explorer/configuration.json", (route) => route.abort());
+    await service.stop();
+    await expect(page.getByRole("button", { name: /^Connecting/ })).toBeVisible();
+    await service.start();
+    // After a cut without any event all is read anew, what the page is told of the service too.
+    for (let tries = 0; tries < 3; tries++) {
+      await page.waitForEvent("requestfailed", (one) => one.url().endsWith("/configuration.json"));
+    }
+    await expect(page.getByRole("button", { name: /^Live:/ })).toBeVisible();
+    await expect(page.getByRole("textbox", { name: "Query", exact: true })).toContainText(
+      "RETURN 1",
+    );
+    await expect(page.getByRole("alert")).toHaveCount(0);
+  } finally {
+    await service.stop();
+  }
+});

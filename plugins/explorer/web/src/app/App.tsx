@@ -31,7 +31,8 @@ function Configured() {
     queryFn: loadConfiguration,
     staleTime: Infinity,
   });
-  if (error !== null) {
+  // What is known stays in use where it could not be read anew, as while the service restarts.
+  if (error !== null && data === undefined) {
     return (
       <Failure title="The explorer cannot start" error={error} onRetry={() => void refetch()} />
     );
