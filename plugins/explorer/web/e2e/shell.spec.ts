@@ -159,6 +159,8 @@ test("nothing that is open goes, nor what is written there, when a window is mad
   const narrow = { width: 600, height: 800 };
   const wide = { width: 1280, height: 800 };
   await selectTwin(page, demo, ROOM);
+  const table = page.locator(".results-scroll");
+  await table.evaluate((one) => one.setAttribute("data-was-here", ""));
   await page.getByRole("button", { name: "Save query" }).click();
   const name = page.getByRole("textbox", { name: "Name", exact: true });
   await name.fill("Half written");
@@ -179,8 +181,7 @@ test("nothing that is open goes, nor what is written there, when a window is mad
   await expect(inspected.getByRole("tabpanel", { name: "JSON" })).toBeVisible();
 
   // So does the inspector that is hidden leave the view as it is.
-  const table = page.locator(".results-scroll");
-  await table.evaluate((one) => one.setAttribute("data-was-here", ""));
+  await expect(table).toHaveAttribute("data-was-here");
   await page.getByRole("button", { name: "Hide the inspector" }).click();
   await page.getByRole("button", { name: "Show the inspector" }).click();
   await expect(table).toHaveAttribute("data-was-here");
