@@ -25,12 +25,12 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         codeSplitting: {
-          // PERF: as a dozen files of a few kB each they took 3 kB more, and a request each.
+          // PERF: as dozens of files of a few kB each they took 10 kB more, and a request each.
           groups: [
             {
               name: "widgets",
               test: /react-aria|react-stately|@internationalized/,
-              minShareCount: 3,
+              minShareCount: 2,
             },
           ],
         },
