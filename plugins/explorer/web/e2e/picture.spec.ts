@@ -149,6 +149,23 @@ test("the picture is saved as an image and as data", async ({ page, demo }) => {
   };
   expect(data.nodes.find((one) => one.id === "b1-l0")?.x).not.toBeNull();
   expect(data.edges.length).toBe(data.nodes.length - 1);
+  // The places come back from the file, and a file of something else says so.
+  const load = async (name: string, text: string): Promise<void> => {
+    const chooser = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Take the places of a picture saved as JSON" }).click();
+    const file = { name, mimeType: "application/json", buffer: Buffer.from(text) };
+    await (await chooser).setFiles(file);
+  };
+  const moved = data.nodes.map(({ id }, at) => ({ id, x: at, y: at % 3, pinned: at === 0 }));
+  await load("mine.json", JSON.stringify({ nodes: moved }));
+  await expect(page.getByText("18 twins stand where mine.json has them.")).toBeVisible();
+  await settle(page);
+  const again = JSON.parse((await save("Twins and places (JSON)")).toString()) as {
+    nodes: object[];
+  };
+  expect(again.nodes).toEqual(moved.map((one) => expect.objectContaining(one) as object));
+  await load("wrong.json", '{"nodes": [{"id": "b1-l0", "x": "far", "y": 0}]}');
+  await expect(page.getByText('`x` has to be a number; it is "far".')).toBeVisible();
 });
 
 test("rows without twins say so", async ({ page, demo }) => {
@@ -196,6 +213,47 @@ test("on a phone the legend is closed until it is asked for", async ({ page, dem
   await expect(legend).toHaveCount(0);
   await page.getByRole("button", { name: "Legend" }).click();
   await expect(legend.getByText("contains")).toBeVisible();
+});
+
+test.describe("by touch", () => {
+  test.use({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+
+  test("a tap on a twin selects it, and two fingers zoom", async ({ page, demo }) => {
+    const search = new URLSearchParams({
+      query: "MATCH (l {$dtId: 'b1-l0'}) RETURN l",
+      view: "graph",
+    });
+    await open(page, demo, `own/query?${search.toString()}`);
+    await expect(foot(page)).toHaveText(/^1 twin, 0 relationships/);
+    await settle(page);
+    const box = await canvas(page).boundingBox();
+    if (box === null) throw new Error("the graph has no place on the page");
+    // One twin alone stands in the middle.
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    await page.touchscreen.tap(x, y);
+    const sheet = page.getByRole("dialog");
+    await expect(sheet.getByRole("heading", { name: "b1-l0" })).toBeVisible();
+    await sheet.getByRole("button", { name: "Close" }).tap();
+    await expect(sheet).toHaveCount(0);
+    const client = await page.context().newCDPSession(page);
+    const touch = async (type: "touchStart" | "touchMove" | "touchEnd", apart: number | null) => {
+      const touchPoints =
+        apart === null
+          ? []
+          : [
+              { x: x - 60 - apart, y: y + 60, id: 1 },
+              { x: x - 60 + apart, y: y + 60, id: 2 },
+            ];
+      await client.send("Input.dispatchTouchEvent", { type, touchPoints });
+    };
+    const image = (): Promise<Buffer> => canvas(page).screenshot();
+    const before = await image();
+    await touch("touchStart", 10);
+    for (let apart = 14; apart <= 42; apart += 4) await touch("touchMove", apart);
+    await touch("touchEnd", null);
+    await page.waitForTimeout(500);
+    expect((await image()).equals(before)).toBe(false);
+  });
 });
 
 test("a twin that was pinned stands where it stood after a reload, until all may move", async ({

@@ -1,6 +1,7 @@
 import {
   ChevronDown,
   Download,
+  FolderOpen,
   List,
   Maximize,
   Palette,
@@ -36,13 +37,21 @@ import { useNotices } from "../app/notices";
 import { showPath } from "./actions";
 import { DrawTools } from "./DrawTools";
 import { IconButton } from "./IconButton";
+import { loadLayout } from "./load";
 import type { Painter } from "./Painter";
 import { saveImage, saveLayout } from "./save";
 import { usePicture, type LayoutKind } from "./store";
 import type { LayoutControl } from "./useLayout";
 import { WordButton, WordToggle } from "./WordButton";
 
-const LAYOUTS: { id: LayoutKind; name: string; about: string }[] = [
+interface Layout {
+  id: LayoutKind;
+  name: string;
+  about: string;
+}
+
+/** Ways to lay a picture out. */
+export const LAYOUTS: readonly Layout[] = [
   { id: "force", name: "Forces", about: "What is related stands together" },
   { id: "layers", name: "Layers", about: "Parts below their wholes" },
   { id: "circle", name: "Circle", about: "By model, around" },
@@ -63,23 +72,33 @@ interface Props {
 /** What may be done with the whole picture. */
 export function Toolbar(props: Props) {
   const { painter, layout, asList, onAsList, legend, onLegend } = props;
+  const kind = usePicture((state) => state.layout);
   return (
     <AriaToolbar aria-label="Graph" className="picture-toolbar">
       <Filter />
       {!asList && (
         <>
-          <LayoutChooser layout={layout} />
-          <Group aria-label="Zoom" className="picture-group">
-            <IconButton icon={ZoomIn} label="Zoom in" onPress={() => painter?.zoom(1.5)} />
-            <IconButton icon={ZoomOut} label="Zoom out" onPress={() => painter?.zoom(1 / 1.5)} />
-            <IconButton icon={Maximize} label="Show all of it" onPress={() => painter?.fit()} />
-          </Group>
+          <LayoutChooser layout={layout} kind={kind} kinds={LAYOUTS} />
+          <Zoom painter={painter} />
         </>
       )}
       <OfChosen graph={props.graph} />
       <DrawTools />
       <span className="picture-space" />
-      {!asList && <SaveMenu painter={painter} ground={props.ground} />}
+      {!asList && (
+        <Group aria-label="Files" className="picture-group">
+          <SaveMenu painter={painter} ground={props.ground} />
+          <IconButton
+            icon={FolderOpen}
+            label="Take the places of a picture saved as JSON"
+            isDisabled={painter === null}
+            onPress={() => {
+              layout.stop();
+              if (painter !== null) loadLayout(painter);
+            }}
+          />
+        </Group>
+      )}
       <WordToggle
         icon={Palette}
         label="Legend"
@@ -126,8 +145,23 @@ function Filter() {
   );
 }
 
-function LayoutChooser({ layout }: { layout: LayoutControl }) {
-  const kind = usePicture((state) => state.layout);
+export function Zoom({ painter }: { painter: Painter | null }) {
+  return (
+    <Group aria-label="Zoom" className="picture-group">
+      <IconButton icon={ZoomIn} label="Zoom in" onPress={() => painter?.zoom(1.5)} />
+      <IconButton icon={ZoomOut} label="Zoom out" onPress={() => painter?.zoom(1 / 1.5)} />
+      <IconButton icon={Maximize} label="Show all of it" onPress={() => painter?.fit()} />
+    </Group>
+  );
+}
+
+interface LayoutChooserProps {
+  layout: LayoutControl;
+  kind: LayoutKind;
+  kinds: readonly Layout[];
+}
+
+export function LayoutChooser({ layout, kind, kinds }: LayoutChooserProps) {
   return (
     <Group aria-label="Layout" className="picture-group">
       <Select
@@ -141,7 +175,7 @@ function LayoutChooser({ layout }: { layout: LayoutControl }) {
           <ChevronDown size={13} aria-hidden />
         </Button>
         <Popover>
-          <ListBox items={LAYOUTS}>
+          <ListBox items={kinds}>
             {({ id, name, about }) => (
               <ListBoxItem id={id} textValue={name}>
                 <span slot="label">{name}</span>

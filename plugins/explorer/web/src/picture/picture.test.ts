@@ -10,7 +10,7 @@ import { readRelationships } from "./ask";
 import { Crowd, type Rectangle } from "./crowd";
 import { placeLabels, type Wish } from "./labels";
 import { listCurves } from "./curves";
-import { buildLayoutDocument } from "./document";
+import { buildLayoutDocument, readLayoutDocument } from "./document";
 import { compileFilter } from "./filter";
 import {
   addTo,
@@ -388,5 +388,31 @@ describe("the store", () => {
     expect(saved.nodes[1]).toMatchObject({ id: "b", x: 1, y: 2, pinned: true });
     expect(saved.edges).toHaveLength(3);
     places.clear();
+    // What had no place yet is left out.
+    expect(readLayoutDocument(JSON.stringify(saved), "graph.json")).toEqual([
+      { id: "b", x: 1, y: 2, pinned: true },
+    ]);
+  });
+
+  test("a file that is no saved layout says what is wrong in it, and where", () => {
+    const read = (text: string) => () => readLayoutDocument(text, "a.json");
+    expect(read("twins")).toThrow(/^a\.json is no JSON .*“Twins and places \(JSON\)” is wanted/);
+    expect(read("null")).toThrow("a.json has no list of `nodes`");
+    expect(read('{"nodes": [{"x": 1, "y": 2}]}')).toThrow("`nodes[0]` has no `id`");
+    expect(read('{"nodes": [null]}')).toThrow("`nodes[0]` has no `id`");
+    expect(read('{"nodes": [{"id": "a", "x": 1, "y": "2"}]}')).toThrow(
+      'a.json: `nodes[0]` (a): `y` has to be a number; it is "2".',
+    );
+    expect(read('{"nodes": [{"id": "a", "x": 1}]}')).toThrow("it is missing");
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        try {
+          expect(Array.isArray(read(text)())).toBe(true);
+        } catch (error) {
+          expect((error as Error).message).toMatch(/^a\.json/);
+        }
+      }),
+      { numRuns: 50 },
+    );
   });
 });
