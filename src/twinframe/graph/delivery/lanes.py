@@ -9,6 +9,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,9 +41,11 @@ class Lanes:
     """One lane a key: its events go one after the other, the next when the one before is settled.
 
     `in_flight` lanes are served at a time. An event that fails waits, its lane with it, ever longer
-    up to a minute. An endpoint that fails all that is sent there is asked by one lane at a time, at
-    ever longer intervals; when it is back, all go on at once. What is refused, or fails for
-    `patience` seconds, is given up. An endpoint that is gone ends `run` with `EndpointGone`.
+    up to a minute. An endpoint that fails all that several lanes send is asked by one lane at a
+    time, at ever longer intervals, each time by another, first by those that have not failed; when
+    it is back, all go on at once. What is refused, or fails for `patience` seconds, is given up. An
+    endpoint that is gone ends `run` with `EndpointGone`; the event that brought this to light is
+    given up, all others that were on their way stay where they are.
 
     Little of a lane is in memory: of what stands far behind only the position is known (`parked`),
     and it is loaded when its turn comes. So a lane that waits takes no room of others.
@@ -75,8 +78,11 @@ class Lanes:
         self._open: dict[int, None] = {}
         self._timers: set[asyncio.TimerHandle] = set()
         self._failures = 0
+        self._failed: set[str] = set()
         self._probes = 0
         self._probe = asyncio.Lock()
+        self._begun = asyncio.Event()
+        self._is_gone = False
         self.settled = asyncio.Event()
         self.unsettled_bytes = 0
         self.parked = 0
@@ -92,6 +98,7 @@ class Lanes:
         if lane is None:
             lane = self._lanes[event.key] = deque()
             self._ready.put_nowait(event.key)
+            self._begun.set()
         elif counted and (len(lane) >= HELD or len(event.wire) > HELD_BYTES):
             lane.append(event.position)
             self.parked += 1
@@ -130,27 +137,41 @@ class Lanes:
                 timer.cancel()
 
     async def _serve(self) -> None:
-        while True:
-            key = await self._ready.get()
-            lane = self._lanes[key]
-            pending = await self._read_first(lane)
-            if pending is None:
-                self._settle(key, lane)
-                continue
-            try:
-                await self._try(pending)
-            except DeliveryFailed as error:
-                if await self._is_over(pending, error):
-                    self._settle(key, lane)
-                continue
-            except (DeliveryRefused, EndpointGone) as error:
-                await self._give_up(pending.event, error.message, pending.attempts)
-                if isinstance(error, EndpointGone):
-                    self._settle(key, lane)
-                    raise
+        while not self._is_gone:
+            key = None if self.is_down else await self._ready.get()
+            if key is None:
+                async with self._probe:
+                    if self.is_down:
+                        await self._ask()
+            elif self.is_down:  # by now: it waits with all others
+                self._ready.put_nowait(key)
             else:
-                self.delivered += 1
+                await self._serve_lane(key)
+
+    async def _serve_lane(self, key: str) -> None:
+        """Try what is first in a lane, and see what becomes of it."""
+        lane = self._lanes[key]
+        pending = await self._read_first(lane)
+        if pending is None:
             self._settle(key, lane)
+            return
+        try:
+            await self._attempt(pending)
+        except DeliveryFailed as error:
+            if not await self._is_over(pending, error):
+                return
+        except DeliveryRefused as error:
+            await self._give_up(pending.event, error.message, pending.attempts)
+        except EndpointGone as error:
+            if self._is_gone:
+                return  # another says so: an error of this one would cut it off
+            self._is_gone = True
+            await self._give_up(pending.event, error.message, pending.attempts)
+            self._settle(key, lane)
+            raise
+        else:
+            self.delivered += 1
+        self._settle(key, lane)
 
     async def _read_first(self, lane: deque[_Pending | int]) -> _Pending | None:
         """The event whose turn it is in a lane; None when it is there no more."""
@@ -165,22 +186,45 @@ class Lanes:
         lane[0] = pending = _Pending(event)
         return pending
 
-    async def _try(self, pending: _Pending) -> None:
-        """Send; when the endpoint seems to be down, only after who else is asking it."""
-        if self.is_down:
-            async with self._probe:
-                if self.is_down:
-                    # NOTE: not by failures, of which there may be many in the first moment.
-                    self._probes += 1
-                    await asyncio.sleep(build_pause(self._probes))
-                    await self._attempt(pending)
+    async def _ask(self) -> None:
+        """After a pause, ask the endpoint that seems to be down with what one lane has."""
+        # NOTE: not by failures, of which there may be many in the first moment.
+        self._probes += 1
+        with suppress(TimeoutError):
+            async with asyncio.timeout(build_pause(self._probes)):
+                await self._wait_for_other()
+        await self._serve_lane(self._find_other() or await self._ready.get())
+
+    async def _wait_for_other(self) -> None:
+        """Until there is a lane that has not failed, while few have; else for ever.
+
+        NOTE: it need not wait: a few twins of which nothing is taken are no endpoint that is down.
+        """
+        while True:
+            self._begun.clear()
+            if len(self._failed) < self._in_flight:
+                other = self._find_other()
+                if other is not None:
+                    self._ready.put_nowait(other)
                     return
-        await self._attempt(pending)
+            await self._begun.wait()
+
+    def _find_other(self) -> str | None:
+        """Take a lane that is ready and has not failed since the endpoint gave its last answer."""
+        for _ in range(self._ready.qsize()):
+            key = self._ready.get_nowait()
+            if key not in self._failed:
+                return key
+            self._ready.put_nowait(key)
+        return None
 
     @property
     def is_down(self) -> bool:
-        """Whether as many attempts failed in a row as are under way at a time."""
-        return self._failures >= self._in_flight
+        """Whether as many attempts failed in a row as are under way at a time, of several lanes.
+
+        NOTE: a single lane says nothing of the endpoint, and comes no more often by itself.
+        """
+        return self._failures >= self._in_flight and len(self._failed) > 1
 
     async def _attempt(self, pending: _Pending) -> None:
         pending.attempts += 1
@@ -188,6 +232,7 @@ class Lanes:
             await self._send(pending.event)
         except DeliveryFailed as error:
             self._failures += 1
+            self._failed.add(pending.event.key)
             self.error = self.last_failure = error.message
             raise
         except DeliveryRefused:
@@ -201,6 +246,7 @@ class Lanes:
     def _note_answer(self) -> None:
         """The endpoint is there: it took an event, or said that it never will."""
         self._failures = self._probes = 0
+        self._failed.clear()
         self.error = ""
 
     async def _is_over(self, pending: _Pending, error: DeliveryFailed) -> bool:

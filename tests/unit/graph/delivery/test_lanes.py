@@ -245,6 +245,34 @@ def test_an_endpoint_that_is_gone_ends_the_lanes_and_its_event_is_given_up() -> 
     assert run.lanes.error == "gone"
 
 
+def test_of_what_is_on_its_way_to_an_endpoint_that_is_gone_one_event_is_given_up() -> None:
+    run = Run(in_flight=4)
+    waiting: list[asyncio.Future[None]] = []
+
+    async def be_gone(event: Event) -> None:
+        if len(waiting) < 3:  # all are on their way before the first is answered
+            waiting.append(asyncio.get_running_loop().create_future())
+            await waiting[-1]
+        else:
+            for one in waiting:
+                one.set_result(None)
+        raise EndpointGone("gone")
+
+    async def give_up_slowly(event: Event, reason: str, attempts: int) -> None:
+        for _ in range(9):
+            await asyncio.sleep(0)
+        run.given_up.append((event.position, reason, attempts))
+
+    run.script = be_gone
+    run.lanes._give_up = give_up_slowly
+    with pytest.raises(ExceptionGroup) as caught:
+        run.play("abcdefgh")
+    assert [type(error) for error in caught.value.exceptions] == [EndpointGone]
+    assert run.given_up == [(4, "gone", 1)]
+    assert sorted(run.tries) == [1, 2, 3, 4]
+    assert sorted(run.lanes.find_waiting().values()) == [1, 2, 3, 5, 6, 7, 8]
+
+
 def test_an_endpoint_that_is_down_is_asked_by_one_at_a_time() -> None:
     run = Run(in_flight=4)
     asked = at_once = 0
@@ -339,3 +367,58 @@ def test_a_short_outage_with_many_lanes_is_followed_by_short_pauses(
     run.play("".join(chr(0x100 + number) for number in range(60)))
     assert len(run.taken) == 60
     assert max(asked) <= 6
+
+
+@pytest.mark.parametrize(("in_flight", "failing"), [(1, "x"), (4, "x"), (4, "xyz")])
+def test_few_keys_of_which_nothing_is_taken_keep_no_other_waiting(
+    monkeypatch: pytest.MonkeyPatch, in_flight: int, failing: str
+) -> None:
+    run = Run(in_flight=in_flight)
+    paused = asyncio.Event()
+
+    def pause_long_soon(attempts: int, retry_after: float | None = None) -> float:
+        if attempts <= 4:
+            return 0.001
+        paused.set()
+        return 3600.0
+
+    async def take_others(event: Event) -> None:
+        if event.key in failing:
+            raise DeliveryFailed("not this one")
+
+    async def play() -> None:
+        serving = asyncio.create_task(run.lanes.run())
+        for position, key in enumerate(failing, 1):
+            run.lanes.add(Event(position, key, b"{}"))
+        await paused.wait()
+        for position, key in enumerate("abcdef", 11):
+            run.lanes.add(Event(position, key, b"{}"))
+        while run.lanes.delivered < 6:
+            run.lanes.settled.clear()
+            await run.lanes.settled.wait()
+        serving.cancel()
+        await asyncio.wait([serving])
+
+    monkeypatch.setattr(lanes_module, "build_pause", pause_long_soon)
+    run.script = take_others
+    asyncio.run(asyncio.wait_for(play(), 30))
+    assert sorted(event.key for event in run.taken) == list("abcdef")
+    assert run.lanes.find_lowest() == 1
+
+
+def test_an_endpoint_that_is_down_is_asked_next_by_a_key_that_has_not_failed() -> None:
+    run, asked = Run(in_flight=2), []
+
+    async def fail_until_the_new_one(event: Event) -> None:
+        asked.append(event.key)
+        if len(asked) == 30:
+            run.lanes.add(Event(9, "new", b"{}"))
+        if "new" not in asked:
+            raise DeliveryFailed("down")
+
+    run.script = fail_until_the_new_one
+    run.play("abcdef")
+    assert asked[30] == "new"
+    for begun in range(12, 24, 6):  # each time another
+        assert sorted(asked[begun : begun + 6]) == list("abcdef")
+    assert len(run.taken) == 7
