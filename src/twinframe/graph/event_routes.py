@@ -22,7 +22,7 @@ from twinframe.errors import (
 )
 from twinframe.events.event import Event
 from twinframe.events.filters import Filter, build_filter
-from twinframe.graph.background.leases import delete_lease
+from twinframe.graph.background.leases import delete_free_lease
 from twinframe.graph.context import GraphContext
 from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import Endpoints
@@ -124,12 +124,16 @@ class EventRoutes:
         return listing.page([(route.id, route) for route in found], size)
 
     async def delete_route(self, route_id: str) -> None:
-        """Delete a route with its place and its dead letters; `EventRouteNotFound`."""
+        """Delete a route with its place and its dead letters; `EventRouteNotFound`.
+
+        NOTE: who delivers it ends within a second and gives the lease up then. A route that is made
+        anew under the id until then is no concern of the delivery before: they do not overlap.
+        """
 
         def work(transaction: GraphTransaction) -> None:
             if not delete_route(transaction, route_id):
                 raise EventRouteNotFound(route_id)
-            delete_lease(transaction, f"{RouteKind.name}/{route_id}")
+            delete_free_lease(transaction, f"{RouteKind.name}/{route_id}")
 
         await self._context.runner.write(work)
 

@@ -134,6 +134,17 @@ def delete_lease(transaction: GraphTransaction, name: str) -> None:
     transaction.delete_entry(KIND, name)
 
 
+def delete_free_lease(transaction: GraphTransaction, name: str) -> None:
+    """Forget the lease of a work that is no more unless somebody holds it.
+
+    Who holds it forgets it when it has ended: a work that is begun anew under the name waits so
+    long.
+    """
+    stored = _read(transaction, name)
+    if stored is not None and not stored.holder:
+        delete_lease(transaction, name)
+
+
 def _read(session: GraphSession, name: str) -> _Stored | None:
     body = session.read_entry(KIND, name)
     return None if body is None else _Stored(**orjson.loads(body))

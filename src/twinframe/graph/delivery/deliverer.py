@@ -17,7 +17,8 @@ from twinframe.errors import EventRouteFilterInvalid, StorageError
 from twinframe.events.event import Event
 from twinframe.events.filters import Filter, build_filter
 from twinframe.events.sinks import EndpointGone
-from twinframe.graph.background.leases import Lease, LeaseLost
+from twinframe.graph.background.leases import Lease, LeaseLost, delete_lease
+from twinframe.graph.background.own import OwnWork
 from twinframe.graph.context import GraphContext
 from twinframe.graph.delivery.endpoints import Endpoints, require_endpoint
 from twinframe.graph.delivery.lanes import Lanes
@@ -139,9 +140,19 @@ class RouteKind:
         ]
 
     async def run(self, key: str, lease: Lease) -> None:
-        """Deliver the route until it is gone or has nothing to send."""
+        """Deliver the route until it is gone or has nothing to send. Of one that is gone nothing
+        is left behind, not even the lease.
+        """
         while await self._deliver(key, lease):
             continue
+
+        def work(transaction: GraphTransaction) -> None:
+            lease.check(transaction)
+            if read_route(transaction, key) is None:
+                delete_lease(transaction, lease.name)
+
+        if await self._context.runner.read(lambda session: read_route(session, key)) is None:
+            await self._context.runner.write(OwnWork(work))
 
     async def _deliver(self, key: str, lease: Lease) -> bool:
         delivery = RouteDelivery(
@@ -346,7 +357,9 @@ class RouteDelivery:
         letter = DeadLetter(event.position, event.key, text, reason, attempts, time)
 
         def work(transaction: GraphTransaction) -> None:
-            put_dead_letter(transaction, self._route_id, letter, settings.max_dead_letters)
+            # Else it is of a route that was replaced, or made anew, since the last look.
+            if self._is_same(self._read_state(transaction)):
+                put_dead_letter(transaction, self._route_id, letter, settings.max_dead_letters)
 
         await self._write(work)
         self._letters.pop(event.position, None)
@@ -427,15 +440,17 @@ class RouteDelivery:
         }
 
     def _build_seen(self, failing: Mapping[int, int]) -> Seen:
-        """What is done beyond the place, when events are known that keep it there for long.
+        """What is done beyond the place, when events are known that keep it there for long, or
+        the route is halted.
 
-        NOTE: without it a restart would send again all that came since the first of them.
+        NOTE: without it a restart would send again all that came since the first of them, and the
+        event that the route gave up when its endpoint was gone.
         """
         old, keys = self._seen, self.lanes.find_waiting()
         if self._position < old.position:  # what was seen before the restart is being read again
             unread = self._position + 1
             keys = {**{key: max(at, unread) for key, at in old.keys.items()}, **keys}
-        elif not failing:
+        elif not (failing or self._halted):
             return Seen()
         return (
             Seen(max(self._position, old.position), keys) if len(keys) <= MOST_WAITING else Seen()

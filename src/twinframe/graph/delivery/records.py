@@ -1,11 +1,12 @@
 """What routes leave in the graph: themselves, how far they are, what they gave up. It sends none.
 
 Each is an entry. A route and its progress stand apart, as callers write the one and deliveries the
-other. `epoch` of the progress rises whenever a caller sets it: a delivery under way notices.
+other. `epoch` of the progress is another whenever a caller sets it: a delivery under way notices.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
@@ -21,6 +22,7 @@ _DEAD: Final = "event-dead/"
 _AGAIN: Final = "event-again/"
 _FAILING: Final = "event-failing"
 _SEEN: Final = "event-seen"
+_EPOCHS: Final = 2**40
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +113,11 @@ def put_route(transaction: GraphTransaction, route: Route) -> None:
     transaction.put_entry(ROUTE, route.id, orjson.dumps(document))
     progress = read_progress(transaction, route.id)
     if progress is None:
-        put_progress(transaction, route.id, Progress(1, transaction.read_event_bounds()[1]))
+        # NOTE: by chance, so that it is none of a route that had the id before.
+        epoch = secrets.randbelow(_EPOCHS)
+        put_progress(transaction, route.id, Progress(epoch, transaction.read_event_bounds()[1]))
     elif progress.halted:
-        restart(transaction, route.id, progress.position)
+        go_on(transaction, route.id)
 
 
 def delete_route(transaction: GraphTransaction, route_id: str) -> bool:
@@ -155,19 +159,22 @@ def put_progress(transaction: GraphTransaction, route_id: str, progress: Progres
     transaction.put_entry(PROGRESS, route_id, orjson.dumps(asdict(progress)))
 
 
-def restart(transaction: GraphTransaction, route_id: str, position: int) -> None:
-    """Let the route begin anew behind a position, also when it was halted."""
+def go_on(transaction: GraphTransaction, route_id: str) -> None:
+    """Let a route that was halted go on with what it is not done with; patience begins anew."""
     progress = read_progress(transaction, route_id)
     if progress is not None:
         error = "" if progress.halted else progress.error
-        put_progress(
-            transaction,
-            route_id,
-            replace(
-                progress, epoch=progress.epoch + 1, position=position, halted=False, error=error
-            ),
-        )
+        present = replace(progress, epoch=progress.epoch + 1, halted=False, error=error)
+        put_progress(transaction, route_id, present)
         transaction.delete_entry(_FAILING, route_id)
+
+
+def restart(transaction: GraphTransaction, route_id: str, position: int) -> None:
+    """Let the route begin anew behind a position, also when it was halted."""
+    go_on(transaction, route_id)
+    progress = read_progress(transaction, route_id)
+    if progress is not None:
+        put_progress(transaction, route_id, replace(progress, position=position))
         transaction.delete_entry(_SEEN, route_id)
 
 
@@ -255,7 +262,7 @@ def move_dead_letters(transaction: GraphTransaction, route_id: str, limit: int) 
     _count_letters(transaction, route_id, -len(found))
     progress = read_progress(transaction, route_id)
     if found and progress is not None and progress.halted:
-        restart(transaction, route_id, progress.position)
+        go_on(transaction, route_id)
     return len(found)
 
 
