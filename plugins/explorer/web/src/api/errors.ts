@@ -21,6 +21,21 @@ export class ApiError extends Error {
   }
 }
 
+/** Statuses that say nothing about what was done: none at all, and those of who stands between. */
+const UNKNOWN: ReadonlySet<number> = new Set([0, 502, 504]);
+
+/** Whether it is not known if what failed was done nevertheless. */
+export function isUnknown(error: unknown): boolean {
+  return error instanceof ApiError && UNKNOWN.has(error.status);
+}
+
+/** What became of a change that failed, as the title of the error. */
+export function titleOf(error: unknown): string {
+  return isUnknown(error)
+    ? "No answer: it is not known whether it was done"
+    : "The service has not taken it";
+}
+
 /** The error that a failed answer carries, whichever of our envelopes it is in. */
 export async function readError(response: Response): Promise<ApiError> {
   const text = await response.text();
@@ -38,7 +53,9 @@ export async function readError(response: Response): Promise<ApiError> {
       const message = typeof inner["message"] === "string" ? inner["message"] : text;
       return new ApiError(response.status, code, message, inner["details"] ?? inner, id);
     }
-    const message = [inner, body["detail"], body["title"]].find((one) => typeof one === "string");
+    // SPEC: RFC 6749, 5.2: `error` is a code there, and the description is what people read.
+    const told = [body["error_description"], inner, body["detail"], body["title"]];
+    const message = told.find((one) => typeof one === "string");
     return new ApiError(response.status, "", String(message ?? text), body["details"] ?? body, id);
   }
   return new ApiError(response.status, "", text, body, id);

@@ -1,7 +1,9 @@
 import { useState, type ReactNode, type SyntheticEvent } from "react";
 import { Button, Dialog, DialogTrigger, Form, Heading, Modal } from "react-aria-components";
 
+import { titleOf } from "../api/errors";
 import { Failure } from "../app/Failure";
+import { useRefocus } from "../app/useRefocus";
 
 interface Props {
   /** The button that opens it. */
@@ -24,6 +26,7 @@ export function FormDialog(props: Props) {
   const [isOpen, setOpen] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
+  const cancel = useRefocus<HTMLButtonElement>(busy);
   const change = (open: boolean): void => {
     setOpen(open);
     setError(null);
@@ -48,15 +51,16 @@ export function FormDialog(props: Props) {
           <Heading slot="title">{props.title}</Heading>
           <Form className="control-form" onSubmit={submit}>
             {props.children}
-            {error !== null && <Failure title="The service has not taken it" error={error} />}
+            {error !== null && <Failure title={titleOf(error)} error={error} />}
             <div className="modal-actions">
-              <Button slot="close" className="button button-quiet" isDisabled={busy}>
+              <Button ref={cancel} slot="close" className="button button-quiet" isDisabled={busy}>
                 Cancel
               </Button>
               <Button
                 type="submit"
                 className={`button ${props.danger ? "button-danger" : "button-primary"}`}
-                isDisabled={!props.isReady || busy}
+                isPending={busy}
+                isDisabled={!props.isReady}
               >
                 {props.submit}
               </Button>

@@ -1,8 +1,10 @@
 import { useState, type ReactNode, type SyntheticEvent } from "react";
 import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-components";
 
+import { titleOf } from "../api/errors";
 import { Failure } from "../app/Failure";
 import { showText } from "../app/showText";
+import { useRefocus } from "../app/useRefocus";
 import "./inspector.css";
 import { useLeaveQuestion } from "./Unsaved";
 
@@ -27,6 +29,7 @@ export function FormFrame(props: Props) {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const { isWritten = false } = props;
+  const cancel = useRefocus<HTMLButtonElement>(busy);
   useLeaveQuestion(isWritten);
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
@@ -55,15 +58,21 @@ export function FormFrame(props: Props) {
           <Heading slot="title">{showText(props.title)}</Heading>
           <Form className="inspector-form" onSubmit={submit}>
             {props.children}
-            {error !== null && <Failure title="The service has not taken it" error={error} />}
+            {error !== null && <Failure title={titleOf(error)} error={error} />}
             <div className="modal-actions">
-              <Button className="button button-quiet" isDisabled={busy} onPress={props.onClose}>
+              <Button
+                ref={cancel}
+                className="button button-quiet"
+                isDisabled={busy}
+                onPress={props.onClose}
+              >
                 Cancel
               </Button>
               <Button
                 type="submit"
                 className={`button ${props.danger ? "button-danger" : "button-primary"}`}
-                isDisabled={!props.isReady || busy}
+                isPending={busy}
+                isDisabled={!props.isReady}
               >
                 {props.submit}
               </Button>

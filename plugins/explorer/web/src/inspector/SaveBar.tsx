@@ -1,5 +1,6 @@
 import { Button, Disclosure, DisclosurePanel, Heading } from "react-aria-components";
 
+import { titleOf } from "../api/errors";
 import { renderJson } from "../api/json";
 import { Failure } from "../app/Failure";
 import { buildPatch, editable } from "./document";
@@ -32,7 +33,7 @@ export function SaveBar({ draft, busy, error, blocked, onSave, onDiscard }: Prop
           Meanwhile <Paths paths={draft.news} /> changed; what you edited is kept.
         </p>
       )}
-      {error !== null && <Failure title="The service has not taken it" error={error} />}
+      {error !== null && <Failure title={titleOf(error)} error={error} />}
       {blocked > 0 && (
         <p className="inspector-notice" role="status">
           {blocked === 1 ? "One field is" : `${blocked} fields are`} not right yet.
@@ -60,7 +61,8 @@ export function SaveBar({ draft, busy, error, blocked, onSave, onDiscard }: Prop
         {count > 0 && (
           <Button
             className="button button-small button-primary"
-            isDisabled={busy || blocked > 0}
+            isPending={busy}
+            isDisabled={blocked > 0}
             onPress={onSave}
           >
             Save

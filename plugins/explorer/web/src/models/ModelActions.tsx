@@ -11,10 +11,13 @@ import {
   TextField,
 } from "react-aria-components";
 
+import { titleOf } from "../api/errors";
 import { Failure } from "../app/Failure";
 import { useNotices } from "../app/notices";
+import { useRefocus } from "../app/useRefocus";
 import { useSession } from "../session/session";
-import type { InterfaceInfo } from "./index";
+import type { InterfaceInfo, ModelIndex } from "./index";
+import { tellReferrers } from "./referrers";
 
 interface ConfirmProps {
   title: string;
@@ -22,15 +25,18 @@ interface ConfirmProps {
   verb: string;
   /** What has to be typed first; nothing where it is undefined. */
   typed?: string;
+  /** Why it would be refused, as far as one can know; it cannot be done then. */
+  hurdle?: string;
   act: () => Promise<void>;
   onClose: () => void;
 }
 
 /** Asks before something that cannot be undone, and shows why it was refused. */
-export function Confirm({ title, text, verb, typed, act, onClose }: ConfirmProps) {
+export function Confirm({ title, text, verb, typed, hurdle, act, onClose }: ConfirmProps) {
   const [given, setGiven] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const cancel = useRefocus<HTMLButtonElement>(busy);
   const run = async () => {
     setBusy(true);
     setError(null);
@@ -48,22 +54,23 @@ export function Confirm({ title, text, verb, typed, act, onClose }: ConfirmProps
       <Modal>
         <Dialog role="alertdialog">
           <Heading slot="title">{title}</Heading>
-          <p>{text}</p>
-          {typed !== undefined && (
+          <p>{hurdle ?? text}</p>
+          {typed !== undefined && hurdle === undefined && (
             <TextField value={given} onChange={setGiven}>
               <Label>Type {typed} to go on</Label>
               <Input />
             </TextField>
           )}
-          {error !== null && <Failure title="It was refused" error={error} />}
+          {error !== null && <Failure title={titleOf(error)} error={error} />}
           <div className="modal-actions">
-            <Button className="button" onPress={onClose} isDisabled={busy}>
+            <Button ref={cancel} className="button" onPress={onClose} isDisabled={busy}>
               Cancel
             </Button>
             <Button
               className="button button-danger"
               onPress={() => void run()}
-              isDisabled={busy || (typed !== undefined && given !== typed)}
+              isPending={busy}
+              isDisabled={hurdle !== undefined || (typed !== undefined && given !== typed)}
             >
               {verb}
             </Button>
@@ -76,16 +83,18 @@ export function Confirm({ title, text, verb, typed, act, onClose }: ConfirmProps
 
 interface ActionsProps {
   model: InterfaceInfo;
+  index: ModelIndex;
   /** How many twins are of this very model; null while unknown. */
   twins: number | null;
 }
 
 /** Decommissioning and deleting one model, as far as one may. */
-export function ModelActions({ model, twins }: ActionsProps) {
+export function ModelActions({ model, index, twins }: ActionsProps) {
   const { graph, graphId, may } = useSession();
   const { say } = useNotices();
   const client = useQueryClient();
   const [asked, setAsked] = useState<"decommission" | "delete" | null>(null);
+  const hurdle = tellReferrers(index.referrers(model.id).map((id) => index.label(id)));
   const finish = async (told: string) => {
     await client.invalidateQueries({ queryKey: ["models", graphId] });
     say(told);
@@ -120,6 +129,7 @@ export function ModelActions({ model, twins }: ActionsProps) {
           text={`${tellTwins(twins)} stay, but cannot be changed until the model is there again.`}
           verb="Delete"
           {...(twins ? { typed: model.displayName } : {})}
+          {...(hurdle === null ? {} : { hurdle })}
           onClose={() => setAsked(null)}
           act={async () => {
             await graph.deleteModel(model.id);

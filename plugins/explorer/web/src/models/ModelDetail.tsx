@@ -63,7 +63,7 @@ export function ModelDetail({ model, index, counts }: Props) {
             Query its twins{counts === null ? "" : ` (${counts.family(model.id).toLocaleString()})`}
           </Link>
           {!model.decommissioned && <NewTwinButton model={model.id} className="button" />}
-          <ModelActions model={model} twins={counts?.own(model.id) ?? null} />
+          <ModelActions model={model} index={index} twins={counts?.own(model.id) ?? null} />
         </div>
       </header>
       <Lineage model={model} index={index} />

@@ -36,6 +36,16 @@ const THING = entry("dtmi:x:Thing;1");
 describe("an index of models", () => {
   const index = new ModelIndex([OFFICE, ROOM, SPACE, THING]);
 
+  test("knows who extends an interface directly, or has it as a component", () => {
+    const part = (schema: string) => ({ "@type": "Component", name: "part", schema });
+    const house = entry("dtmi:x:House;1", { contents: [part("dtmi:x:Space;1")] });
+    const self = entry("dtmi:x:Self;1", { contents: [part("dtmi:x:Self;1")] });
+    const all = new ModelIndex([house, self, OFFICE, ROOM, SPACE]);
+    expect(all.referrers("dtmi:x:Space;1")).toEqual(["dtmi:x:House;1", "dtmi:x:Room;1"]);
+    expect(all.referrers("dtmi:x:Self;1")).toEqual([]);
+    expect(all.referrers("dtmi:x:Office;1")).toEqual([]);
+  });
+
   test("is a tree by inheritance", () => {
     expect(index.roots()).toEqual(["dtmi:x:Space;1", "dtmi:x:Thing;1"]);
     expect(index.heirs("dtmi:x:Space;1")).toEqual(["dtmi:x:Room;1"]);

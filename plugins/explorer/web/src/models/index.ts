@@ -1,6 +1,12 @@
 import type { ModelEntry } from "../api/types";
 import { assignColors, NEUTRAL, sharedColor } from "./colors";
-import { nameOf, readInterface, type ContentInfo, type InterfaceInfo } from "./interfaces";
+import {
+  nameOf,
+  readInterface,
+  readReference,
+  type ContentInfo,
+  type InterfaceInfo,
+} from "./interfaces";
 
 export { nameOf, textOf } from "./interfaces";
 export type { ContentInfo, ContentKind, InterfaceInfo } from "./interfaces";
@@ -99,6 +105,16 @@ export class ModelIndex {
       (one) =>
         one.kind === "Relationship" && (one.target === undefined || this.isA(target, one.target)),
     );
+  }
+
+  /** The other interfaces that name it as a base or as a component: while one does, it stays. */
+  referrers(id: string): string[] {
+    const isPart = (one: ContentInfo): boolean =>
+      one.kind === "Component" && readReference(one.schema ?? null)[0] === id;
+    return [...this.interfaces.values()]
+      .filter((one) => one.id !== id && (one.extends.includes(id) || one.own.some(isPart)))
+      .map((one) => one.id)
+      .sort(this.byLabel);
   }
 
   /** What a reader calls it. */

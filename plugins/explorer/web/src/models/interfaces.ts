@@ -80,7 +80,7 @@ export function readInterface(entry: ModelEntry, languages: readonly string[] = 
 }
 
 /** A reference is a DTMI, an object of one `@id`, or a whole definition with one. */
-function readReference(value: Json): string[] {
+export function readReference(value: Json): string[] {
   if (typeof value === "string") return [value];
   return isObject(value) && typeof value["@id"] === "string" ? [value["@id"]] : [];
 }

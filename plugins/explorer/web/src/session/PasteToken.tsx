@@ -40,7 +40,7 @@ export function PasteToken({ configuration }: { configuration: Configuration }) 
         <Text slot="description">It is kept in memory until this page is closed or reloaded.</Text>
         <FieldError>{problem}</FieldError>
       </TextField>
-      <Button className="button" type="submit" isDisabled={busy || text.trim() === ""}>
+      <Button className="button" type="submit" isPending={busy} isDisabled={text.trim() === ""}>
         Use this token
       </Button>
     </Form>

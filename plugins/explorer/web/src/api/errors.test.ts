@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+
+import { ApiError, readError, titleOf } from "./errors";
+
+const read = (status: number, body: string) => readError(new Response(body, { status }));
+
+test.each([
+  [
+    '{"error": "unauthorized", "error_description": "The token has expired."}',
+    "The token has expired.",
+  ],
+  ['{"error": {"code": "BadId", "message": "No such id."}}', "No such id."],
+  ['{"error": "unauthorized"}', "unauthorized"],
+  ['{"title": "Bad Request", "detail": "The body is no JSON."}', "The body is no JSON."],
+  ["Not here", "Not here"],
+])("the error of %s is told in the words for people", async (body, message) => {
+  expect((await read(401, body)).message).toBe(message);
+});
+
+test("what got no answer is not said to be refused", () => {
+  const unknown = "No answer: it is not known whether it was done";
+  expect(titleOf(new ApiError(0, "NoAnswer", "x"))).toBe(unknown);
+  expect(titleOf(new ApiError(504, "", "Gateway Timeout"))).toBe(unknown);
+  expect(titleOf(new ApiError(400, "", "x"))).toBe("The service has not taken it");
+  expect(titleOf(new Error("x"))).toBe("The service has not taken it");
+});
