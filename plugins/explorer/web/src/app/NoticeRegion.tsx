@@ -14,13 +14,25 @@ export function NoticeRegion() {
   return (
     <ToastRegion queue={noticeQueue} aria-label="Notices" className="notices">
       {({ toast }) => {
-        const Icon = toast.content.kind === "error" ? TriangleAlert : CircleCheck;
+        const { kind, text, action } = toast.content;
+        const Icon = kind === "error" ? TriangleAlert : CircleCheck;
         return (
-          <Toast toast={toast} className={`notice notice-${toast.content.kind}`}>
+          <Toast toast={toast} className={`notice notice-${kind}`}>
             <Icon size={16} aria-hidden />
             <ToastContent className="notice-text">
-              <Text slot="title">{toast.content.text}</Text>
+              <Text slot="title">{text}</Text>
             </ToastContent>
+            {action !== undefined && (
+              <Button
+                className="button"
+                onPress={() => {
+                  noticeQueue.close(toast.key);
+                  action.act();
+                }}
+              >
+                {action.name}
+              </Button>
+            )}
             <Button slot="close" aria-label="Close" className="button button-quiet button-icon">
               <X size={14} aria-hidden />
             </Button>

@@ -6,6 +6,13 @@ import { showText } from "./showText";
 export interface Notice {
   kind: "info" | "error";
   text: string;
+  action?: Action;
+}
+
+/** What can be done about what a notice says. */
+export interface Action {
+  name: string;
+  act(): void;
 }
 
 /** How long a notice that is no error stays, in milliseconds; errors stay until they are closed. */
@@ -15,15 +22,16 @@ const STAY = 6000;
 export const noticeQueue = new ToastQueue<Notice>({ maxVisibleToasts: 4 });
 
 interface Notices {
-  say(text: string): void;
+  say(text: string, action?: Action): void;
   /** Tell of an error; an abort is none. */
   sayError(error: unknown): void;
 }
 
 /** What is told at the edge of the page, to screen readers too. */
 export const useNotices = create<Notices>(() => ({
-  say: (text) => {
-    noticeQueue.add({ kind: "info", text: showText(text) }, { timeout: STAY });
+  say: (text, action) => {
+    const told = { kind: "info", text: showText(text) } as const;
+    noticeQueue.add(action === undefined ? told : { ...told, action }, { timeout: STAY });
   },
   sayError: (error) => {
     if (error instanceof DOMException && error.name === "AbortError") return;

@@ -14,8 +14,10 @@ import {
   Text,
   TextField,
 } from "react-aria-components";
+import { useLocation } from "wouter";
 
 import { ApiError } from "../api/errors";
+import { routeOf } from "../app/addresses";
 import { useNotices } from "../app/notices";
 import { useSelection } from "../app/selection";
 import type { ModelIndex } from "../models/index";
@@ -44,6 +46,7 @@ export function NewTwin({ model: first = "", onClose }: Props) {
   const [id, setId] = useState("");
   const [refused, setRefused] = useState<string | null>(null);
   const form = useForm(buildComponents(first, index));
+  const [path, navigate] = useLocation();
   const found = useIsThere(id.trim());
   const taken = id !== "" && (refused === id || found);
   const info = index.interfaces.get(model);
@@ -53,7 +56,10 @@ export function NewTwin({ model: first = "", onClose }: Props) {
     await graph.createTwin(name, { ...form.value, $metadata: { $model: model } });
     void client.invalidateQueries({ queryKey: ["counts", graphId] });
     void client.invalidateQueries({ queryKey: ["twin", graphId, name] });
-    say(`${name} is created.`);
+    const home = routeOf(graphId, "query");
+    // Other views have no inspector, which shows what is selected.
+    const show = { name: "Show it", act: () => navigate(home) };
+    say(`${name} is created.`, path === home ? undefined : show);
     select({ kind: "twin", id: name });
   };
   return (
