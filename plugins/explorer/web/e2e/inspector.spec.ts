@@ -208,6 +208,55 @@ test.describe("a twin", () => {
     expect(((await left.json()) as { value: unknown[] }).value).toHaveLength(1);
   });
 
+  test("of values with names, of dates and of bounds is edited by what its model says", async ({
+    page,
+  }) => {
+    const id = "dtmi:com:example:test:Hub;1";
+    const state = [
+      { name: "on", enumValue: 1 },
+      { name: "off", enumValue: 0 },
+    ];
+    const property = (name: string, schema: unknown) => ({ "@type": "Property", name, schema });
+    const contents = [
+      property("state", { "@type": "Enum", valueSchema: "integer", enumValues: state }),
+      property("since", "date"),
+      property("rest", "duration"),
+      { "@type": "Relationship", name: "feeds", target: id, maxMultiplicity: 2 },
+    ];
+    const context = "dtmi:dtdl:context;3";
+    const model = { "@context": context, "@id": id, "@type": "Interface", contents };
+    await send(service, "POST", "/models", [model]);
+    for (const name of ["hub-1", "hub-2", "hub-3", "hub-4"]) {
+      const twin = { $metadata: { $model: id }, state: 1, since: "2026-01-31" };
+      await send(service, "PUT", `/digitaltwins/${name}`, twin);
+    }
+    for (const name of ["hub-2", "hub-3"]) {
+      const feeds = { $relationshipName: "feeds", $targetId: name };
+      await send(service, "PUT", `/digitaltwins/hub-1/relationships/to-${name}`, feeds);
+    }
+    await selectTwin(page, service, "hub-1");
+    // The dot of its model, though the view of models was never opened.
+    await expect(inspector(page).locator(".models-dot")).toHaveCSS("width", "10px");
+    await expect(inspector(page).getByRole("button", { name: "on 1 state" })).toBeVisible();
+    await expect(field(page, "since")).toHaveAttribute("type", "text");
+    await expect(field(page, "since")).toHaveValue("2026-01-31");
+    await expect(field(page, "rest")).toHaveAttribute("placeholder", "such as P1DT12H");
+
+    await inspector(page).getByRole("tab", { name: "Relationships" }).click();
+    await inspector(page).getByRole("button", { name: "New relationship" }).click();
+    const dialog = page.getByRole("dialog");
+    await expect(dialog.getByText(/at most 2 of the name feeds/)).toBeVisible();
+    await dialog.getByRole("combobox", { name: "To" }).fill("hub-");
+    await expect(page.getByRole("option")).toHaveText([/^hub-2/, /^hub-3/, /^hub-4/]);
+    await dialog.getByRole("combobox", { name: "To" }).fill("hub-1");
+    await expect(dialog.getByText("leads to its own source")).toBeVisible();
+    await expect(dialog.getByRole("button", { name: "Create" })).toBeDisabled();
+    await dialog.getByRole("combobox", { name: "To" }).fill("hub-4");
+    await page.getByRole("option", { name: /^hub-4/ }).click();
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await expect(inspector(page).getByRole("heading", { name: "feeds" })).toBeVisible();
+  });
+
   test("is deleted with what it would take along, all or none", async ({ page }) => {
     await selectTwin(page, service, ROOM);
     await inspector(page).getByRole("button", { name: "Delete" }).click();

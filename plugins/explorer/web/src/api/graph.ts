@@ -76,6 +76,17 @@ export class GraphClient {
     return this.list(`/digitaltwins/${part(source)}/relationships`, limit, signal);
   }
 
+  /** Its outgoing relationships of one name, at most `limit`. */
+  async listRelationshipsOf(
+    source: string,
+    name: string,
+    limit: number,
+    signal?: AbortSignal,
+  ): Promise<Relationship[]> {
+    const query = new URLSearchParams({ relationshipName: name }).toString();
+    return this.list(`/digitaltwins/${part(source)}/relationships?${query}`, limit, signal);
+  }
+
   async listIncoming(
     target: string,
     limit = 1000,

@@ -6,7 +6,9 @@ import { ApiError } from "../api/errors";
 import { Failure } from "../app/Failure";
 import { useNotices } from "../app/notices";
 import { useSelection } from "../app/selection";
+import { showText } from "../app/showText";
 import { Choice } from "../control/Choice";
+import type { ContentInfo } from "../models/index";
 import { useModels } from "../models/useModels";
 import { usePicture } from "../picture/store";
 import { useSession } from "../session/session";
@@ -47,6 +49,8 @@ export function CreateRelationship({ sourceId, targetId, onClose }: Props) {
       : index.relationshipsBetween(source.model ?? "", drawn.model ?? "");
   const content = allowed.find((one) => one.name === chosen) ?? allowed[0];
   const name = content?.name ?? "";
+  const toItself = target === sourceId;
+  const isFull = useIsFull(sourceId, content);
   const id = written ?? (target === "" ? "" : `${name}-${target}`);
   const known = source.model !== undefined && (targetId === undefined || drawn.model !== undefined);
   const error = source.error ?? drawn.error;
@@ -70,7 +74,7 @@ export function CreateRelationship({ sourceId, targetId, onClose }: Props) {
       title={`New relationship of ${sourceId}`}
       submit="Create"
       isWritten={form.isWritten || written !== null || target !== (targetId ?? "")}
-      isReady={form.isReady && name !== "" && target !== "" && id !== ""}
+      isReady={form.isReady && name !== "" && target !== "" && !toItself && id !== ""}
       onSubmit={create}
       onError={(refused) => {
         form.setError(refused);
@@ -102,10 +106,23 @@ export function CreateRelationship({ sourceId, targetId, onClose }: Props) {
             }}
           />
           {targetId === undefined ? (
-            <TwinSearch label="To" model={content?.target} value={target} onChange={setTarget} />
+            <TwinSearch
+              label="To"
+              model={content?.target}
+              value={target}
+              except={sourceId}
+              onChange={setTarget}
+            />
           ) : (
             <p>
               To <code>{targetId}</code>
+            </p>
+          )}
+          {toItself && <p className="inspector-wrong">No relationship leads to its own source.</p>}
+          {isFull && (
+            <p className="inspector-notice" role="status">
+              The model allows a twin at most {content?.maxMultiplicity} of the name {name}, and{" "}
+              {showText(sourceId)} has as many. The service takes more nevertheless.
             </p>
           )}
           <TextField
@@ -130,6 +147,20 @@ export function CreateRelationship({ sourceId, targetId, onClose }: Props) {
       )}
     </FormFrame>
   );
+}
+
+/** Whether a twin has as many relationships of a name as its model allows; the service may take more. */
+function useIsFull(source: string, content: ContentInfo | undefined): boolean {
+  const { graph, graphId } = useSession();
+  const name = content?.name ?? "";
+  const most = content?.maxMultiplicity;
+  const { data = [] } = useQuery({
+    queryKey: ["relationships", graphId, source, name],
+    queryFn: ({ signal }) => graph.listRelationshipsOf(source, name, most ?? 0, signal),
+    enabled: most !== undefined,
+    staleTime: 0,
+  });
+  return most !== undefined && data.length >= most;
 }
 
 /** The model of a twin, once it is read. */

@@ -20,6 +20,8 @@ import { showText } from "../app/showText";
 
 interface Props {
   label: string;
+  /** A twin that it cannot be. */
+  except?: string;
   /** The interface that it has to be of; undefined is any. */
   model: string | undefined;
   value: string;
@@ -44,7 +46,16 @@ interface Found {
 
 /** A twin by its id, looked for by its beginning or a part of its name. */
 export function TwinSearch(props: Props) {
-  const { label, model, value, isBare = false, isAwaited = false, onChange, onChoose } = props;
+  const {
+    label,
+    model,
+    value,
+    except = "",
+    isBare = false,
+    isAwaited = false,
+    onChange,
+    onChoose,
+  } = props;
   const { graph, graphId, may } = useSession();
   const [text, setText] = useState(value);
   // PERF: nothing is looked for before somebody is about to write.
@@ -58,10 +69,10 @@ export function TwinSearch(props: Props) {
     error,
     isFetching,
   } = useQuery({
-    queryKey: ["twin-search", graphId, model ?? "", text],
+    queryKey: ["twin-search", graphId, model ?? "", except, text],
     queryFn: async ({ signal }) => {
       await pause(PAUSE, signal);
-      return search(graph, model, text, signal);
+      return search(graph, model, except, text, signal);
     },
     enabled: isWanted && may("query/read"),
     placeholderData: (before) => before ?? [],
@@ -93,7 +104,7 @@ export function TwinSearch(props: Props) {
         <Input
           ref={input}
           spellCheck="false"
-          placeholder={isBare ? `${label} by id or name` : "Id or name"}
+          placeholder={isBare ? "Find by id or name" : "Id or name"}
         />
         <Button aria-label="Show twins">
           <ChevronDown size={14} aria-hidden />
@@ -123,14 +134,16 @@ export function TwinSearch(props: Props) {
 async function search(
   graph: GraphClient,
   model: string | undefined,
+  except: string,
   text: string,
   signal: AbortSignal,
 ): Promise<Found[]> {
   const label = model === undefined ? "Twin" : `\`${model.replaceAll("`", "``")}\``;
   const page = await graph.query(
-    `MATCH (t:${label}) WHERE t.$dtId STARTS WITH $text OR toLower(t.name) CONTAINS $lower
+    `MATCH (t:${label})
+     WHERE t.$dtId <> $except AND (t.$dtId STARTS WITH $text OR toLower(t.name) CONTAINS $lower)
      RETURN t.$dtId AS id, t.name AS name, t.\`$metadata\`.\`$model\` AS model LIMIT ${MOST}`,
-    { parameters: { text: text.trim(), lower: text.trim().toLowerCase() }, signal },
+    { parameters: { except, text: text.trim(), lower: text.trim().toLowerCase() }, signal },
   );
   return page.value.map((row) => ({
     id: String(row["id"]),

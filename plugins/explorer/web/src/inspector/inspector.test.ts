@@ -59,6 +59,13 @@ describe("a field", () => {
     expect(parse(schema, text)).toBe(value);
   });
 
+  test.each(["date", "dateTime", "time", "duration"])("of %s shows a value of it", (schema) => {
+    const field = readSchema(schema);
+    if (field.kind !== "text" || field.form.example === undefined) throw new Error("no example");
+    expect(field.form.parse(field.form.example)).toBe(field.form.example);
+    expect(field.form.hint).toContain(field.form.example);
+  });
+
   test("reads the numbers that it writes", () => {
     const doubles = fc.double({ noNaN: true, noDefaultInfinity: true });
     fc.assert(

@@ -18,8 +18,10 @@ export type FieldSchema =
 export interface TextForm {
   /** What is right, such as `a date such as 2026-01-31`. */
   hint: string;
+  /** A value of it, where its form is not plain. */
+  example?: string;
   /** The kind of input that suits it. */
-  input: "text" | "date" | "decimal" | "numeric";
+  input: "text" | "decimal" | "numeric";
   /** The value of a text; undefined where it is none. */
   parse(text: string): Json | undefined;
 }
@@ -45,8 +47,15 @@ function real(largest: number): TextForm {
   return { hint: "a number such as 21.5", input: "decimal", parse };
 }
 
-function word(pattern: RegExp, hint: string, input: TextForm["input"] = "text"): TextForm {
-  return { hint, input, parse: (text) => (pattern.test(text.trim()) ? text.trim() : undefined) };
+type Told = Pick<TextForm, "hint" | "example">;
+
+/** What is right of a form that nobody guesses. */
+function such(what: string, example: string): Told {
+  return { hint: `${what} such as ${example}`, example };
+}
+
+function word(pattern: RegExp, told: Told, input: TextForm["input"] = "text"): TextForm {
+  return { ...told, input, parse: (text) => (pattern.test(text.trim()) ? text.trim() : undefined) };
 }
 
 /** A day that the calendar has. */
@@ -56,14 +65,14 @@ function isDay(text: string): boolean {
 }
 
 const DATE: TextForm = {
-  hint: "a date such as 2026-01-31",
-  input: "date",
+  ...such("a date", "2026-01-31"),
+  input: "text",
   parse: (text) => (/^\d{4}-\d\d-\d\d$/.test(text) && isDay(text) ? text : undefined),
 };
 const CLOCK = String.raw`([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)`;
 const MOMENT = new RegExp(`^\\d{4}-\\d\\d-\\d\\dT${CLOCK}$`);
 const DATE_TIME: TextForm = {
-  hint: "a date and time with zone such as 2026-01-31T12:00:00Z",
+  ...such("a date and time with zone", "2026-01-31T12:00:00Z"),
   input: "text",
   parse: (text) => {
     const value = text.trim();
@@ -89,13 +98,15 @@ const TEXTS: Readonly<Record<string, TextForm>> = {
   unsignedLong: whole(0, LONGEST),
   double: real(Number.MAX_VALUE),
   float: real(FLOAT),
-  decimal: word(/^[+-]?(\d+(\.\d*)?|\.\d+)$/, "decimal digits such as -3.14", "decimal"),
+  decimal: word(/^[+-]?(\d+(\.\d*)?|\.\d+)$/, { hint: "decimal digits such as -3.14" }, "decimal"),
   date: DATE,
   dateTime: DATE_TIME,
-  time: word(new RegExp(`^${CLOCK}$`), "a time with zone such as 12:00:00Z"),
-  duration: word(DURATION, "an ISO 8601 duration such as P1DT12H"),
-  uuid: word(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, "a UUID"),
-  bytes: word(/^([\w+/]{4})*([\w+/]{2}==|[\w+/]{3}=)?$/, "padded base64 such as aGVsbG8="),
+  time: word(new RegExp(`^${CLOCK}$`), such("a time with zone", "12:00:00Z")),
+  duration: word(DURATION, such("an ISO 8601 duration", "P1DT12H")),
+  uuid: word(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i, { hint: "a UUID" }),
+  bytes: word(/^([\w+/]{4})*([\w+/]{2}==|[\w+/]{3}=)?$/, {
+    hint: "padded base64 such as aGVsbG8=",
+  }),
 };
 
 /** The field of a schema as `ContentInfo` has it; what has none of its own is edited as JSON. */

@@ -63,6 +63,7 @@ export function TextValue(props: Props) {
     if (kept !== undefined) setText(pointer, null);
   };
   const told = findings.filter((one) => one.target === pointer);
+  const placeholder = form.example === undefined ? "not set" : `such as ${form.example}`;
   return (
     <TextField
       aria-label={label}
@@ -75,14 +76,13 @@ export function TextValue(props: Props) {
       {multiline ? (
         <TextArea
           rows={countRows(text)}
-          placeholder={value === undefined ? "not set" : ""}
+          placeholder={value === undefined ? placeholder : ""}
           spellCheck="false"
         />
       ) : (
         <Input
-          type={form.input === "date" && form.parse(text) !== undefined ? "date" : "text"}
-          inputMode={form.input === "date" ? "text" : form.input}
-          placeholder={value === undefined ? "not set" : ""}
+          inputMode={form.input}
+          placeholder={value === undefined ? placeholder : ""}
           spellCheck="false"
         />
       )}

@@ -56,8 +56,9 @@ export function EnumChoice({ label, values, value, isInvalid, onChange }: EnumPr
       <Popover>
         <ListBox>
           {values.map((one) => (
-            <ListBoxItem key={one.name} id={one.name} textValue={one.name}>
-              {textOf(one.displayName, navigator.languages) || one.name}
+            <ListBoxItem key={one.name} id={one.name} textValue={shownName(one)}>
+              {/* NOTE: the blank parts them where it is chosen, which has no columns. */}
+              {shownName(one)}{" "}
               {String(one.value) !== one.name && <span className="muted">{String(one.value)}</span>}
             </ListBoxItem>
           ))}
@@ -65,4 +66,8 @@ export function EnumChoice({ label, values, value, isInvalid, onChange }: EnumPr
       </Popover>
     </Select>
   );
+}
+
+function shownName({ name, displayName }: EnumValue): string {
+  return textOf(displayName, navigator.languages) || name;
 }
