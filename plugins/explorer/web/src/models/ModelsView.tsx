@@ -15,13 +15,12 @@ import { useParameters } from "../app/search";
 import { Waiting } from "../app/Waiting";
 import { useSession } from "../session/session";
 import { useCounts } from "./counts";
-import { readChosen, readDropped } from "./dropped";
+import { readChosen, readDropped, type Given } from "./dropped";
 import { DeleteAll } from "./ModelActions";
 import { ModelDetail } from "./ModelDetail";
 import { ModelTree } from "./ModelTree";
 import "./models.css";
 import { searchModels } from "./search";
-import type { Source } from "./upload";
 import { UploadModels } from "./UploadModels";
 import { useModels } from "./useModels";
 
@@ -32,16 +31,16 @@ export default function ModelsView() {
   const counts = useCounts(index);
   const [parameters, setParameters] = useParameters();
   const [text, setText] = useState("");
-  const [sources, setSources] = useState<readonly Source[] | null>(null);
+  const [given, setGiven] = useState<Given | null>(null);
   const { sayError } = useNotices();
   const found = useMemo(() => searchModels(index, text), [index, text]);
   const current = parameters.get("id");
   const model = current === null ? undefined : index.interfaces.get(current);
   const size = index.interfaces.size;
 
-  const take = (reading: Promise<Source[]>) => {
+  const take = (reading: Promise<Given>) => {
     reading.then((read) => {
-      if (read.length > 0) setSources(read);
+      if (read.sources.length > 0) setGiven(read);
       else sayError(new Error("No file of these is a model: their names end with .json."));
     }, sayError);
   };
@@ -107,7 +106,7 @@ export default function ModelsView() {
           <ModelDetail model={model} index={index} counts={counts} />
         )}
       </div>
-      {sources !== null && <UploadModels sources={sources} onClose={() => setSources(null)} />}
+      {given !== null && <UploadModels given={given} onClose={() => setGiven(null)} />}
     </div>
   );
   return may("models/write") ? (

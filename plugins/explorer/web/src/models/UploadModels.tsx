@@ -2,11 +2,12 @@ import { json } from "@codemirror/lang-json";
 import { lintGutter, setDiagnostics } from "@codemirror/lint";
 import type { EditorView } from "@codemirror/view";
 import { useQueryClient } from "@tanstack/react-query";
-import { FileWarning, FileJson2, X } from "lucide-react";
+import { FilePlus, FileWarning, FileJson2, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import {
   Button,
   Dialog,
+  FileTrigger,
   Heading,
   ListBox,
   ListBoxItem,
@@ -15,28 +16,40 @@ import {
 } from "react-aria-components";
 
 import { useNotices } from "../app/notices";
+import { showText } from "../app/showText";
+import { useRefocus } from "../app/useRefocus";
 import { Code } from "../code/Code";
 import { useSession } from "../session/session";
-import { buildRequest, readFindings, type Finding, type Source } from "./upload";
+import { readChosen, type Given } from "./dropped";
+import {
+  addSources,
+  buildRequest,
+  chooseSource,
+  readFindings,
+  tellWrong,
+  type Finding,
+  type Source,
+} from "./upload";
 
 const EXTENSIONS = [json(), lintGutter()];
 
 interface Props {
-  sources: readonly Source[];
+  given: Given;
   onClose: () => void;
 }
 
 /** Sends files as one request, all or none; what is refused can be mended right here. */
-export function UploadModels({ sources, onClose }: Props) {
-  const [files, setFiles] = useState<readonly Source[]>(sources);
-  const [chosen, setChosen] = useState(sources[0]?.name ?? "");
-  const [findings, setFindings] = useState<readonly Finding[]>(
-    () => buildRequest(sources).findings,
-  );
+export function UploadModels({ given, onClose }: Props) {
+  const [files, setFiles] = useState<readonly Source[]>(given.sources);
+  const [left, setLeft] = useState(given.left);
+  const [findings, setFindings] = useState<readonly Finding[]>(() => buildRequest(files).findings);
+  const [chosen, setChosen] = useState(() => chooseSource(files, findings));
   const [rest, setRest] = useState<readonly string[]>([]);
+  const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
+  const cancel = useRefocus<HTMLButtonElement>(busy);
   const { graph, graphId } = useSession();
-  const { say } = useNotices();
+  const { say, sayError } = useNotices();
   const client = useQueryClient();
   const shown = files.find((one) => one.name === chosen) ?? files[0];
 
@@ -47,11 +60,24 @@ export function UploadModels({ sources, onClose }: Props) {
     setFiles(files.filter((one) => one.name !== name));
     setFindings(findings.filter((one) => one.source !== name));
   };
+  const add = (more: Given) => {
+    const all = addSources(files, more.sources);
+    const found = buildRequest(all).findings;
+    setFiles(all);
+    setLeft(more.left);
+    setRest([]);
+    setFindings(found);
+    setChosen(chooseSource(all, found, more.sources[0]?.name ?? chosen));
+  };
   const send = async () => {
     const request = buildRequest(files);
     setRest([]);
+    setError(null);
     setFindings(request.findings);
-    if (request.findings.length > 0) return;
+    if (request.findings.length > 0) {
+      setChosen(chooseSource(files, request.findings, chosen));
+      return;
+    }
     setBusy(true);
     try {
       const created = await graph.createModels(request.documents);
@@ -62,10 +88,8 @@ export function UploadModels({ sources, onClose }: Props) {
       const read = readFindings(refused, request.origins);
       setFindings(read.findings);
       setRest(read.rest);
-      const first = read.findings[0];
-      if (first !== undefined && !read.findings.some((one) => one.source === shown?.name)) {
-        setChosen(first.source);
-      }
+      setError(refused);
+      setChosen(chooseSource(files, read.findings, chosen));
     } finally {
       setBusy(false);
     }
@@ -79,6 +103,11 @@ export function UploadModels({ sources, onClose }: Props) {
           <p className="muted">
             {files.length === 1 ? "One file" : `${files.length} files`}, stored all or none.
           </p>
+          {left.length > 0 && (
+            <p role="status">
+              Left out, as their names do not end with .json: {showText(left.join(", "))}
+            </p>
+          )}
           <div className="models-upload">
             <ListBox
               aria-label="Files"
@@ -117,10 +146,7 @@ export function UploadModels({ sources, onClose }: Props) {
           <div role="alert" className="models-findings">
             {wrong > 0 && (
               <>
-                <strong>
-                  {wrong === 1 ? "One thing is wrong." : `${wrong} things are wrong.`} Nothing was
-                  stored.
-                </strong>
+                <strong>{tellWrong(wrong, error)}</strong>
                 <ul>
                   {rest.map((text) => (
                     <li key={text}>{text}</li>
@@ -141,17 +167,27 @@ export function UploadModels({ sources, onClose }: Props) {
             )}
           </div>
           <div className="modal-actions">
+            <FileTrigger
+              acceptedFileTypes={[".json", ".dtdl"]}
+              allowsMultiple
+              onSelect={(chosen) => chosen && void readChosen(chosen).then(add, sayError)}
+            >
+              <Button className="button button-quiet" isDisabled={busy}>
+                <FilePlus size={14} aria-hidden /> Add files
+              </Button>
+            </FileTrigger>
             {shown !== undefined && files.length > 1 && (
               <Button className="button button-quiet" onPress={() => remove(shown.name)}>
                 <X size={14} aria-hidden /> Leave {shown.name} out
               </Button>
             )}
-            <Button className="button" onPress={onClose}>
+            <Button ref={cancel} className="button" onPress={onClose}>
               Cancel
             </Button>
             <Button
               className="button button-primary"
-              isDisabled={busy || files.length === 0}
+              isPending={busy}
+              isDisabled={files.length === 0}
               onPress={() => void send()}
             >
               {busy ? "Uploading…" : "Upload"}

@@ -4,12 +4,14 @@ import { describe, expect, test } from "vitest";
 import { ApiError } from "../api/errors";
 import type { Json, JsonObject, ModelEntry } from "../api/types";
 import { buildCounts } from "./counts";
+import { readChosen } from "./dropped";
 import { ModelIndex } from "./index";
 import { findSyntaxError, locate } from "./places";
 import { describeSchema } from "./schemaText";
+import { tellReferrers } from "./referrers";
 import { searchModels, withAncestors } from "./search";
 import { aboveOf, buildPlaces, findPlace, openAtFirst, type Place } from "./tree";
-import { buildRequest, readFindings } from "./upload";
+import { addSources, buildRequest, chooseSource, readFindings, tellWrong } from "./upload";
 
 function entry(id: string, more: JsonObject = {}): ModelEntry {
   return { id, uploadTime: "", decommissioned: false, model: { "@id": id, ...more } };
@@ -203,8 +205,46 @@ describe("an upload", () => {
     ]);
   });
 
+  test("says which of the files are left out by their names", async () => {
+    const files = ["b.json", "notes.txt", "a.DTDL", "an.xml"].map((name) => new File(["{}"], name));
+    const { sources, left } = await readChosen(files);
+    expect(sources.map((each) => each.name)).toEqual(["a.DTDL", "b.json"]);
+    expect(left).toEqual(["an.xml", "notes.txt"]);
+  });
+
+  test("takes more files, where one is put in the place of that of its name", () => {
+    const again = { ...one, text: "{}" };
+    expect(addSources([one, more], [again])).toEqual([more, again]);
+  });
+
+  test("opens the first file that is wrong, unless the one that is open is", () => {
+    const files = ["a", "b", "c"].map((name) => ({ name, text: "" }));
+    const finding = (source: string) => ({ source, code: "", message: "", from: 0, to: 0 });
+    expect(chooseSource(files, [])).toBe("a");
+    expect(chooseSource(files, [], "b")).toBe("b");
+    expect(chooseSource(files, [finding("c"), finding("b")])).toBe("b");
+    expect(chooseSource(files, [finding("c"), finding("b")], "a")).toBe("b");
+    expect(chooseSource(files, [finding("b"), finding("c")], "c")).toBe("c");
+    expect(chooseSource([], [])).toBe("");
+  });
+
+  test("that got no answer is not said to have stored nothing", () => {
+    expect(tellWrong(2, new ApiError(400, "", "x"))).toBe(
+      "2 things are wrong. Nothing was stored.",
+    );
+    expect(tellWrong(1, new ApiError(0, "", "x"))).toContain("not known whether");
+  });
+
   test("that fails without findings says why", () => {
     const error = new ApiError(409, "ModelIdAlreadyExists", "It is there.");
     expect(readFindings(error, [])).toEqual({ findings: [], rest: ["It is there."] });
   });
+});
+
+test("what refers to a model is told before it is to be deleted", () => {
+  const names = ["A", "B", "C", "D", "E", "F", "G"];
+  expect(tellReferrers([])).toBeNull();
+  expect(tellReferrers(["A"])).toBe("A refers to it and has to be deleted first.");
+  expect(tellReferrers(names.slice(0, 6))).toMatch(/^A, B, C, D, E and F refer to it/);
+  expect(tellReferrers(names)).toMatch(/^A, B, C, D, E and 2 more refer to it/);
 });

@@ -1,4 +1,4 @@
-import { ApiError } from "../api/errors";
+import { ApiError, isUnknown, titleOf } from "../api/errors";
 import { parseJson } from "../api/json";
 import type { Json } from "../api/types";
 import { isObject } from "./interfaces";
@@ -28,6 +28,29 @@ export interface Request {
   origins: Origin[];
   /** Sources that are no JSON, or hold no interface. */
   findings: Finding[];
+}
+
+/** The sources with others added, of which one takes the place of that of its name. */
+export function addSources(there: readonly Source[], added: readonly Source[]): Source[] {
+  const names = new Set(added.map((one) => one.name));
+  return [...there.filter((one) => !names.has(one.name)), ...added];
+}
+
+/** The source to open: the one that is open or else the first, of those with findings if any. */
+export function chooseSource(
+  sources: readonly Source[],
+  findings: readonly Finding[],
+  open?: string,
+): string {
+  const wrong = new Set(findings.map((one) => one.source));
+  const some = wrong.size === 0 ? sources : sources.filter((one) => wrong.has(one.name));
+  return (some.find((one) => one.name === open) ?? some[0] ?? sources[0])?.name ?? "";
+}
+
+/** What is wrong, and what that means for what is stored. */
+export function tellWrong(count: number, error: unknown): string {
+  const told = count === 1 ? "One thing is wrong." : `${count} things are wrong.`;
+  return isUnknown(error) ? titleOf(error) : `${told} Nothing was stored.`;
 }
 
 /** One request of all interfaces in the sources; each holds one, or a list of them. */
