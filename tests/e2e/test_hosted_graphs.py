@@ -22,6 +22,7 @@ from azure.digitaltwins.core import DigitalTwinsClient
 
 from tests.e2e.hosted import DOMAIN, Provisioner, build_environment, build_hosted
 from tests.e2e.server import Server
+from tests.e2e.test_event_streams import Stream
 
 MODEL = "dtmi:test:Thing;1"
 MODELS = [
@@ -466,6 +467,33 @@ def test_a_restored_graph_is_its_backup_document_for_document(
     undone = run_command(provisioner, "restore", "kept", latest)
     assert undone.returncode == 0, undone.stderr
     assert export(call) == changed
+
+
+def read_first_lines(server: Server, target: str, seen: str, ending: bytes) -> list[bytes]:
+    """What a stream tells of events first, up to a line with that beginning."""
+    stream, lines = Stream(server, target, f"Last-Event-ID: {seen}\r\n"), list[bytes]()
+    stream.read_until(lambda: any(line.startswith(ending) for line in lines), lines.append)
+    stream.close()
+    return [line for line in lines if line.startswith((b"event", b"id", b"data"))]
+
+
+def test_who_follows_events_hears_of_a_restore_though_positions_are_given_again(
+    server: Server, provisioner: Provisioner
+) -> None:
+    provisioner.bring_up(build_hosted("taken-back", backup_retention_days=3))
+    call = Caller(server.port, "/graphs/taken-back")
+    fill(call, "before")
+    target = "/graphs/taken-back/events"
+    first = read_first_lines(server, target, "0", b"id: ")[0].removeprefix(b"id: ").decode().strip()
+    assert read_first_lines(server, target, first, b"data: ")[0].startswith(b"id: ")
+    made = run_command(provisioner, "backup", "taken-back")
+    assert made.returncode == 0, made.stderr
+    done = run_command(provisioner, "restore", "taken-back", made.stdout.split()[-1].rstrip("."))
+    assert done.returncode == 0, done.stderr
+    call("GET", "/models")  # answered when it is served again
+    told = read_first_lines(server, target, first, b"id: ")
+    assert [line.strip() for line in told[:2]] == [b"event: gap", b'data: {"missed":null}']
+    assert told[-1].split(b"-")[0] != f"id: {first}".encode().split(b"-")[0]
 
 
 def test_other_files_are_not_restored_and_change_nothing(

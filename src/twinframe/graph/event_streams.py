@@ -18,21 +18,43 @@ from twinframe.events.filters import Filter, build_filter
 from twinframe.graph.context import GraphContext
 from twinframe.graph.delivery.reading import EventReader
 from twinframe.instruments.base import Level
+from twinframe.storage.base import GraphSession
+from twinframe.storage.epochs import Epoch, read_epoch
 
 _SHORTEST_LOOK: Final = 0.05
 _LONGEST_LOOK: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where somebody stands who follows: behind `position` of an `epoch`; None is none was named.
+
+    Position 0 is the beginning of whatever there is.
+    """
+
+    position: int
+    epoch: str | None = None
+
+    def is_of(self, epoch: Epoch) -> bool:
+        """Whether the position is one of this epoch. NOTE: those that name none are of clients of
+        releases that had none: the first."""
+        if self.position == 0:
+            return True
+        return epoch.is_first if self.epoch is None else self.epoch == epoch.id
+
+
+@dataclass(frozen=True, slots=True)
 class Followed:
-    """What came: `events` that pass, and the position up to which all were looked at.
+    """What came: `events` that pass, and the position up to which all were looked at, all counted
+    in the `epoch` of this id.
 
     `missed` events were forgotten before they could be read; None is nobody knows how many, as the
-    positions went back. Nothing at all is a sign of life.
+    graph was restored meanwhile. Nothing at all is a sign of life.
     """
 
     events: Sequence[Event]
     position: int
+    epoch: str
     missed: int | None = 0
 
 
@@ -55,12 +77,13 @@ class EventStreams:
 
     @asynccontextmanager
     async def follow(
-        self, filter_text: str | None, after: int | None
+        self, filter_text: str | None, after: Place | None
     ) -> AsyncIterator[AsyncIterator[Followed]]:
-        """Events behind position `after`, without one those from now on, that pass the filter.
+        """Events behind the place `after`, without one those from now on, that pass the filter.
 
-        Who saw more than there ever was saw what a restore took back: the first that comes is a
-        gap, then what happens from now on. NOTE: a refusal would have browsers give up for good.
+        Who saw another epoch, or more than there ever was, may have seen what a restore took back:
+        the first that comes is a gap, then what happens from now on. NOTE: a refusal would have
+        browsers give up for good.
 
         The iterator gives what came as it comes and, when nothing does for a while, an empty sign
         of life. Errors, before it begins: `EventRouteFilterInvalid`, `InvalidArgument`,
@@ -70,8 +93,8 @@ class EventStreams:
         if not settings.enabled:
             raise EventsDisabled("This service keeps no events (Events__Enabled=false).")
         passes = None if filter_text is None else build_filter(filter_text)
-        bounds = await self._context.runner.read(lambda session: session.read_event_bounds())
-        start = bounds[1] if after is None else after
+        epoch, last = await self._context.runner.read(_read_present)
+        start = last if after is None else after.position
         if start < 0:
             raise InvalidArgument("Last-Event-ID is a whole number from 0 up.")
         if self._open >= settings.max_streams:
@@ -79,17 +102,18 @@ class EventStreams:
                 f"{settings.max_streams} clients follow events at this worker already "
                 "(Events__MaxStreams); try again."
             )
+        went_back = start > last or not (after is None or after.is_of(epoch))
         self._open += 1
         try:
-            yield self._follow(passes, min(start, bounds[1]), went_back=start > bounds[1])
+            yield self._follow(passes, last if went_back else start, epoch.id, went_back=went_back)
         finally:
             self._open -= 1
 
     async def _follow(
-        self, passes: Filter | None, position: int, *, went_back: bool
+        self, passes: Filter | None, position: int, epoch: str, *, went_back: bool
     ) -> AsyncIterator[Followed]:
         if went_back:
-            yield Followed((), position, None)
+            yield Followed((), position, epoch, None)
         loop = asyncio.get_running_loop()
         heartbeat = self._context.settings.events.heartbeat
         told, look = loop.time(), _SHORTEST_LOOK
@@ -97,7 +121,7 @@ class EventStreams:
         while not self._has_ended:
             batch = await reader.read()
             if batch.events or batch.missed or loop.time() - told >= heartbeat:
-                yield Followed(batch.events, batch.position, batch.missed)
+                yield Followed(batch.events, batch.position, epoch, batch.missed)
                 told = loop.time()
             if batch.read:
                 look = _SHORTEST_LOOK
@@ -107,3 +131,8 @@ class EventStreams:
                 async with asyncio.timeout(min(look, heartbeat)):
                     await self._context.signal.wait()
             look = min(look * 1.2, _LONGEST_LOOK)
+
+
+def _read_present(session: GraphSession) -> tuple[Epoch, int]:
+    """The epoch, and the last position that was given in it."""
+    return read_epoch(session), session.read_event_bounds()[1]

@@ -18,7 +18,8 @@ class Backups(ABC):
 
     @abstractmethod
     def restore(self, source: Path, timeout: float) -> None:
-        """Put the graph of the backup `source` in the place of what is there.
+        """Put the graph of the backup `source` in the place of what is there, in a new epoch
+        (`epochs.renew_epoch`).
 
         The store must not be open, here or elsewhere: `StorageBusy` when it is not closed
         everywhere within `timeout` seconds. A file that is no sound backup is `StorageDamaged`,

@@ -14,10 +14,11 @@ from twinframe.errors import (
     TooManyStreams,
 )
 from twinframe.graph import Graph
-from twinframe.graph.event_streams import Followed
+from twinframe.graph.event_streams import Followed, Place
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
 from twinframe.storage.base import GraphTransaction
+from twinframe.storage.epochs import read_epoch, renew_epoch
 from twinframe.testing.factories import ROOM, build_twin_document
 from twinframe.testing.inline_runner import InlineRunner
 
@@ -57,10 +58,12 @@ def test_who_comes_back_goes_on_behind_the_last_it_saw(world: Any) -> None:
     async def play() -> None:
         graph = build_graph(world)
         await put(graph, "a", "b", "c")
-        async with graph.event_streams.follow(None, 0) as found:
+        async with graph.event_streams.follow(None, Place(0)) as found:
             whole = await anext(found)
         position = next(e.position for e in whole.events if e.document["subject"] == "b")
-        async with graph.event_streams.follow("STARTS_WITH(type, 'Microsoft')", position) as found:
+        async with graph.event_streams.follow(
+            "STARTS_WITH(type, 'Microsoft')", Place(position)
+        ) as found:
             assert list_subjects(await anext(found)) == ["c"]
 
     asyncio.run(play())
@@ -90,11 +93,11 @@ def test_who_is_too_late_hears_how_many_events_are_gone(world: Any) -> None:
             return transaction.delete_events(up_to=last - 1, limit=99)
 
         await InlineRunner(world.store).write(forget)
-        async with graph.event_streams.follow(None, last - 3) as found:
+        async with graph.event_streams.follow(None, Place(last - 3)) as found:
             followed = await anext(found)
         assert (followed.missed, list_subjects(followed)) == (2, ["c"])
         await InlineRunner(world.store).write(lambda t: t.delete_events(up_to=last, limit=9))
-        async with graph.event_streams.follow(None, last - 3) as found:
+        async with graph.event_streams.follow(None, Place(last - 3)) as found:
             followed = await anext(found)
         assert (followed.missed, followed.position, followed.events) == (3, last, ())
 
@@ -106,8 +109,10 @@ def test_who_saw_what_a_restore_took_back_hears_of_a_gap_and_goes_on_from_now(wo
         graph = build_graph(world)
         await put(graph, "a", "b")
         last = await InlineRunner(world.store).read(lambda s: s.read_event_bounds()[1])
-        async with graph.event_streams.follow(None, last + 1000) as found:
-            assert await anext(found) == Followed((), last, None)
+        async with graph.event_streams.follow(None, Place(last + 1000)) as found:
+            assert await anext(found) == Followed(
+                (), last, read_epoch(world.store.session()).id, None
+            )
             await put(graph, "c")
             assert list_subjects(await asyncio.wait_for(anext(found), 10)) == ["c"]
 
@@ -127,6 +132,34 @@ def test_only_so_many_may_follow_at_once(world: Any) -> None:
     asyncio.run(play())
 
 
+def test_a_place_of_before_a_restore_is_a_gap_though_its_position_is_there_again(
+    world: Any,
+) -> None:
+    async def read_first(graph: Graph, place: Place) -> tuple[int | None, list[str]]:
+        async with graph.event_streams.follow(None, place) as found:
+            followed = await anext(found)
+        return followed.missed, list_subjects(followed)
+
+    async def play() -> None:
+        graph = build_graph(world)
+        await put(graph, "a", "b")
+        async with graph.event_streams.follow(None, Place(0)) as found:
+            seen = await anext(found)
+        before = seen.events[-2].position
+        for place in (Place(before), Place(before, seen.epoch)):
+            assert await read_first(graph, place) == (0, ["b"])
+        await InlineRunner(world.store).write(renew_epoch)
+        for place in (Place(before), Place(before, seen.epoch), Place(before, "0f")):
+            assert await read_first(graph, place) == (None, [])
+        async with graph.event_streams.follow(None, Place(0)) as found:
+            again = await anext(found)
+        assert list_subjects(again) == list_subjects(seen)  # who has seen nothing misses nothing
+        assert again.epoch != seen.epoch
+        assert await read_first(graph, Place(before, again.epoch)) == (0, ["b"])
+
+    asyncio.run(play())
+
+
 def test_the_end_of_the_service_ends_all_who_follow(world: Any) -> None:
     async def play() -> None:
         graph = build_graph(world)
@@ -140,7 +173,7 @@ def test_the_end_of_the_service_ends_all_who_follow(world: Any) -> None:
 
 
 def test_what_cannot_be_followed_is_refused_before_it_begins(world: Any) -> None:
-    async def follow(graph: Graph, text: str | None, after: int | None) -> None:
+    async def follow(graph: Graph, text: str | None, after: Place | None) -> None:
         async with graph.event_streams.follow(text, after):
             pass
 
@@ -148,6 +181,6 @@ def test_what_cannot_be_followed_is_refused_before_it_begins(world: Any) -> None
     with pytest.raises(EventRouteFilterInvalid):
         world.do(follow(graph, "type is 5", None))
     with pytest.raises(InvalidArgument, match="Last-Event-ID"):
-        world.do(follow(graph, None, -1))
+        world.do(follow(graph, None, Place(-1)))
     with pytest.raises(EventsDisabled):
         world.do(follow(build_graph(world, enabled=False), None, None))

@@ -21,6 +21,7 @@ from twinframe.graph.delivery.records import DeadLetter, put_dead_letter
 from twinframe.graph.event_streams import Followed
 from twinframe.permissions.base import Caller
 from twinframe.settings import Settings
+from twinframe.storage.epochs import read_epoch, renew_epoch
 from twinframe.storage.memory import MemoryStore
 from twinframe.testing.contracts.base import run
 from twinframe.testing.factories import SENSOR, build_building_interfaces, build_twin_document
@@ -225,23 +226,49 @@ def test_a_stream_goes_on_behind_the_last_event_that_was_seen(world: World) -> N
 
     for body in (asyncio.run(play()), asyncio.run(play(**{"last-event-id": str(last - 1)}))):
         assert b'"subject":"a"' not in body
-        assert b"id: %d\ndata: " % last in body
+        assert b"id: %b-%d\ndata: " % (read_epoch_id(world), last) in body
 
 
-def test_an_id_of_before_a_restore_is_answered_by_a_gap_and_the_present(world: World) -> None:
+def read_epoch_id(world: World) -> bytes:
+    return read_epoch(world.store.session()).id.encode()
+
+
+def test_the_id_of_an_event_is_where_a_stream_goes_on(world: World) -> None:
+    world.put("a", "b", "c")
+
+    async def play(**headers: str) -> bytes:
+        follower = Follower(world, "/events?lastEventId=0", **headers)
+        await follower.follow(b'"subject":"c"')
+        return follower.body
+
+    whole = asyncio.run(play())
+    of_b = next(part for part in whole.split(b"\n\n") if b'"subject":"b"' in part)
+    seen = of_b.split(b"\n")[0].removeprefix(b"id: ").decode()
+    rest = asyncio.run(play(**{"last-event-id": seen}))
+    assert b'"subject":"b"' not in rest
+    assert b"event: gap" not in rest
+
+
+@pytest.mark.parametrize("ahead", [99, 0])
+@pytest.mark.parametrize("named", [True, False])
+def test_an_id_of_before_a_restore_is_answered_by_a_gap_and_the_present(
+    world: World, ahead: int, named: bool
+) -> None:
     world.put("a")
     last = world.store.session().read_event_bounds()[1]
+    seen = f"{read_epoch_id(world).decode()}-{last + ahead}" if named else str(last + ahead)
+    asyncio.run(InlineRunner(world.store).write(renew_epoch))
 
     async def play() -> None:
-        follower = Follower(world, "/events", **{"last-event-id": str(last + 99)})
+        follower = Follower(world, "/events", **{"last-event-id": seen})
 
         async def act() -> None:
             await world.graph.twins.put_twin("b", build_twin_document(SENSOR))
 
         await follower.follow(b'"subject":"b"', act)
         assert follower.status == 200
-        gap = b'event: gap\ndata: {"missed":null}\n\n: at %d\nid: %d\n\n' % (last, last)
-        assert gap in follower.body
+        gap = b'event: gap\ndata: {"missed":null}\n\n: at %d\nid: %b-%d\n\n'
+        assert gap % (last, read_epoch_id(world), last) in follower.body
         assert b'"subject":"a"' not in follower.body
 
     asyncio.run(play())
@@ -318,7 +345,11 @@ def test_a_head_request_opens_no_stream(world: World, connect: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["/events?filter=(", "/events?lastEventId=x", "/events?lastEventId=-1"]
+    "target",
+    [
+        "/events?filter=(",
+        *(f"/events?lastEventId={seen}" for seen in ("x", "-1", "x-1", "ab-", "1-2-3", "1" * 19)),
+    ],
 )
 def test_what_cannot_be_followed_is_400(world: World, connect: Any, target: str) -> None:
     assert call(world, connect, "GET", target).status == 400
@@ -327,9 +358,9 @@ def test_what_cannot_be_followed_is_400(world: World, connect: Any, target: str)
 def test_a_place_is_told_also_where_no_event_passes() -> None:
     created = build_lifecycle()
     other = Event(7, "a", created.text)
-    assert render_followed(Followed((other,), 9)) == (
-        b"id: 7\ndata: %b\n\n: at 9\nid: 9\n\n" % created.wire
+    assert render_followed(Followed((other,), 9, "e1")) == (
+        b"id: e1-7\ndata: %b\n\n: at 9\nid: e1-9\n\n" % created.wire
     )
-    assert render_followed(Followed((), 4, 2)) == (
-        b'event: gap\ndata: {"missed":2}\n\n: at 4\nid: 4\n\n'
+    assert render_followed(Followed((), 4, "e1", 2)) == (
+        b'event: gap\ndata: {"missed":2}\n\n: at 4\nid: e1-4\n\n'
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from twinframe.errors import ConfigurationError, StorageDamaged, StorageError
 from twinframe.storage.backups import Backups
+from twinframe.storage.epochs import renew_epoch
 from twinframe_storage_rdf.copies import (
     measure_directory,
     put_in_place,
@@ -44,7 +45,7 @@ class RdfFileStore(RdfStore, Backups):
             shutil.rmtree(files.draft, ignore_errors=True)
             try:
                 read_archive(source, files.draft)
-                self._judge(files.draft, source)
+                self._prepare(files.draft, source)
                 put_in_place(files.draft, files.store, files.old)
             finally:
                 shutil.rmtree(files.draft, ignore_errors=True)
@@ -55,13 +56,15 @@ class RdfFileStore(RdfStore, Backups):
         """All files of the store."""
         return measure_directory(self._process.files.store)
 
-    def _judge(self, draft: Path, source: Path) -> None:
-        """`StorageDamaged` when it is not this graph, and sound."""
+    def _prepare(self, draft: Path, source: Path) -> None:
+        """Begin a new epoch in it; `StorageDamaged` when it is not this graph, and sound."""
         engine = OxigraphEngine(draft)
         store = RdfStore(engine, self.names, shared=False, may_begin=False)
         try:
             store.open()
             faults = store.verify()
+            if not faults:
+                _renew_epoch(store)
             engine.flush()
         except (ConfigurationError, StorageError) as error:
             raise StorageDamaged(f"{source} is no backup of this graph: {error.message}") from error
@@ -69,3 +72,9 @@ class RdfFileStore(RdfStore, Backups):
             store.close()
         if faults:
             raise StorageDamaged(f"{source} is damaged: {'; '.join(faults[:3])}")
+
+
+def _renew_epoch(store: RdfStore) -> None:
+    (outcome,) = store.write([renew_epoch])
+    if outcome.error is not None:
+        raise outcome.error

@@ -31,6 +31,8 @@ _INSTANCE: Final = "SELECT value FROM meta WHERE key = 'instance'"
 
 Check = Callable[[apsw.Connection], Sequence[str]]
 """What is wrong with a database that shall take a graph's place."""
+Change = Callable[[apsw.Connection], None]
+"""What is to be done to it before it does."""
 
 
 def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
@@ -50,15 +52,15 @@ def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
 
 
 def prepare_draft(
-    files: DatabaseFiles, source: Path, check: Check, *, checksums: bool = False
+    files: DatabaseFiles, source: Path, check: Check, change: Change, *, checksums: bool = False
 ) -> str:
-    """Copy a backup beside the database and judge it there; its instance.
+    """Copy a backup beside the database, judge and change it there; its instance.
 
     With `checksums` the copy gets them where the backup has none. `StorageDamaged` when `check`
     finds anything or it is no database; then nothing is left of it.
     """
     try:
-        return _prepare(files.draft, source, check, checksums=checksums)
+        return _prepare(files.draft, source, check, change, checksums=checksums)
     except BaseException as error:
         _remove_database(files.draft)
         if isinstance(error, EngineError):
@@ -115,7 +117,7 @@ def _list_logs(database: Path) -> list[Path]:
     return [database.with_name(database.name + ending) for ending in ("-journal", "-wal", "-shm")]
 
 
-def _prepare(draft: Path, source: Path, check: Check, *, checksums: bool) -> str:
+def _prepare(draft: Path, source: Path, check: Check, change: Change, *, checksums: bool) -> str:
     draft.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
     _remove_database(draft)
     if not source.is_file() or source.stat().st_size == 0:
@@ -135,6 +137,8 @@ def _prepare(draft: Path, source: Path, check: Check, *, checksums: bool) -> str
         if checksums and not faults and not holds_checksums(draft):
             add_checksums(connection)
             connection.execute(_NOTE_CHECKSUMS).fetchall()
+        if not faults:
+            change(connection)
         instance = None if faults else connection.execute(_INSTANCE).get
     finally:
         connection.close(force=True)

@@ -20,6 +20,7 @@ from twinframe.storage.base import (
     StoreTraits,
     Work,
 )
+from twinframe.storage.epochs import renew_epoch
 from twinframe.storage.indexes import PropertyIndexes
 from twinframe_storage_sqlite import indexes
 from twinframe_storage_sqlite.connection import open_reader
@@ -43,6 +44,7 @@ from twinframe_storage_sqlite.writing import FileWriter
 
 APPLICATION_ID: Final = 0x54574749
 """`TWGI` in the file's header: a graph instance of twinframe. Migration 1 sets it."""
+_HAS_ENTRIES: Final = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'entry'"
 
 
 class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
@@ -126,7 +128,9 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         self.files.use.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
         with self._use.alone(timeout):
             checksums = self.settings.checksums
-            instance = prepare_draft(self.files, source, _find_faults, checksums=checksums)
+            instance = prepare_draft(
+                self.files, source, _find_faults, _renew_epoch, checksums=checksums
+            )
             put_in_place(self.files, self.settings, instance)
 
     def measure(self) -> int:
@@ -188,3 +192,9 @@ def _find_faults(connection: apsw.Connection) -> Sequence[str]:
     if connection.pragma("application_id") != APPLICATION_ID:
         return ["it is a database of another application"]
     return verify_graph(connection)
+
+
+def _renew_epoch(connection: apsw.Connection) -> None:
+    """NOTE: a backup of before there were entries has no events either whose ids one could keep."""
+    if connection.execute(_HAS_ENTRIES).get:
+        renew_epoch(SqliteTransaction(connection))

@@ -9,6 +9,7 @@ import pytest
 from twinframe.errors import StorageBusy, StorageDamaged
 from twinframe.storage.backups import Backups
 from twinframe.storage.base import GraphStore, Instance
+from twinframe.storage.epochs import Epoch, read_epoch
 from twinframe.testing.contracts.base import StoreContract, put, reading
 from twinframe.testing.factories import (
     build_model_id,
@@ -25,7 +26,7 @@ class RemovalContract(StoreContract):
         store = self.make_store(tmp_path)
         store.open()
         put(store, build_model_record("Space"), build_twin_record("t"))
-        before = _read_instance(store)
+        before, epoch = _read_instance(store), _read_epoch(store)
         store.close()
         self.make_store(tmp_path).remove(1)
 
@@ -34,6 +35,7 @@ class RemovalContract(StoreContract):
         try:
             after = _read_instance(store)
             assert after.id != before.id
+            assert _read_epoch(store) != epoch
             assert after.secret != before.secret
             with reading(store) as session:
                 assert not session.has_twin("t")
@@ -89,6 +91,32 @@ class BackupContract(StoreContract):
         assert _read_everything(again) == before
         again.close()
 
+    def test_a_restored_graph_counts_its_events_in_another_epoch(self, tmp_path: Path) -> None:
+        place, target = tmp_path / "graph", tmp_path / "copy"
+        place.mkdir()
+        store = self._open(place)
+        put(store, build_twin_record("a"))
+        epochs = [_read_epoch(store)]
+        assert epochs[0].is_first
+        assert isinstance(store, Backups)
+        store.back_up(target)
+        store.close()
+        for _ in range(2):
+            store.restore(target, 1)
+            again = self._open(place)
+            epochs += [_read_epoch(again), _read_epoch(again)]
+            assert isinstance(again, Backups)
+            again.back_up(tmp_path / f"copy{len(epochs)}")
+            again.close()
+        store.restore(tmp_path / "copy3", 1)  # a backup that has an epoch of its own
+        again = self._open(place)
+        epochs.append(_read_epoch(again))
+        assert list(again.verify()) == []
+        again.close()
+        assert [epoch.is_first for epoch in epochs] == [True, *[False] * 5]
+        assert (epochs[1], epochs[3]) == (epochs[2], epochs[4])
+        assert len({epoch.id for epoch in epochs}) == 4
+
     def test_an_open_graph_is_neither_replaced_nor_removed(self, tmp_path: Path) -> None:
         place, target = tmp_path / "graph", tmp_path / "copy"
         place.mkdir()
@@ -138,6 +166,11 @@ class BackupContract(StoreContract):
 def _read_instance(store: GraphStore) -> Instance:
     with reading(store) as session:
         return session.read_instance()
+
+
+def _read_epoch(store: GraphStore) -> Epoch:
+    with reading(store) as session:
+        return read_epoch(session)
 
 
 def _read_everything(store: GraphStore) -> list[object]:

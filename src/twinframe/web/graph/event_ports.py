@@ -8,7 +8,7 @@ from typing import Protocol
 
 from twinframe.graph.delivery.records import DeadLetter, Route
 from twinframe.graph.event_routes import RouteStatus, Trial
-from twinframe.graph.event_streams import Followed
+from twinframe.graph.event_streams import Followed, Place
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 
@@ -51,7 +51,7 @@ class EventStreams(Protocol):
     """Following events."""
 
     def follow(
-        self, filter_text: str | None, after: int | None
+        self, filter_text: str | None, after: Place | None
     ) -> AbstractAsyncContextManager[AsyncIterator[Followed]]:
         """Events as they happen."""
 

@@ -12,7 +12,9 @@ _NO_CONTENT = Answer(204, "Done.")
 _PAGE_SIZE = Parameter("max-items-per-page", "header", "Most items of the page.", int)
 _TOKEN = Parameter("continuationToken", "query", "Where to go on; part of a nextLink.")
 _FILTER = Parameter("filter", "query", "Which events; without it all. As of event routes.")
-_LAST_ID = Parameter("Last-Event-ID", "header", "The id of the event behind which to begin.")
+_LAST_ID = Parameter(
+    "Last-Event-ID", "header", "The id behind which to begin; 0 for all that is kept."
+)
 _LAST_ID_TOO = Parameter("lastEventId", "query", "The same, for clients that set no headers.")
 _ROUTE = "/eventroutes/{route_id}"
 _NO_ROUTE = {404: "EventRouteNotFound"}

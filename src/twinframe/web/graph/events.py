@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -14,7 +15,7 @@ from falcon.asgi import Request, Response
 from twinframe.errors import InvalidArgument
 from twinframe.events.event import Event
 from twinframe.graph.delivery.records import DeadLetter, Route
-from twinframe.graph.event_streams import Followed
+from twinframe.graph.event_streams import Followed, Place
 from twinframe.web.access import authorize_parts, may_go_on
 from twinframe.web.edge import Edge
 from twinframe.web.messages import (
@@ -36,7 +37,7 @@ _PROLOGUE: Final = b": events of a graph of twins\nretry: 2000\n\n"
 _EVENTS: Final = ("digitaltwins/read", "digitaltwins/relationships/read", "models/read")
 """What events tell of: SEC: who may not read it must not hear of it either."""
 
-_MOST_DIGITS: Final = 18
+_ID: Final = re.compile(r"(?:(?P<epoch>[0-9a-f]{1,32})-)?(?P<position>[0-9]{1,18})")
 
 
 # --- the vendor's ---------------------------------------------------------------------------------
@@ -163,16 +164,20 @@ async def follow_events(edge: Edge, request: Request, response: Response) -> Non
         response.stream = stream_answer(exchange, EventBytes(stack.pop_all(), found, may_follow))
 
 
-def read_last_id(request: Request) -> int | None:
-    """`Last-Event-ID`, or for the first time `lastEventId`, as browsers set no header then."""
+def read_last_id(request: Request) -> Place | None:
+    """`Last-Event-ID`, or for the first time `lastEventId`, as browsers set no header then: an id
+    of `render_followed`, or a position alone.
+    """
     text = request.get_header("last-event-id") or request.get_param("lastEventId")
     if not text:
         return None
-    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+    found = _ID.fullmatch(text)
+    if found is None:
         raise InvalidArgument(
-            f"Last-Event-ID must be the id of an event of this stream, a number, not {text!a}."
+            "Last-Event-ID must be the id of an event of this stream, such as 5f0c1a2b-17, or 0 "
+            f"for all that is kept, not {text[:100]!a}."
         )
-    return int(text)
+    return Place(int(found["position"]), found["epoch"])
 
 
 class EventBytes:
@@ -247,7 +252,9 @@ def render_followed(followed: Followed) -> bytes:
         missed = b"null" if followed.missed is None else b"%d" % followed.missed
         parts.append(b'event: gap\ndata: {"missed":%b}\n\n' % missed)
     # NOTE: the events are of one line each: JSON in an envelope has no line ends of its own.
-    parts += [b"id: %d\ndata: %b\n\n" % (event.position, event.wire) for event in followed.events]
+    epoch = followed.epoch.encode()
+    parts += [b"id: %b-%d\ndata: %b\n\n" % (epoch, x.position, x.wire) for x in followed.events]
     if not followed.events or followed.events[-1].position != followed.position:
-        parts.append(b": at %d\nid: %d\n\n" % (followed.position, followed.position))
+        at = followed.position
+        parts.append(b": at %d\nid: %b-%d\n\n" % (at, epoch, at))
     return b"".join(parts)
