@@ -49,6 +49,17 @@ test("names with dots are told from members", () => {
   expect(columns.map((one) => valueAt({ "a.b": 1, a: { b: 2 } }, one.path))).toEqual([1, 2]);
 });
 
+test("of columns whose names are alike each has one of its own in the table", () => {
+  const row = { r: TWIN, "r.name": "B" };
+  expect(columnsOf([row], true).map((one) => one.name)).toEqual([
+    "r.$dtId",
+    "r.name",
+    "r.$metadata",
+    "r.$etag",
+    "r.name (2)",
+  ]);
+});
+
 test("pages are scanned one by one to the same columns as all at once", () => {
   const rows = fc.array(fc.dictionary(fc.constantFrom("a", "b", "c", "$dtId"), fc.integer()));
   fc.assert(

@@ -70,6 +70,24 @@ function columnOf(path: string[]): Column {
   return { id, name: path.join("."), path };
 }
 
+/**
+ * Columns with a name each: `RETURN r, r.name` gives a member and a value that are both called
+ * `r.name` where members are spread. The first one keeps it, the next is `r.name (2)`.
+ */
+export function nameApart(columns: readonly Column[]): Column[] {
+  const own = new Set(columns.map((one) => one.name));
+  const taken = new Set<string>();
+  return columns.map((column) => {
+    let { name } = column;
+    for (let number = 2; taken.has(name); number++) {
+      const next = `${column.name} (${number})`;
+      if (!own.has(next)) name = next;
+    }
+    taken.add(name);
+    return name === column.name ? column : { ...column, name };
+  });
+}
+
 /** The id in front, metadata and etag at the end, all others as they came. */
 function sortDocument(columns: Column[], depth: number): Column[] {
   const rank = (column: Column): number => {
@@ -93,7 +111,7 @@ export function columnsOf(rows: readonly JsonObject[], spread: boolean): Column[
   const state = known.get(spread) ?? { scan: new ColumnScan(spread), read: 0 };
   state.scan.add(rows.slice(state.read));
   known.set(spread, { scan: state.scan, read: Math.max(state.read, rows.length) });
-  return state.scan.columns();
+  return nameApart(state.scan.columns());
 }
 
 /** The value of a column in a row; undefined where the row has none. */

@@ -64,6 +64,14 @@ test("members are columns of their own when they are spread, and nothing is writ
   ]);
 });
 
+test("a member and a value of the same name are columns that are told apart", () => {
+  const rows = [[{ r: { $dtId: "a", name: "A" }, "r.name": "B", "r.name (2)": "C" }]];
+  expect(parse(csv(rows, { spread: true, guard: false }))).toEqual([
+    ["r.$dtId", "r.name", "r.name (3)", "r.name (2)"],
+    ["a", "A", "B", "C"],
+  ]);
+});
+
 test("formulas are guarded where that is asked for, and only texts are", () => {
   const rows = [[{ a: "=1+1", b: -5, c: "@x", d: "plain" }]];
   expect(csv(rows, { spread: false, guard: true })).toBe("a,b,c,d\r\n'=1+1,-5,'@x,plain\r\n");

@@ -1,6 +1,6 @@
 import { renderJson } from "../api/json";
 import type { Json, JsonObject } from "../api/types";
-import { ColumnScan, valueAt, type Column } from "./columns";
+import { ColumnScan, nameApart, valueAt, type Column } from "./columns";
 import { isObject, isRelationship, isTwin } from "./documents";
 
 export interface CsvOptions {
@@ -43,7 +43,8 @@ export class CsvWriter {
 
   /** The parts of the file, in order. */
   parts(): string[] {
-    const header = this.order.map((column) => this.field(column.name)).join(",") + END;
+    const names = nameApart(this.order).map((column) => this.field(column.name));
+    const header = names.join(",") + END;
     const pages = this.pages.map(({ lines, width }) => {
       const missing = ",".repeat(this.order.length - width);
       return lines.map((line) => line + missing + END).join("");
