@@ -96,6 +96,11 @@ test("a result says that the graph has changed since, until it is asked for agai
     await area(20);
     await page.getByRole("link", { name: "Query" }).click();
     await expect(again).toHaveText("Run again (3 changes)");
+    // A query that fails gives no other rows, and takes back none of it.
+    await writeQuery(page, "RETRUN 1");
+    await page.getByRole("button", { name: /^Run$|^Run C/ }).click();
+    await expect(page.getByRole("alert")).toContainText("The query failed");
+    await expect(again).toHaveText("Run again (3 changes)");
     await again.click();
     await expect(cell).toHaveText("20");
     await expect(again).toHaveCount(0);
@@ -130,4 +135,46 @@ test("a page stays as it is where the service goes away before all of it is read
   } finally {
     await service.stop();
   }
+});
+
+test("what is deleted is struck out in the rows, leads nowhere and is in no picture, until it is made again", async ({
+  page,
+  folder,
+}, { testId }) => {
+  const service = await startService(join(folder, testId));
+  const body = { $metadata: { $model: "dtmi:com:example:building:Level;1" } };
+  const make = (id: string) => send(service, "PUT", `/digitaltwins/${id}`, body);
+  try {
+    await make("short-lived");
+    await make("lasting");
+    await open(page, service, "~own/query");
+    await expect(page.getByRole("button", { name: /^Live:/ })).toBeVisible();
+    await writeQuery(
+      page,
+      "MATCH (t:Level) WHERE t.$dtId IN ['short-lived', 'lasting'] RETURN t, t.$dtId AS id ORDER BY id DESC",
+    );
+    await page.getByRole("button", { name: /^Run/ }).click();
+    const cells = page.getByRole("gridcell");
+    const links = page.getByRole("grid").getByRole("button", { name: "short-lived" });
+    await expect(links).toHaveCount(2);
+    // Nor is it missed where no rows are looked at.
+    await page.getByRole("link", { name: "Models" }).click();
+    await expect(page.getByRole("treegrid")).toBeVisible();
+    await fetch(`${service.url}/digitaltwins/short-lived`, { method: "DELETE" });
+    await page.getByRole("link", { name: "Query" }).click();
+    await expect(page.getByRole("grid").getByRole("deletion")).toHaveText([
+      "short-lived",
+      "short-lived",
+    ]);
+    await expect(links).toHaveCount(0);
+    await expect(cells.nth(2).getByRole("button", { name: "lasting" })).toBeVisible();
+    await page.getByRole("tab", { name: "Graph" }).click();
+    await expect(page.getByText("1 twin, 0 relationships")).toBeVisible();
+    await page.getByRole("tab", { name: "Table" }).click();
+    await make("short-lived");
+    await expect(links).toHaveCount(2);
+  } finally {
+    await service.stop();
+  }
+  expect(service.failures()).toBe("");
 });

@@ -2,7 +2,8 @@ import { create } from "zustand";
 
 import type { GraphClient } from "../api/graph";
 import type { JsonObject } from "../api/types";
-import { collectDocuments } from "../results/documents";
+import { collectDocuments, leaveOut } from "../results/documents";
+import { isGone } from "../results/gone";
 import { readBetween, readTwins } from "./ask";
 import { MOST_EDGES } from "./model";
 import { usePicture } from "./store";
@@ -41,7 +42,7 @@ async function reading(what: string, work: (signal: AbortSignal) => Promise<void
 export async function pictureRows(graph: GraphClient, rows: readonly JsonObject[]): Promise<void> {
   const { rows: before, show, add, takeRows } = usePicture.getState();
   if (rows === before) return;
-  const { twins, relationships } = collectDocuments([...rows]);
+  const { twins, relationships } = leaveOut(collectDocuments([...rows]), isGone);
   // More rows of the same result come to those that are there.
   if (before.length > 0 && rows[0] === before[0]) add(twins, relationships);
   else {

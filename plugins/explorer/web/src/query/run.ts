@@ -1,6 +1,7 @@
 import type { GraphClient } from "../api/graph";
 import type { JsonObject, QueryPage } from "../api/types";
 import { isExplanation, readExplained } from "../results/explain/plan";
+import { forgetGone } from "../results/gone";
 import { beginSince } from "../results/since";
 import { NO_RESULT, useResults } from "../results/store";
 import { isExplain } from "./tokens";
@@ -26,28 +27,34 @@ export interface Outcome {
 }
 
 let current: AbortController | null = null;
+/** Takes back that the changes are counted since the query that runs. */
+let takeBack: (() => void) | null = null;
 
 /** Ends what is under way. The service ends the query when the connection goes. */
 export function cancelQuery(): void {
   current?.abort();
 }
 
-/** Asks for the first page, or for the plan where the text says EXPLAIN. Ends what ran before. */
+/**
+ * Asks for the first page, or for the plan where the text says EXPLAIN. Ends what ran before. The
+ * rows that there are stay until others come.
+ */
 export async function runQuery(question: Question): Promise<Outcome | null> {
   const { graph, graphId, text, parameters } = question;
   const explains = isExplain(text);
-  const { explained, view, set } = useResults.getState();
+  const { view, set, rows } = useResults.getState();
   const controller = begin();
   const shown = view === "plan" && !explains ? "table" : view;
-  const kept = explains ? {} : { ...NO_RESULT, explained, view: shown, query: text, parameters };
-  if (!explains) beginSince();
+  takeBack?.();
+  takeBack = explains ? null : beginSince();
+  const since = performance.now();
   set({
-    ...kept,
+    ...(explains ? {} : { earlier: rows.length > 0, view: shown }),
     graphId,
     asked: text,
     running: true,
     activity: "running",
-    since: performance.now(),
+    since,
     error: null,
     warnings: [],
     cancelled: false,
@@ -60,10 +67,19 @@ export async function runQuery(question: Question): Promise<Outcome | null> {
     });
     if (current !== controller) return null;
     if (useResults.getState().graphId !== graphId) return null; // another graph is looked at
-    finish({ ...(explains ? planOf(page, text) : rowsOf(page)), warnings: page.warnings });
-    const { milliseconds } = page;
+    const { milliseconds, warnings } = page;
+    if (explains) finish({ ...planOf(page, text), warnings });
+    else {
+      const { explained, number } = useResults.getState();
+      const own = { ...NO_RESULT, ...rowsOf(page), warnings, query: text, parameters };
+      finish({ ...own, asked: text, explained, number: number + 1 });
+      forgetGone(since);
+      takeBack = null;
+    }
     return { rows: page.value.length, more: page.continuationToken !== null, milliseconds };
   } catch (error) {
+    if (current === controller && !explains) takeBack?.();
+    if (current === controller) takeBack = null;
     fail(controller, error);
     return null;
   }
@@ -87,7 +103,8 @@ export async function fetchMore(graph: GraphClient, upTo = 0): Promise<void> {
   const start = useResults.getState();
   if (start.continuationToken === null || start.activity !== "idle") return;
   const controller = begin();
-  start.set({ activity: "more", since: performance.now(), error: null, cancelled: false });
+  const begun = { activity: "more" as const, since: performance.now() };
+  start.set({ ...begun, error: null, cancelled: false, earlier: false });
   try {
     do {
       const { rows, continuationToken, charge, query, parameters, set } = useResults.getState();

@@ -16,8 +16,10 @@ import {
 
 import { Failure } from "../app/Failure";
 import { useSession } from "../session/session";
+import { columnsOf } from "./columns";
 import { saveFile } from "./download";
 import { writeExport, type ExportOptions, type Progress } from "./export";
+import { sortRows } from "./sorting";
 import { useResults } from "./store";
 
 /** Asks how the rows are to be saved, and saves them. */
@@ -40,14 +42,14 @@ export function ExportDialog({ spread }: { spread: boolean }) {
 }
 
 function ExportForm({ spread, onDone }: { spread: boolean; onDone(): void }) {
-  const { rows, continuationToken } = useResults();
+  const { rows, continuationToken, sorting } = useResults();
   const [options, setOptions] = useState<ExportOptions>({
     format: "csv",
     all: continuationToken !== null,
     spread,
     guard: true,
   });
-  const { progress, error, start } = useExport(onDone);
+  const { progress, error, start } = useExport(spread, onDone);
   const change = (part: Partial<ExportOptions>): void => setOptions({ ...options, ...part });
   const fetched = rows.length.toLocaleString();
   return (
@@ -67,8 +69,13 @@ function ExportForm({ spread, onDone }: { spread: boolean; onDone(): void }) {
           onChange={(what) => change({ all: what === "all" })}
         >
           <Label>Rows</Label>
-          <Choice value="fetched">The {fetched} rows that were fetched</Choice>
-          <Choice value="all">All rows: the rest is fetched now</Choice>
+          <Choice value="fetched">
+            The {fetched} rows that were fetched{sorting.length > 0 && ", sorted as they are here"}
+          </Choice>
+          <Choice value="all">
+            All rows: the rest is fetched now
+            {sorting.length > 0 && ", and all are in the order of the query"}
+          </Choice>
         </RadioGroup>
       )}
       {options.format === "csv" && (
@@ -104,14 +111,14 @@ function ExportForm({ spread, onDone }: { spread: boolean; onDone(): void }) {
 }
 
 /** An export that is under way; closing the dialog ends it. */
-function useExport(onDone: () => void) {
+function useExport(spread: boolean, onDone: () => void) {
   const { graph } = useSession();
   const controller = useRef<AbortController>(null);
   const [progress, setProgress] = useState<Progress | null>(null);
   const [error, setError] = useState<unknown>(null);
   useEffect(() => () => controller.current?.abort(), []);
   const start = async (options: ExportOptions): Promise<void> => {
-    const { rows, continuationToken, query, parameters } = useResults.getState();
+    const { rows, continuationToken, query, parameters, sorting } = useResults.getState();
     const aborting = new AbortController();
     controller.current = aborting;
     setError(null);
@@ -124,7 +131,10 @@ function useExport(onDone: () => void) {
         signal: aborting.signal,
       });
     try {
-      const parts = await writeExport(rows, continuationToken, next, options, setProgress);
+      // Of what is fetched now nobody knows yet between which rows it belongs.
+      const isWhole = continuationToken === null || !options.all;
+      const shown = isWhole ? sortRows(rows, columnsOf(rows, spread), sorting) : rows;
+      const parts = await writeExport(shown, continuationToken, next, options, setProgress);
       const type = options.format === "csv" ? "text/csv;charset=utf-8" : "application/json";
       saveFile(parts, `result.${options.format}`, type);
       onDone();

@@ -12,16 +12,22 @@ interface Props {
 
 /** What went wrong with the last query, and what the service warns of. */
 export function Messages({ written, onFix }: Props) {
-  const { error, warnings, asked, rows } = useResults();
+  const { error, warnings, asked, query, rows, earlier, cancelled } = useResults();
+  const isLater = rows.length > 0 && !earlier && asked === query;
   return (
     <>
       {error !== null && (
         <div className="results-error">
           <Failure
-            title={rows.length > 0 ? "The query ended behind these rows" : "The query failed"}
+            title={isLater ? "The query ended behind these rows" : "The query failed"}
             error={error}
           />
         </div>
+      )}
+      {cancelled && earlier && rows.length > 0 && (
+        <p className="results-kept muted">
+          The query was cancelled before its first rows came. These are of the one before.
+        </p>
       )}
       {warnings.length > 0 && (
         <ul className="results-warnings" aria-label="Warnings">

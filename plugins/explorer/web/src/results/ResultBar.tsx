@@ -57,7 +57,8 @@ export function ResultBar({ written, spread, onSpread }: Props) {
 }
 
 function Facts({ written }: { written: string }) {
-  const { query, rows, continuationToken, charge, milliseconds } = useResults();
+  const { query, rows, continuationToken, charge, milliseconds, view, sorting } = useResults();
+  const isPart = continuationToken !== null && view === "table" && sorting.length > 0;
   if (query === "" || milliseconds === null) return null;
   const count = rows.length.toLocaleString();
   const plural = rows.length === 1 && continuationToken === null ? "row" : "rows";
@@ -68,6 +69,11 @@ function Facts({ written }: { written: string }) {
         {continuationToken === null ? "" : "+"} {plural}
       </strong>
       <span title="From the call to the first page, as seen from here">{time(milliseconds)}</span>
+      {isPart && (
+        <em title="The rows that are not loaded yet may belong between these: load all, or ask the query to sort">
+          sorted: the rows loaded
+        </em>
+      )}
       {query !== written && <em>of the query before</em>}
       {charge !== null && (
         <span title="The sum of the header query-charge">charge {charge.toFixed(2)}</span>

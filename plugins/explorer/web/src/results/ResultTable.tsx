@@ -9,7 +9,7 @@ import {
 } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { memo, useCallback, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { Button } from "react-aria-components";
 
 import { renderJson } from "../api/json";
@@ -20,6 +20,7 @@ import { compareValues, valueAt, type Column } from "./columns";
 import { isRelationship } from "./documents";
 import { namesTwin } from "./ids";
 import { litSince } from "./newest";
+import { useResults } from "./store";
 import { useGridFocus } from "./useGridFocus";
 
 const features = tableFeatures({
@@ -50,6 +51,7 @@ export function ResultTable({ rows, columns, ids, onEnd }: Props) {
     () => columns.map((column) => define(column, columns.length, first)),
     [columns, first],
   );
+  const sorting = useResults((state) => state.sorting);
   const table = useTable({
     features,
     columns: definitions,
@@ -58,7 +60,16 @@ export function ResultTable({ rows, columns, ids, onEnd }: Props) {
     enableMultiSort: true,
     sortDescFirst: false,
     getRowId: (_row, index) => String(index),
+    state: { sorting },
+    onSortingChange: (change) => {
+      const { sorting: before, set } = useResults.getState();
+      set({ sorting: typeof change === "function" ? change(before) : change });
+    },
   });
+  useEffect(() => {
+    // NOTE: what it returns in newer browsers is no function that ends the effect.
+    void place.current?.scrollTo({ top: 0 });
+  }, [sorting]);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const sorted = table.getRowModel().rows;
   // eslint-disable-next-line react-hooks/incompatible-library -- no compiler memoises here

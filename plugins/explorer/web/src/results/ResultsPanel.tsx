@@ -31,7 +31,7 @@ interface Props {
 
 /** What the last query gave: messages, then the rows as table, JSON or graph, and the plan. */
 export function ResultsPanel({ written, onFix, beginning }: Props) {
-  const { view, explained, set, rows } = useResults();
+  const { view, explained, set, rows, earlier } = useResults();
   const [spread, setSpread] = useState(false);
   // The inspector brings twins into the picture too.
   const pictured = usePicture((state) => state.contents.nodes.size > 0);
@@ -39,7 +39,7 @@ export function ResultsPanel({ written, onFix, beginning }: Props) {
   const columns = useMemo(() => columnsOf(rows, spread), [rows, spread]);
   const nothing = <Nothing beginning={beginning} />;
   return (
-    <div className="results">
+    <div className={earlier ? "results results-earlier" : "results"}>
       <Messages written={written} onFix={onFix} />
       <Tabs
         className="react-aria-Tabs results-tabs"
@@ -91,6 +91,7 @@ interface TableProps {
 function TableShown({ rows, columns, beginning }: TableProps) {
   const { graph } = useSession();
   const query = useResults((state) => state.query);
+  const number = useResults((state) => state.number);
   const ids = useMemo(() => findIdNames(query), [query]);
   if (rows.length === 0) return <Nothing beginning={beginning} />;
   const onEnd = (): void => {
@@ -98,15 +99,15 @@ function TableShown({ rows, columns, beginning }: TableProps) {
     // What failed or was ended is taken up by the button, not by scrolling.
     if (error === null && !cancelled) void fetchMore(graph);
   };
-  return <ResultTable rows={rows} columns={columns} ids={ids} onEnd={onEnd} />;
+  return <ResultTable key={number} rows={rows} columns={columns} ids={ids} onEnd={onEnd} />;
 }
 
 /** Why there are no rows. */
 function Nothing({ beginning }: { beginning: ReactNode }) {
   const { query, activity, error, cancelled } = useResults();
   if (activity === "running") return <Waiting label="The query runs" />;
-  if (query === "") return beginning;
   if (error !== null) return null;
+  if (query === "" && !cancelled) return beginning;
   return (
     <p className="results-nothing muted">
       {cancelled

@@ -6,7 +6,9 @@ import type { Json } from "../api/types";
 import { useSelection, type Selected } from "../app/selection";
 import { showText } from "../app/showText";
 import { nameOf } from "../models/index";
+import { edgeKey, labelOf } from "../picture/model";
 import { isObject, isRelationship, isTwin } from "./documents";
+import { useGone } from "./gone";
 import { namesTwin } from "./ids";
 
 interface CellProps {
@@ -66,9 +68,11 @@ function Scalar({ value, twin }: { value: Json; twin: boolean }) {
 
 function Summary({ value }: { value: Json }) {
   if (isTwin(value)) {
+    const label = labelOf(value.$dtId, value);
     return (
       <>
         <Link to={{ kind: "twin", id: value.$dtId }}>{value.$dtId}</Link>
+        {label !== value.$dtId && <span className="muted">{showText(label)}</span>}
         <span className="results-kind">{nameOf(value.$metadata.$model)}</span>
       </>
     );
@@ -140,6 +144,14 @@ function Members({ value, depth }: { value: Json; depth: number }) {
 
 function Link({ to, children }: { to: Selected; children: string }) {
   const select = useSelection((state) => state.select);
+  const gone = useGone(to.kind === "relationship" ? edgeKey(to.sourceId, to.id) : to.id);
+  if (gone) {
+    return (
+      <del className="results-gone" title="Deleted since the query ran">
+        {showText(children)}
+      </del>
+    );
+  }
   return (
     <button
       type="button"

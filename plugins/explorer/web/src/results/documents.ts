@@ -17,8 +17,13 @@ export function isRelationship(value: Json | undefined): value is Relationship {
   );
 }
 
+interface Documents {
+  twins: Twin[];
+  relationships: Relationship[];
+}
+
 /** All twins and relationships anywhere in the rows (also in lists and maps), each once. */
-export function collectDocuments(rows: Json[]): { twins: Twin[]; relationships: Relationship[] } {
+export function collectDocuments(rows: Json[]): Documents {
   const twins = new Map<string, Twin>();
   const relationships = new Map<string, Relationship>();
   const visit = (value: Json | undefined): void => {
@@ -30,4 +35,15 @@ export function collectDocuments(rows: Json[]): { twins: Twin[]; relationships: 
   };
   rows.forEach(visit);
   return { twins: [...twins.values()], relationships: [...relationships.values()] };
+}
+
+/** Those that are left when some are gone, by the keys of `live/store`: no end of any is missing. */
+export function leaveOut(documents: Documents, isGone: (key: string) => boolean): Documents {
+  return {
+    twins: documents.twins.filter((one) => !isGone(one.$dtId)),
+    relationships: documents.relationships.filter(
+      ({ $sourceId, $relationshipId, $targetId }) =>
+        ![$sourceId, $targetId, `${$sourceId}\n${$relationshipId}`].some(isGone),
+    ),
+  };
 }

@@ -26,9 +26,14 @@ export class Counter {
   private delay = Infinity;
   private measured = 0;
 
-  /** A query is sent: what happens from now on may be in its rows or not. */
-  begin(now: number): void {
+  /**
+   * A query is sent: what happens from now on may be in its rows or not. Returns when the one
+   * before was.
+   */
+  begin(now: number): number {
+    const before = this.begun;
     this.begun = now;
+    return before;
   }
 
   /**
@@ -56,10 +61,18 @@ export class Counter {
 
 const counter = new Counter();
 
-/** Begin anew, as a query is sent. */
-export function beginSince(): void {
-  counter.begin(Date.now());
+/** Begin anew, as a query is sent. What is returned takes that back, where it gave no rows. */
+export function beginSince(): () => void {
+  const before = useSince.getState();
+  const begun = counter.begin(Date.now());
   useSince.setState({ changes: 0, missed: false });
+  return () => {
+    counter.begin(begun);
+    useSince.setState(({ changes, missed }) => ({
+      changes: before.changes + changes,
+      missed: before.missed || missed,
+    }));
+  };
 }
 
 // NOTE: as long as there are rows, whichever view is looked at.

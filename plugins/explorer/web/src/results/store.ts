@@ -2,6 +2,7 @@ import { create } from "zustand";
 
 import type { JsonObject, QueryWarning } from "../api/types";
 import type { Explained } from "./explain/plan";
+import type { Sort } from "./sorting";
 
 export type ResultView = "table" | "json" | "graph" | "plan";
 
@@ -17,6 +18,12 @@ export interface ResultState {
   asked: string;
   parameters: JsonObject;
   rows: JsonObject[];
+  /** How many results there were, so that what is kept of one is not of the next. */
+  number: number;
+  /** Whether the rows are of an earlier query than the one asked last: it runs, or gave none. */
+  earlier: boolean;
+  /** How the table shows the rows. */
+  sorting: Sort[];
   continuationToken: string | null;
   warnings: QueryWarning[];
   /** The sum of the charges of all pages so far. */
@@ -41,6 +48,9 @@ export const NO_RESULT = {
   asked: "",
   parameters: {},
   rows: [],
+  number: 0,
+  earlier: false,
+  sorting: [] as Sort[],
   continuationToken: null,
   warnings: [],
   charge: null,
