@@ -167,6 +167,71 @@ test("more rows come as one scrolls", async ({ page, demo }) => {
   await expect(page.getByText("1,978 rows")).toBeVisible();
 });
 
+test("a part of the rows that is sorted is said to be one, and is seen and saved as it is sorted", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/query");
+  const fact = page.getByText("sorted: the rows loaded");
+  await run(page, "UNWIND range(1, 700) AS n RETURN n, 700 - n AS rest");
+  await expect(page.getByText("500+ rows")).toBeVisible();
+  await cells(page).first().focus();
+  for (let press = 0; press < 8; press++) await page.keyboard.press("PageDown");
+  const scroll = page.locator(".results-scroll");
+  const top = () => scroll.evaluate((one) => one.scrollTop);
+  await expect.poll(top).toBeGreaterThan(500);
+  await expect(fact).toHaveCount(0);
+  await page.getByRole("button", { name: "rest", exact: true }).click();
+  await expect.poll(top).toBe(0);
+  await expect(fact).toBeVisible();
+  await expect(cells(page).nth(1)).toHaveText("200");
+  const save = async (which: RegExp): Promise<string[]> => {
+    await page.getByRole("button", { name: "Export" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(which).click();
+    const download = page.waitForEvent("download");
+    await dialog.getByRole("button", { name: "Export" }).click();
+    return readFileSync(await (await download).path(), "utf-8").split("\r\n");
+  };
+  expect((await save(/that were fetched, sorted/)).slice(0, 3)).toEqual([
+    "n,rest",
+    "500,200",
+    "499,201",
+  ]);
+  expect((await save(/in the order of the query/)).slice(0, 2)).toEqual(["n,rest", "1,699"]);
+  await page.getByRole("button", { name: "All", exact: true }).click();
+  await expect(page.getByText("700 rows")).toBeVisible();
+  await expect(cells(page).nth(1)).toHaveText("0");
+  await expect(fact).toHaveCount(0);
+  await run(page, "UNWIND [1, 2] AS rest RETURN rest, rest AS n");
+  await expect(cells(page)).toHaveText(["1", "1", "2", "2"]);
+  await expect(page.getByRole("columnheader", { name: "rest" })).toHaveAttribute(
+    "aria-sort",
+    "none",
+  );
+});
+
+test("a query that fails or is cancelled leaves the rows before it, and says that they are", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/query");
+  await run(page, "RETURN 1 AS one");
+  await expect(cells(page)).toHaveText(["1"]);
+  await run(page, "RETRUN 2 AS two");
+  await expect(page.getByRole("alert")).toContainText("The query failed");
+  await expect(cells(page)).toHaveText(["1"]);
+  await expect(page.locator(".results-earlier")).toHaveCount(1);
+  await expect(page.getByText("of the query before")).toBeVisible();
+  await run(page, "MATCH (a), (b), (c) WHERE a.name + b.name + c.name = 'x' RETURN count(*)");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await expect(page.getByText(/^The query was cancelled .* the one before\.$/)).toBeVisible();
+  await expect(cells(page)).toHaveText(["1"]);
+  await run(page, "RETURN 3 AS three");
+  await expect(cells(page)).toHaveText(["3"]);
+  await expect(page.locator(".results-earlier")).toHaveCount(0);
+});
+
 test("an error is underlined at its place while one writes", async ({ page, demo }) => {
   await open(page, demo, "~own/query");
   await write(page, "MATCH (r:Room)\nRETRUN r");
@@ -211,6 +276,36 @@ test("labels, properties and functions are completed", async ({ page, demo }) =>
   await page.getByRole("option", { name: /^toUpper/ }).click();
   await page.keyboard.type("r.name");
   await expect(editor(page)).toHaveText("MATCH (r:MeetingRoom) RETURN r.area, toUpper(r.name)");
+});
+
+test("Tab takes what is offered, of components and values too, and leads on where nothing is", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/query");
+  await editor(page).click();
+  const options = page.getByRole("option");
+  const take = async (typed: string, name: RegExp): Promise<void> => {
+    await page.keyboard.type(typed);
+    await expect(options.first()).toContainText(name);
+    await page.waitForTimeout(150); // a key at once is not taken for an answer to what comes up
+    await page.keyboard.press("Tab");
+    await expect(options).toHaveCount(0);
+  };
+  await page.keyboard.type("MAT");
+  await expect(options).toHaveText(["MATCH"]);
+  await page.keyboard.press("Backspace");
+  await take("T", /^MATCH/);
+  await take(" (n:MeetingRoom {cap", /^capacity/);
+  await take(": 12}) WHERE n.climate.mo", /^mode/);
+  await take(" = 'he", /^heating/);
+  await page.keyboard.type("' RETURN n ");
+  await expect(editor(page)).toHaveText(
+    /^MATCH \(n:MeetingRoom \{capacity: 12\}\) WHERE n\.climate\.mode = 'heating' RETURN n/,
+  );
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Tab");
+  await expect(editor(page)).not.toBeFocused();
 });
 
 test("parameters are asked for and sent", async ({ page, demo }) => {

@@ -27,7 +27,11 @@ const frame = EditorView.theme({
     backgroundColor: "color-mix(in srgb, var(--accent) 20%, transparent)",
     outline: "1px solid var(--accent)",
   },
-  ".cm-placeholder": { color: "var(--text-muted)" },
+  // As pale as can be read, and slanted: it is nothing that was written.
+  ".cm-placeholder": {
+    color: "color-mix(in srgb, var(--text-muted) 88%, var(--ground))",
+    fontStyle: "italic",
+  },
   ".cm-foldPlaceholder": {
     backgroundColor: "var(--ground-raised)",
     border: "1px solid var(--line)",

@@ -1,4 +1,5 @@
 import {
+  acceptCompletion,
   autocompletion,
   closeBrackets,
   closeBracketsKeymap,
@@ -41,6 +42,8 @@ export function QueryEditor({ value, onChange, onRun, onExplain, known, diagnost
           { key: "Mod-Shift-Enter", run: does(onExplain) },
         ]),
       ),
+      // NOTE: only while something is offered; else Tab leads out of the editor.
+      keymap.of([{ key: "Tab", run: acceptCompletion }]),
       keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap]),
     ],
     [language, known, onRun, onExplain],

@@ -17,6 +17,35 @@ const MODELS = [
     { "@type": "Property", name: "area", schema: "double", unit: "squareMetre" },
     { "@type": "Component", name: "address", schema: "dtmi:x:Address;1" },
   ]),
+  model("dtmi:x:Address;1", [
+    { "@type": "Property", name: "street", schema: "string" },
+    {
+      "@type": "Property",
+      name: "place",
+      schema: {
+        "@type": "Object",
+        fields: [
+          { name: "floor", schema: "integer" },
+          {
+            name: "grid",
+            schema: { "@type": "Object", fields: [{ name: "x", schema: "double" }] },
+          },
+        ],
+      },
+    },
+    {
+      "@type": "Property",
+      name: "mode",
+      schema: {
+        "@type": "Enum",
+        valueSchema: "string",
+        enumValues: [
+          { name: "heat", enumValue: "heating" },
+          { name: "cool", enumValue: "it's cold" },
+        ],
+      },
+    },
+  ]),
   model(
     "dtmi:x:Room;1",
     [
@@ -32,6 +61,15 @@ const MODELS = [
   ),
   model("dtmi:x:Pump;1", [
     { "@type": "Property", name: "flow", schema: "double" },
+    {
+      "@type": "Property",
+      name: "stage",
+      schema: {
+        "@type": "Enum",
+        valueSchema: "integer",
+        enumValues: [{ name: "low", enumValue: 1 }],
+      },
+    },
     { "@type": "Relationship", name: "feeds" },
   ]),
 ];
@@ -52,6 +90,7 @@ const WORDS: LanguageWords = {
       fn("toLower", "toLower(text) → text"),
       fn("pi", "pi() → float"),
       fn("date.truncate", "date.truncate(unit) → date"),
+      fn("time.realtime", "time.realtime() → time"),
     ],
   },
   adt: { keywords: ["SELECT", "FROM"], refused: [], functions: [fn("COUNT", "COUNT()")] },
@@ -71,7 +110,7 @@ function offered(marked: string): string[] {
 
 describe("completion of Cypher", () => {
   test("offers labels behind the colon of a node, of which a part may be written", () => {
-    expect(offered("MATCH (r:^")).toEqual(["Space", "Room", "Pump"]);
+    expect(offered("MATCH (r:^")).toEqual(["Space", "Address", "Room", "Pump"]);
     expect(offered("MATCH (r:Ro^) RETURN r")).toContain("Room");
     expect(offered("MATCH (r:Room|^")).toContain("Pump");
     expect(completeAt("MATCH (r:Ro", 11, KNOWN)?.from).toBe(9);
@@ -119,9 +158,49 @@ describe("completion of Cypher", () => {
     expect(offered("MATCH (n) WITH count(n) AS c RETURN c.^")).toEqual([]);
   });
 
-  test("offers keywords, functions and variables", () => {
-    const found = offered("MATCH (r:Room) RE^");
-    expect(found).toEqual(expect.arrayContaining(["r", "RETURN", "toLower"]));
+  test("offers what a component has, and an object in it, however deep", () => {
+    const members = ["street", "place", "mode", "$metadata"];
+    expect(offered("MATCH (r:Room) RETURN r.address.^")).toEqual(members);
+    expect(offered("MATCH (r) RETURN r.address.st^")).toEqual(members);
+    expect(offered("MATCH (r:Room) RETURN r.address.place.^")).toEqual(["floor", "grid"]);
+    expect(offered("MATCH (r:Room) RETURN r.address.place.grid.^")).toEqual(["x"]);
+    expect(offered("MATCH (r:Room) RETURN r.area.^")).toEqual([]);
+    expect(offered("MATCH (p:Pump) RETURN p.address.^")).toEqual([]);
+    expect(offered("MATCH (r) WITH r.address AS a RETURN a.place.^")).toEqual([]);
+  });
+
+  test("offers the values of an enumeration where something is compared with it", () => {
+    const texts = ["heating", "it's cold"];
+    expect(offered("MATCH (r:Room) WHERE r.address.mode = '^")).toEqual(texts);
+    expect(offered("MATCH (r:Room) WHERE r.address.mode <> 'he^'")).toEqual(texts);
+    expect(offered("MATCH (r) WHERE r.address.mode IN ['heating', '^']")).toEqual(texts);
+    expect(offered("MATCH (r:Address {mode: '^'})")).toEqual(texts);
+    expect(offered("MATCH (r:Room) WHERE r.area = '^'")).toEqual([]);
+    expect(offered("MATCH (r:Room) WHERE toLower(r.address.mode, '^")).toEqual([]);
+    const text = "MATCH (r:Room) WHERE r.address.mode = 'he'";
+    expect(completeAt(text, text.length - 1, KNOWN)?.from).toBe(text.indexOf("'") + 1);
+    expect(offered("MATCH (r:Room) WHERE r.address.mode = ^").slice(0, 2)).toEqual([
+      "'heating'",
+      "'it\\'s cold'",
+    ]);
+    expect(offered("MATCH (p:Pump) WHERE p.stage = ^")[0]).toBe("1");
+    expect(offered("MATCH (p:Pump) WHERE p.stage = '^")).toEqual([]);
+  });
+
+  test("offers the properties of a pattern in its braces", () => {
+    expect(offered("MATCH (r:Room {^")).toEqual(["seats", "area", "address"]);
+    expect(offered("MATCH (r:Room {seats: 1, ar^})")).toEqual(["seats", "area", "address"]);
+    expect(offered("MATCH (:Pump {^})")).toEqual(["flow", "stage"]);
+    expect(offered("MATCH (r {^})")).toEqual(expect.arrayContaining(["flow", "seats"]));
+    expect(offered("MATCH (a)-[:opensTo {^}]->(b)")).toEqual(["width"]);
+    expect(offered("RETURN {^")).toContain("RETURN");
+    expect(offered("MATCH (r:Room {seats: ^")).not.toContain("area");
+  });
+
+  test("offers keywords, functions and variables that begin with what is written", () => {
+    expect(offered("MATCH (r:Room) R^")).toEqual(["r", "RETURN", "time.realtime"]);
+    expect(offered("MAT^")).toEqual(["MATCH"]);
+    expect(offered("MATCH (r:Room) ^")).toEqual(expect.arrayContaining(["r", "toLower"]));
     expect(offered("RETURN date.^")).toEqual(["truncate"]);
   });
 
@@ -160,6 +239,14 @@ describe("completion of the vendor's language", () => {
   test("knows the aliases of joins", () => {
     const text = "SELECT A, R FROM DIGITALTWINS A JOIN B RELATED A.opensTo R WHERE R.^";
     expect(offered(text)).toContain("width");
+  });
+
+  test("offers the values of an enumeration, with an alias and without", () => {
+    const texts = ["heating", "it's cold"];
+    expect(offered("SELECT * FROM DIGITALTWINS T WHERE T.address.mode = '^")).toEqual(texts);
+    expect(offered("SELECT * FROM DIGITALTWINS WHERE address.mode != '^")).toEqual(texts);
+    expect(offered("SELECT * FROM DIGITALTWINS WHERE mode IN ['^")).toEqual(texts);
+    expect(offered("SELECT * FROM DIGITALTWINS T WHERE T.^")).toContain("mode");
   });
 
   test("offers properties without an alias over one collection", () => {

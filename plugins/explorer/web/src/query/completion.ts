@@ -2,8 +2,8 @@ import type { Completion, CompletionContext, CompletionResult } from "@codemirro
 import { snippetCompletion } from "@codemirror/autocomplete";
 
 import type { Dialect, LanguageFunction, LanguageWords } from "../api/types";
-import { readContext, type Context } from "./context";
-import type { QuerySchema, SchemaProperty } from "./schema";
+import { readContext, type Compared, type Context, type Variable } from "./context";
+import { valuesOf, type QuerySchema, type SchemaProperty } from "./schema";
 import { detectLanguage, type QueryLanguage } from "./tokens";
 
 /** What completion knows beside the text. */
@@ -17,6 +17,8 @@ export interface Known {
 export interface Offer {
   from: number;
   options: Completion[];
+  /** Whether they may be shown before anything of them is written. */
+  eager: boolean;
 }
 
 const PLAIN = /^[\p{L}_][\p{L}\p{N}_]*$/u;
@@ -25,8 +27,10 @@ const PLAIN = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 export function completeAt(text: string, at: number, known: Known): Offer | null {
   const language = detectLanguage(text);
   const context = readContext(text, at, language);
-  const options = offer(context, known, language);
-  return options.length === 0 ? null : { from: startOf(context, text), options };
+  const begun = text.slice(context.from, at);
+  const options = offer(context, begun, known, language);
+  const eager = context.wanted.what !== "word";
+  return options.length === 0 ? null : { from: startOf(context, text), options, eager };
 }
 
 /** For CodeMirror. */
@@ -36,20 +40,26 @@ export function completionSource(known: Known) {
     const found = completeAt(text, context.pos, known);
     if (found === null) return null;
     // Without a key only where something was begun, so that a blank line is left alone.
-    const begun = found.from < context.pos || /[.:$|&]$/.test(text.slice(0, context.pos));
+    const { from, options, eager } = found;
+    const begun = from < context.pos || (eager && /[.:$|&{'"]$/.test(text.slice(0, context.pos)));
     if (!begun && !context.explicit) return null;
-    return { ...found, validFor: /^[$`]?[\p{L}\p{N}_]*$/u };
+    // Which words there are depends on what is begun of them.
+    return eager ? { from, options, validFor: /^[$`]?[\p{L}\p{N}_]*$/u } : { from, options };
   };
 }
 
 function startOf(context: Context, text: string): number {
-  // A DTMI is written within its quotes.
-  return context.wanted.what === "model" && /['"]/.test(text[context.from] ?? "")
-    ? context.from + 1
-    : context.from;
+  // What is a text is written within its quotes.
+  const isText = context.wanted.what === "model" || context.wanted.what === "value";
+  return isText && /['"]/.test(text[context.from] ?? "") ? context.from + 1 : context.from;
 }
 
-function offer(context: Context, known: Known, language: QueryLanguage): Completion[] {
+function offer(
+  context: Context,
+  begun: string,
+  known: Known,
+  language: QueryLanguage,
+): Completion[] {
   const { wanted } = context;
   const { schema } = known;
   switch (wanted.what) {
@@ -73,8 +83,15 @@ function offer(context: Context, known: Known, language: QueryLanguage): Complet
       return known.parameters.map((name) => ({ label: `$${name}`, type: "constant" }));
     case "member":
       return membersOf(wanted.path, context, known, language);
+    case "key":
+      return propertiesOf(wanted.of, schema).map((one) => property(one, language));
+    case "value":
+      return values(wanted.compared, schema, false);
     case "word":
-      return words(context, known, language);
+      return [
+        ...(wanted.compared === undefined ? [] : values(wanted.compared, schema, true)),
+        ...words(context, known, language).filter((one) => begins(one.label, begun)),
+      ];
   }
 }
 
@@ -85,24 +102,74 @@ function membersOf(
   language: QueryLanguage,
 ): Completion[] {
   const words = all?.[language];
-  const [name = "", first, ...deeper] = path;
-  if (deeper.length > 0 || first?.startsWith("$")) {
-    return first === "$metadata" && deeper.length === 0
-      ? ["$model", "$lastUpdateTime"].map(system)
-      : [];
-  }
+  const [name = "", ...members] = path;
   const variable = context.variables.get(name);
-  if (first !== undefined) return [];
+  if (members.length > 0) {
+    if (members.at(-1) === "$metadata") {
+      return members.length === 1 ? ["$model", "$lastUpdateTime"].map(system) : [];
+    }
+    const found = findMember({ of: variable, path: members }, schema);
+    const inner = unique(found.flatMap((one) => schema.membersOf(one)));
+    const isComponent = found.some((one) => one.component);
+    return [
+      ...inner.map((one) => property(one, language)),
+      ...(isComponent ? [system("$metadata")] : []),
+    ];
+  }
   if (variable?.kind === "relationship") return ofRelationship(variable.labels, schema, language);
   if (variable?.kind === "other") return [];
   if (variable === undefined && language === "cypher") return functionsBehind(name, words);
-  const labels = variable?.labels ?? [];
-  const known = labels.flatMap((label) => schema.propertiesOf(label));
-  const members = known.length > 0 ? unique(known) : schema.all;
   return [
-    ...members.map((one) => property(one, language)),
+    ...propertiesOf(variable, schema).map((one) => property(one, language)),
     ...["$dtId", "$metadata", "$etag"].map(system),
   ];
+}
+
+/** What a variable may have: of no label that is known, what any twin may. */
+function propertiesOf(variable: Variable | undefined, schema: QuerySchema): SchemaProperty[] {
+  if (variable?.kind === "relationship") return relationshipProperties(variable.labels, schema);
+  const known = (variable?.labels ?? []).flatMap((label) => schema.propertiesOf(label));
+  return known.length > 0 ? unique(known) : schema.all;
+}
+
+/** What a path of names may lead to, by all the models that may be meant. */
+function findMember({ of, path }: Compared, schema: QuerySchema): SchemaProperty[] {
+  const [first = "", ...deeper] = path;
+  if (of?.kind === "other") return [];
+  const isKnown = of?.kind === "relationship" || of?.labels.some((one) => schema.labels.has(one));
+  const begin = isKnown ? propertiesOf(of, schema) : schema.named(first);
+  return deeper.reduce(
+    (found, name) => found.flatMap((one) => schema.membersOf(one)).filter(isCalled(name)),
+    begin.filter(isCalled(first)),
+  );
+}
+
+function isCalled(name: string): (one: SchemaProperty) => boolean {
+  return (one) => one.name === name;
+}
+
+/** The values of an enumeration; those that are texts have quotes already, or need them. */
+function values(compared: Compared, schema: QuerySchema, quoted: boolean): Completion[] {
+  const found = findMember(compared, schema).flatMap(valuesOf);
+  return [...new Map(found.map((one) => [one.value, one])).values()]
+    .filter(({ value }) => quoted || typeof value === "string")
+    .map(({ value, name }) => ({
+      label: quoted && typeof value === "string" ? spellText(value) : String(value),
+      type: "enum",
+      detail: name === String(value) ? "" : name,
+      boost: 30,
+    }));
+}
+
+function spellText(value: string): string {
+  return `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+}
+
+/** Whether a word, or one behind a dot of it, begins so. */
+function begins(label: string, begun: string): boolean {
+  const start = begun.toLowerCase();
+  const whole = label.toLowerCase();
+  return whole.startsWith(start) || whole.includes(`.${start}`);
 }
 
 /** A name that is no variable may be the first word of a function such as `date.truncate`. */
@@ -129,12 +196,15 @@ function ofRelationship(
   schema: QuerySchema,
   language: QueryLanguage,
 ): Completion[] {
-  const known = names.length > 0 ? names : [...schema.relationships.keys()];
-  const properties = known.flatMap((name) => schema.relationships.get(name)?.properties ?? []);
   return [
-    ...unique(properties).map((one) => property(one, language)),
+    ...relationshipProperties(names, schema).map((one) => property(one, language)),
     ...["$relationshipName", "$relationshipId", "$sourceId", "$targetId", "$etag"].map(system),
   ];
+}
+
+function relationshipProperties(names: string[], schema: QuerySchema): SchemaProperty[] {
+  const known = names.length > 0 ? names : [...schema.relationships.keys()];
+  return unique(known.flatMap((name) => schema.relationships.get(name)?.properties ?? []));
 }
 
 function words(context: Context, known: Known, language: QueryLanguage): Completion[] {

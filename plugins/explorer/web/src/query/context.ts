@@ -6,10 +6,21 @@ export interface Variable {
   labels: string[];
 }
 
+/** A member of a variable, however deep; `of` is unknown where nothing says what it is. */
+export interface Compared {
+  of: Variable | undefined;
+  path: string[];
+}
+
 /** What is being written where the cursor stands. */
 export type Wanted =
   | { what: "nothing" }
-  | { what: "word" }
+  /** `compared` is what it stands behind, as in `n.mode = `. */
+  | { what: "word"; compared?: Compared }
+  /** The key of a map in a pattern, as in `(n:Room {`. */
+  | { what: "key"; of: Variable }
+  /** Within the quotes of a text that something is compared with. */
+  | { what: "value"; compared: Compared }
   | { what: "label" }
   | { what: "relationship" }
   | { what: "member"; path: string[] }
@@ -32,7 +43,7 @@ export function readContext(text: string, at: number, language: QueryLanguage): 
   const behind = writing === undefined ? before : before.slice(0, -1);
   const variables = readVariables(tokens, language);
   const from = writing?.from ?? at;
-  return { wanted: findWanted(behind, writing, at, language), from, variables };
+  return { wanted: findWanted(behind, writing, at, language, variables), from, variables };
 }
 
 function isWord(token: Token): boolean {
@@ -44,6 +55,7 @@ function findWanted(
   writing: Token | undefined,
   at: number,
   language: QueryLanguage,
+  variables: ReadonlyMap<string, Variable>,
 ): Wanted {
   const last = behind.at(-1);
   // Within a comment or a number nothing is offered.
@@ -51,13 +63,19 @@ function findWanted(
     if (last.kind === "comment" || last.kind === "number") return { what: "nothing" };
   }
   if (writing?.kind === "string") {
-    return isModelArgument(behind) ? { what: "model" } : { what: "nothing" };
+    if (isModelArgument(behind)) return { what: "model" };
+    const compared = findCompared(behind, variables);
+    return compared === null ? { what: "nothing" } : { what: "value", compared };
   }
   if (writing?.kind === "parameter") return { what: "parameter" };
   if (last?.text === ".") {
     const path = readPath(behind.slice(0, -1));
     return path.length > 0 ? { what: "member", path } : { what: "nothing" };
   }
+  const of = language === "cypher" ? findPattern(behind, variables) : null;
+  if (of !== null) return { what: "key", of };
+  const compared = findCompared(behind, variables);
+  if (compared !== null) return { what: "word", compared };
   if (last?.text === ":" || (last !== undefined && "|&!".includes(last.text))) {
     return findAfterColon(behind, language);
   }
@@ -77,6 +95,50 @@ function findAfterColon(behind: Token[], language: QueryLanguage): Wanted {
     }
   }
   return language === "cypher" ? { what: "label" } : { what: "nothing" };
+}
+
+/** What stands before `=`, `<>`, `!=` or `IN [`, or the key of a pattern's map before its colon. */
+function findCompared(behind: Token[], variables: ReadonlyMap<string, Variable>): Compared | null {
+  let end = behind.length - 1;
+  if (behind[end]?.text === ":") {
+    const key = behind[end - 1];
+    const of = findPattern(behind.slice(0, -2), variables);
+    return of === null || key === undefined ? null : { of, path: [unquote(key.text)] };
+  }
+  while (behind[end]?.text === "," || behind[end]?.kind === "string") end--;
+  if (end >= 0 && behind[end]?.text === "[") end--;
+  else if (end < behind.length - 1) return null;
+  const sign = behind[end];
+  if (sign === undefined || !/^(?:=|<>|!=|IN|NIN)$/i.test(sign.text)) return null;
+  const [name = "", ...members] = readPath(behind.slice(0, end));
+  if (name === "") return null;
+  const of = variables.get(name);
+  // The vendor's language leaves the alias out.
+  return of === undefined ? { of, path: [name, ...members] } : { of, path: members };
+}
+
+/** What a pattern is of whose map is open where a key may stand, as in `(n:Room {area: 5, `. */
+function findPattern(behind: Token[], variables: ReadonlyMap<string, Variable>): Variable | null {
+  const last = behind.at(-1)?.text;
+  if (last !== "{" && last !== ",") return null;
+  let at = behind.length - 1;
+  for (let depth = 0; at >= 0; at--) {
+    const text = behind[at]?.text ?? "";
+    if (text === "{" && depth === 0) break;
+    if (")]}".includes(text)) depth++;
+    else if ("([{".includes(text) && depth-- === 0) return null;
+  }
+  const labels: string[] = [];
+  for (at--; at >= 0; at--) {
+    const token = behind[at];
+    if (token === undefined || token.text === "(" || token.text === "[") break;
+    if (token.kind === "label") labels.unshift(unquote(token.text));
+    else if (token.kind === "symbol" && !":|&!".includes(token.text)) return null;
+  }
+  const open = behind[at];
+  if (open === undefined || isCall(behind, at)) return null;
+  const named = variables.get(unquote(behind[at + 1]?.text ?? ""));
+  return named ?? { kind: open.text === "(" ? "twin" : "relationship", labels };
 }
 
 function isModelArgument(behind: Token[]): boolean {

@@ -1,4 +1,6 @@
+import type { Json } from "../api/types";
 import { nameOf, type ContentInfo, type ModelIndex } from "../models/index";
+import { isObject } from "../results/documents";
 
 export interface SchemaProperty {
   name: string;
@@ -7,6 +9,14 @@ export interface SchemaProperty {
   definedBy: string;
   component: boolean;
   description: string;
+  /** Its DTDL schema; of a component the DTMI. */
+  schema: Json | undefined;
+}
+
+/** A value of an enumeration, as it is stored, and what readers call it. */
+export interface SchemaValue {
+  value: string | number | bigint;
+  name: string;
 }
 
 export interface SchemaRelationship {
@@ -26,6 +36,10 @@ export interface QuerySchema {
   propertiesOf(label: string): SchemaProperty[];
   /** What any twin may have, each name once. */
   all: SchemaProperty[];
+  /** What is called so in any model. */
+  named(name: string): SchemaProperty[];
+  /** What a component or an object has. */
+  membersOf(property: SchemaProperty): SchemaProperty[];
 }
 
 export const EMPTY_SCHEMA: QuerySchema = {
@@ -33,27 +47,31 @@ export const EMPTY_SCHEMA: QuerySchema = {
   relationships: new Map(),
   propertiesOf: () => [],
   all: [],
+  named: () => [],
+  membersOf: () => [],
 };
 
 /** Built once for the models at hand. */
 export function buildSchema(index: ModelIndex): QuerySchema {
   const labels = new Map<string, string[]>();
   const relationships = new Map<string, SchemaRelationship>();
-  const all = new Map<string, SchemaProperty>();
+  const all = new Map<string, SchemaProperty[]>();
   for (const one of index.interfaces.values()) {
     const label = nameOf(one.id);
     labels.set(label, [...(labels.get(label) ?? []), one.id]);
     for (const content of one.own) {
       if (content.kind === "Relationship") addRelationship(relationships, content, label);
-      else if (isMember(content) && !all.has(content.name)) {
-        all.set(content.name, describe(content));
+      else if (isMember(content)) {
+        all.set(content.name, [...(all.get(content.name) ?? []), describe(content)]);
       }
     }
   }
   return {
     labels,
     relationships,
-    all: [...all.values()],
+    all: [...all.values()].flatMap(([first]) => first ?? []),
+    named: (name) => all.get(name) ?? [],
+    membersOf: (property) => listMembers(property, index),
     propertiesOf: (label) => {
       const found = new Map<string, SchemaProperty>();
       for (const id of labels.get(label) ?? []) {
@@ -64,6 +82,31 @@ export function buildSchema(index: ModelIndex): QuerySchema {
       return [...found.values()];
     },
   };
+}
+
+function listMembers({ component, schema, definedBy }: SchemaProperty, index: ModelIndex) {
+  if (component) {
+    const contents = index.interfaces.get(String(schema))?.contents ?? [];
+    return contents.filter(isMember).map(describe);
+  }
+  if (!isObject(schema) || !Array.isArray(schema["fields"])) return [];
+  return schema["fields"].filter(isObject).map((field) =>
+    describe({
+      kind: "Property",
+      name: String(field["name"]),
+      schema: field["schema"] ?? null,
+      definedBy,
+    }),
+  );
+}
+
+/** The values of an enumeration; none of any other schema. */
+export function valuesOf({ schema }: SchemaProperty): SchemaValue[] {
+  if (!isObject(schema) || !Array.isArray(schema["enumValues"])) return [];
+  return schema["enumValues"].filter(isObject).flatMap(({ enumValue: value, name }) => {
+    const isValue = typeof value === "string" || typeof value === "number";
+    return isValue || typeof value === "bigint" ? [{ value, name: String(name) }] : [];
+  });
 }
 
 function isMember(content: ContentInfo): boolean {
@@ -102,6 +145,7 @@ function describe(content: ContentInfo): SchemaProperty {
     definedBy: content.definedBy,
     component: content.kind === "Component",
     description: content.description ?? content.displayName ?? "",
+    schema: content.schema,
   };
 }
 
