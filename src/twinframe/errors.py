@@ -525,7 +525,7 @@ class TooManyJobs(TwinframeError):
 
 
 class JobLimitReached(InputError):
-    """As many jobs as may be are kept, and none is to be forgotten as too few have ended."""
+    """As many jobs as may be are kept, and too few have ended for one to be forgotten."""
 
     code = "JobLimitReached"
 
