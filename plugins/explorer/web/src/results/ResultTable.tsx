@@ -17,7 +17,7 @@ import type { Json, JsonObject } from "../api/types";
 import { useNotices } from "../app/notices";
 import { Cell } from "./cells";
 import { compareValues, valueAt, type Column } from "./columns";
-import { isRelationship } from "./documents";
+import { isRelationship, isTwin } from "./documents";
 import { namesTwin } from "./ids";
 import { litSince } from "./newest";
 import { useResults } from "./store";
@@ -260,10 +260,11 @@ const Row = memo(function Row(props: RowProps) {
   );
 });
 
-/** A relationship is shown with both its ends, which takes more room than any other value. */
+/** A relationship is shown with both its ends, a twin with its name: they take more room. */
 function widthOf(value: Json | undefined, count: number): number {
   if (count === 1) return 480;
   if (isRelationship(value)) return 340;
+  if (isTwin(value)) return 260;
   return count <= 4 ? 240 : 180;
 }
 

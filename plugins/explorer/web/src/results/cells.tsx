@@ -72,7 +72,7 @@ function Summary({ value }: { value: Json }) {
     return (
       <>
         <Link to={{ kind: "twin", id: value.$dtId }}>{value.$dtId}</Link>
-        {label !== value.$dtId && <span className="muted">{showText(label)}</span>}
+        {label !== value.$dtId && <span className="muted results-called">{showText(label)}</span>}
         <span className="results-kind">{nameOf(value.$metadata.$model)}</span>
       </>
     );
