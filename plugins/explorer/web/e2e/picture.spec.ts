@@ -254,6 +254,40 @@ test.describe("by touch", () => {
     await page.waitForTimeout(500);
     expect((await image()).equals(before)).toBe(false);
   });
+
+  test("two fingers on a twin move the view and not the twin, which is selected as before", async ({
+    page,
+    demo,
+  }) => {
+    await open(page, demo, `own/query?${new URLSearchParams({ query: LEVEL, view: "graph" })}`);
+    await settle(page);
+    const box = await canvas(page).boundingBox();
+    if (box === null) throw new Error("the graph has no place on the page");
+    // The level stands amid what it contains.
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    const select = async (): Promise<void> => {
+      await page.touchscreen.tap(x, y);
+      const sheet = page.getByRole("dialog");
+      await expect(sheet.getByRole("heading", { name: "b1-l0" })).toBeVisible();
+      await sheet.getByRole("button", { name: "Close" }).tap();
+      await expect(sheet).toHaveCount(0);
+    };
+    await select();
+    const client = await page.context().newCDPSession(page);
+    for (let apart = 60; apart <= 100; apart += 8) {
+      const type = apart === 60 ? "touchStart" : "touchMove";
+      const touchPoints = [
+        { x, y: y - apart + 60, id: 1 },
+        { x, y: y + apart, id: 2 },
+      ];
+      await client.send("Input.dispatchTouchEvent", { type, touchPoints });
+    }
+    await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+    await page.getByRole("button", { name: "Show all of it" }).tap();
+    await page.waitForTimeout(700);
+    await select();
+    await expect(page.getByRole("button", { name: /pinned twins move$/ })).toHaveCount(0);
+  });
 });
 
 test("a twin that was pinned stands where it stood after a reload, until all may move", async ({

@@ -27,6 +27,11 @@ interface DrawingState {
 /** Relationships that are drawn by mouse from one twin to another. */
 export const useDrawing = create<DrawingState>(() => ({ drawing: false, line: null, ends: null }));
 
+/** Whether two fingers are down: they move the view, even where one of them is on a twin. */
+export function isPinch(event: MouseEvent | TouchEvent): boolean {
+  return "touches" in event && event.touches.length > 1;
+}
+
 /** Whether a press on a twin begins a relationship: with the Alt key, or while one draws. */
 export function beginsLine(event: MouseEvent | TouchEvent): boolean {
   const main = !("button" in event) || event.button === 0;
@@ -40,7 +45,9 @@ export function bindDrawing(painter: Painter, may: () => boolean): void {
     const { line } = useDrawing.getState();
     if (line !== null) useDrawing.setState({ line: { ...line, ...part } });
   };
+  const end = (): void => useDrawing.setState({ line: null });
   sigma.on("downNode", (payload) => {
+    if (isPinch(payload.event.original)) return end();
     if (!beginsLine(payload.event.original) || !may()) return;
     payload.preventSigmaDefault();
     const { x, y } = payload.event;
@@ -50,6 +57,7 @@ export function bindDrawing(painter: Painter, may: () => boolean): void {
   sigma.on("enterNode", ({ node }) => change({ target: node }));
   sigma.on("leaveNode", () => change({ target: null }));
   sigma.on("moveBody", (payload) => {
+    if (isPinch(payload.event.original)) end();
     if (useDrawing.getState().line === null) return;
     payload.preventSigmaDefault();
     payload.event.original.preventDefault();
@@ -60,7 +68,6 @@ export function bindDrawing(painter: Painter, may: () => boolean): void {
     const ends = source === undefined || source === node ? null : { source, target: node };
     useDrawing.setState({ line: null, ...(ends === null ? {} : { ends, drawing: false }) });
   });
-  const end = (): void => useDrawing.setState({ line: null });
   sigma.on("upStage", end);
   sigma.on("leaveStage", end);
 }
