@@ -120,7 +120,7 @@ export function CreateRelationship({ sourceId, targetId, onClose }: Props) {
           )}
           {toItself && <p className="inspector-wrong">No relationship leads to its own source.</p>}
           {isFull && (
-            <p className="inspector-notice" role="status">
+            <p className="inspector-notice inspector-notice-warning" role="status">
               The model allows a twin at most {content?.maxMultiplicity} of the name {name}, and{" "}
               {showText(sourceId)} has as many. The service takes more nevertheless.
             </p>

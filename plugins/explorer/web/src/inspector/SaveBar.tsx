@@ -23,7 +23,7 @@ export function SaveBar({ draft, busy, error, blocked, onSave, onDiscard }: Prop
   return (
     <section className="inspector-save" aria-label="Unsaved changes">
       {draft.conflicts.length > 0 && (
-        <p className="inspector-notice inspector-notice-conflict" role="status">
+        <p className="inspector-notice inspector-notice-warning" role="status">
           Somebody else changed <Paths paths={draft.conflicts.map((one) => one.path)} /> too. Save
           shows both versions.
         </p>
