@@ -66,6 +66,13 @@ test("a twin in the table is selected, which the inspector shows", async ({ page
   await expect(inspector.getByRole("textbox", { name: "name", exact: true })).toHaveValue(
     "Harbour Campus",
   );
+  // A name is beside the id, as in pictures; where there is none the id is not said twice.
+  await expect(cells(page)).toHaveText([/^site\s*Harbour Campus\s*Site$/]);
+  await run(
+    page,
+    "MATCH (l:Level) RETURN {`$dtId`: 'x', `$metadata`: {`$model`: 'dtmi:a:B;1'}} AS l LIMIT 1",
+  );
+  await expect(cells(page)).toHaveText([/^x\s*B$/]);
 });
 
 test("ids lead to their twins, whatever the column is called, and so do those of a sample", async ({

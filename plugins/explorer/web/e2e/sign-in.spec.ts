@@ -41,6 +41,11 @@ test("one signs in at the authority and comes back to where one was", async ({ p
   await expect(page).toHaveURL(`${secured.service.url}/explorer/~own/models?q=room`);
   await page.getByRole("button", { name: "Signed in as Ada Lovelace" }).click();
   await expect(page.getByRole("menu")).toContainText("Ada Lovelace");
+  // A query in the address is not sent along, and is there again.
+  await page.goto(`${secured.service.url}/explorer/~own/query#query=RETURN+1%0A%2B+1+AS+two`);
+  await expect(page.getByRole("gridcell")).toHaveText(["2"]);
+  await page.reload();
+  await expect(page.getByRole("gridcell")).toHaveText(["2"]);
   expect(problems).toEqual([]);
 });
 
