@@ -94,6 +94,14 @@ test("what a filter or the legend excludes is hidden until all is shown", async 
   await expect(foot(page)).toContainText(", 0 relationships");
   await page.getByRole("button", { name: /^Show all \(/ }).click();
   await expect(foot(page)).toContainText(before);
+  const filter = page.getByRole("searchbox", { name: "Filter the graph" });
+  await filter.fill("aera > 10");
+  await expect(filter).toHaveAccessibleDescription(
+    "No twin here has a member aera. Did you mean area?",
+  );
+  await expect(foot(page)).toContainText(before);
+  await filter.fill("");
+  await expect(filter).toHaveAccessibleDescription(/^Words that/);
   const legend = page.getByRole("complementary", { name: "Legend" });
   await legend.getByText("contains").click();
   await expect(foot(page)).toContainText(", 0 relationships");

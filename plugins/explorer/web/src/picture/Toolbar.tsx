@@ -9,16 +9,13 @@ import {
   PinOff,
   Play,
   Route,
-  Search,
   Square,
-  X,
   ZoomIn,
   ZoomOut,
 } from "lucide-react";
 import {
   Button,
   Group,
-  Input,
   ListBox,
   ListBoxItem,
   Menu,
@@ -26,7 +23,6 @@ import {
   MenuTrigger,
   Popover,
   ProgressBar,
-  SearchField,
   Select,
   SelectValue,
   Toolbar as AriaToolbar,
@@ -36,6 +32,7 @@ import type { GraphClient } from "../api/graph";
 import { useNotices } from "../app/notices";
 import { showPath } from "./actions";
 import { DrawTools } from "./DrawTools";
+import { Filter } from "./Filter";
 import { IconButton } from "./IconButton";
 import { loadLayout } from "./load";
 import type { Painter } from "./Painter";
@@ -114,34 +111,6 @@ export function Toolbar(props: Props) {
         onChange={onAsList}
       />
     </AriaToolbar>
-  );
-}
-
-function Filter() {
-  const filter = usePicture((state) => state.hiding.filter);
-  const hide = usePicture((state) => state.hide);
-  return (
-    <SearchField
-      aria-label="Filter the graph"
-      className="react-aria-SearchField picture-filter"
-      value={filter}
-      onChange={(text) => hide({ filter: text })}
-    >
-      <Group>
-        <Search size={14} aria-hidden className="picture-filter-icon" />
-        <Input
-          className="react-aria-Input"
-          placeholder="Filter: text, area>20, name=…"
-          title='Words that a twin&apos;s id, name or model has, or conditions of properties: area>20, climate.mode=auto, name:"hall"'
-        />
-        <Button
-          className="button button-quiet button-icon button-small"
-          aria-label="Clear the filter"
-        >
-          <X size={13} aria-hidden />
-        </Button>
-      </Group>
-    </SearchField>
   );
 }
 

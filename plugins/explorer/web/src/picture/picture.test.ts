@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import type { GraphClient } from "../api/graph";
-import type { Relationship, Twin } from "../api/types";
+import type { ModelEntry, Relationship, Twin } from "../api/types";
 import type { Change } from "../live/changes";
 import { ModelIndex } from "../models/index";
 import { pathOf } from "./actions";
@@ -12,6 +12,7 @@ import { placeLabels, type Wish } from "./labels";
 import { listCurves } from "./curves";
 import { buildLayoutDocument, readLayoutDocument } from "./document";
 import { compileFilter } from "./filter";
+import { findNearest, findProblem } from "./filterProblem";
 import {
   addTo,
   edgeKey,
@@ -277,6 +278,55 @@ describe("a filter", () => {
     expect(passes("climate.mode!=auto", document)).toBe(false);
     expect(passes("open=true", document)).toBe(true);
     expect(passes("missing!=1", document)).toBe(false);
+  });
+
+  test("blanks around an operator are of the condition, other than in quotes", () => {
+    const document = { area: 9, name: "a > b" };
+    expect(passes("area > 10", document)).toBe(false);
+    expect(passes("area < 10  hall", document)).toBe(true);
+    expect(passes('name="a > b"', document)).toBe(true);
+    expect(passes('name="a>b"', document)).toBe(false);
+  });
+
+  test("what cannot be meant so says why: half a condition, or a name that nothing has", () => {
+    const property = (name: string) => ({ "@type": "Property", name, schema: "double" });
+    const climate = { "@type": "Component", name: "climate", schema: "dtmi:x:Climate;1" };
+    const models = [
+      { "@id": "dtmi:x:Climate;1", "@type": "Interface", contents: [property("target")] },
+      { "@id": "dtmi:x:Room;1", "@type": "Interface", contents: [property("area"), climate] },
+    ];
+    const index = new ModelIndex(
+      models.map((model) => ({ id: model["@id"], model }) as unknown as ModelEntry),
+    );
+    const room = {
+      $dtId: "r1",
+      $etag: "1",
+      $metadata: { $model: "dtmi:x:Room;1" },
+      capacity: 4,
+      climate: { mode: "auto" },
+    };
+    const contents = addTo(EMPTY, [room], []);
+    const problem = (text: string) => findProblem(text, contents, index);
+    expect(problem("capacityy>10")).toBe(
+      "No twin here has a member capacityy. Did you mean capacity?",
+    );
+    expect(problem("climate.mood=auto")).toBe(
+      "No twin here has a member climate.mood. Did you mean climate.mode?",
+    );
+    expect(problem("zzz=1")).toBe("No twin here has a member zzz.");
+    expect(problem("hall area >")).toBe("After area> a value is missing.");
+    expect(problem("capacity:")).toBe("After capacity: a value is missing.");
+    expect(problem("> 10")).toMatch(/^Before > the name of a property is missing/);
+    // Those that only the model has are asked for rightly, and words are words.
+    for (const text of ["", "hall", "area>1", "climate.target<2", "capacity=4", "dtmi:x:Room;1"]) {
+      expect(problem(text)).toBeNull();
+    }
+  });
+
+  test("the nearest name is the one with the fewest letters changed, if it is near at all", () => {
+    expect(findNearest("ara", ["era.x", "area", "name"])).toBe("area");
+    expect(findNearest("AREA", ["area"])).toBe("area");
+    expect(findNearest("x", ["area"])).toBeNull();
   });
 
   test("names that every object has are no properties", () => {

@@ -46,6 +46,7 @@ export const NOTHING_HIDDEN: Hiding = {
   names: new Set(),
   ids: new Set(),
   filter: "",
+  draft: null,
   focus: null,
 };
 

@@ -8,6 +8,8 @@ export interface Hiding {
   names: ReadonlySet<string>;
   ids: ReadonlySet<string>;
   filter: string;
+  /** A filter that is being written and cannot be meant so: `filter` goes on holding. */
+  draft: string | null;
   /** Only these and their neighbours; null is all. */
   focus: ReadonlySet<string> | null;
 }
