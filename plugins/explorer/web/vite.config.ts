@@ -23,13 +23,20 @@ export default defineConfig({
     // What is built for this target knows how to fetch modules beforehand.
     modulePreload: { polyfill: false },
     rolldownOptions: {
+      // Reading a property does nothing else, in what the page is made of.
+      treeshake: { propertyReadSideEffects: false, unknownGlobalSideEffects: false },
       output: {
         codeSplitting: {
           // PERF: as dozens of files of a few kB each they took 10 kB more, and a request each.
           groups: [
             {
               name: "widgets",
-              test: /react-aria|react-stately|@internationalized/,
+              test: /react-aria|react-stately|@internationalized|lucide-react|jsx-runtime/,
+              minShareCount: 2,
+            },
+            {
+              name: "shared",
+              test: /web\/src\/(app|api|session|live|results|control\/Choice|models\/schemaText)|react-query|lossless/,
               minShareCount: 2,
             },
           ],

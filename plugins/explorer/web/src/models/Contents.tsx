@@ -1,6 +1,7 @@
 import { Link } from "react-aria-components";
 
 import { routeOf } from "../app/addresses";
+import { useParameters } from "../app/search";
 import { useSession } from "../session/session";
 import type { ContentInfo, ContentKind, InterfaceInfo, ModelIndex } from "./index";
 import { describeSchema } from "./schemaText";
@@ -113,12 +114,13 @@ function readMultiplicity(content: ContentInfo): string | undefined {
 /** A model by its name; one that is not stored is told as such. */
 export function ModelLink({ id, index }: { id: string; index: ModelIndex }) {
   const { graphId } = useSession();
+  const [parameters] = useParameters();
+  const to = new URLSearchParams(
+    parameters.get("show") === "graph" ? { show: "graph", id } : { id },
+  );
   if (!index.interfaces.has(id)) return <span title={`${id} is not stored`}>{id}</span>;
   return (
-    <Link
-      className="models-link"
-      href={routeOf(graphId, "models", new URLSearchParams({ id }).toString())}
-    >
+    <Link className="models-link" href={routeOf(graphId, "models", to.toString())}>
       <span className="models-dot" style={{ background: index.color(id) }} />
       <span>{index.label(id)}</span>
     </Link>

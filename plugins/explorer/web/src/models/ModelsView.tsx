@@ -1,11 +1,13 @@
 import { Upload } from "lucide-react";
-import { useMemo, useState, type ReactNode } from "react";
+import { lazy, Suspense, useMemo, useState, type ReactNode } from "react";
 import {
   Button,
   DropZone,
   FileTrigger,
   Input,
   SearchField,
+  ToggleButton,
+  ToggleButtonGroup,
   type DropItem,
 } from "react-aria-components";
 
@@ -16,6 +18,8 @@ import { Waiting } from "../app/Waiting";
 import { useSession } from "../session/session";
 import { useCounts } from "./counts";
 import { readChosen, readDropped, type Given } from "./dropped";
+import { DownloadModels } from "./DownloadModels";
+import "./graph/graph.css";
 import { DeleteAll } from "./ModelActions";
 import { ModelDetail } from "./ModelDetail";
 import { ModelTree } from "./ModelTree";
@@ -23,6 +27,9 @@ import "./models.css";
 import { searchModels } from "./search";
 import { UploadModels } from "./UploadModels";
 import { useModels } from "./useModels";
+
+// PERF: what draws is large, and only here and for results.
+const ModelGraph = lazy(() => import("./graph/ModelGraph"));
 
 /** The models of the graph: by inheritance at the left, one of them whole at the right. */
 export default function ModelsView() {
@@ -35,6 +42,9 @@ export default function ModelsView() {
   const { sayError } = useNotices();
   const found = useMemo(() => searchModels(index, text), [index, text]);
   const current = parameters.get("id");
+  const asGraph = parameters.get("show") === "graph";
+  const go = (id: string | null, graph: boolean): void =>
+    setParameters({ ...(graph ? { show: "graph" } : {}), ...(id === null ? {} : { id }) });
   const model = current === null ? undefined : index.interfaces.get(current);
   const size = index.interfaces.size;
 
@@ -50,7 +60,10 @@ export default function ModelsView() {
   if (isLoading) return <Waiting label="Loading the models" />;
   if (error !== null) return <Failure title="The models cannot be read" error={error} />;
   const shown = (
-    <div className="models">
+    <div
+      className={asGraph ? "models models-as-graph" : "models"}
+      {...(current === null ? {} : { "data-chosen": true })}
+    >
       <div className="models-side">
         <div className="models-tools">
           <SearchField
@@ -72,19 +85,34 @@ export default function ModelsView() {
               </Button>
             </FileTrigger>
           )}
+          {size > 0 && (
+            <div className="models-ways">
+              <Ways asGraph={asGraph} onChange={(graph) => go(current, graph)} />
+              <DownloadModels index={index} />
+            </div>
+          )}
         </div>
         {size === 0 ? (
           <p className="models-empty muted">
             No model is stored yet.
             {may("models/write") && " Drop files of DTDL here, or upload them."}
           </p>
+        ) : asGraph ? (
+          <Suspense fallback={<Waiting label="Loading the graph" />}>
+            <ModelGraph
+              index={index}
+              found={found}
+              current={current}
+              onChoose={(id) => go(id, true)}
+            />
+          </Suspense>
         ) : (
           <ModelTree
             index={index}
             counts={counts}
             found={found}
             current={current}
-            onChoose={(id) => setParameters({ id })}
+            onChoose={(id) => go(id, false)}
           />
         )}
         <div className="models-foot">
@@ -95,17 +123,19 @@ export default function ModelsView() {
           <DeleteAll count={size} />
         </div>
       </div>
-      <div className="models-main">
-        {model === undefined ? (
-          <p className="models-empty muted">
-            {current === null
-              ? "Choose a model to see what it has."
-              : `There is no model ${current} in this graph.`}
-          </p>
-        ) : (
-          <ModelDetail model={model} index={index} counts={counts} />
-        )}
-      </div>
+      {asGraph && current === null ? null : (
+        <div className="models-main">
+          {model === undefined ? (
+            <p className="models-empty muted">
+              {current === null
+                ? "Choose a model to see what it has."
+                : `There is no model ${current} in this graph.`}
+            </p>
+          ) : (
+            <ModelDetail model={model} index={index} counts={counts} />
+          )}
+        </div>
+      )}
       {given !== null && <UploadModels given={given} onClose={() => setGiven(null)} />}
     </div>
   );
@@ -113,6 +143,26 @@ export default function ModelsView() {
     <Dropping onDrop={(items) => take(readDropped(items))}>{shown}</Dropping>
   ) : (
     shown
+  );
+}
+
+/** Two ways to look at the same models; the address keeps which. */
+function Ways({ asGraph, onChange }: { asGraph: boolean; onChange(asGraph: boolean): void }) {
+  return (
+    <ToggleButtonGroup
+      aria-label="Models as"
+      selectionMode="single"
+      disallowEmptySelection
+      selectedKeys={[asGraph ? "graph" : "tree"]}
+      onSelectionChange={(keys) => onChange(keys.has("graph"))}
+    >
+      <ToggleButton id="tree" className="react-aria-ToggleButton button-small">
+        Tree
+      </ToggleButton>
+      <ToggleButton id="graph" className="react-aria-ToggleButton button-small">
+        Graph
+      </ToggleButton>
+    </ToggleButtonGroup>
   );
 }
 

@@ -1,16 +1,23 @@
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
 
+import type { Board } from "./board";
 import { DrawingLine } from "./DrawTools";
 import { IconSheet, readIcons } from "./icons";
 import type { Look } from "./look";
-import { labelOf, type Contents } from "./model";
+import type { Contents } from "./model";
 import { Painter } from "./Painter";
 import { bindPointer, type Frame, type PointerHandlers } from "./pointer";
-import { usePicture } from "./store";
 import type { Visible } from "./visible";
 import { findNext, isArrow, type Arrow, type At } from "./walk";
 
 export interface CanvasProps {
+  board: Board;
+  /** What it is a picture of. */
+  label: string;
+  /** What the keys do. */
+  keys: string;
+  /** A node in words, for whom the keyboard leads there. */
+  tell(id: string): string;
   contents: Contents;
   visible: Visible;
   look: Look;
@@ -18,18 +25,16 @@ export interface CanvasProps {
   onSelect(id: string, several: boolean): void;
   onSelectEdge(key: string): void;
   onOpen(id: string): void;
-  onMenu(id: string, at: { x: number; y: number }): void;
-  onHide(id: string): void;
+  onMenu?(id: string, at: { x: number; y: number }): void;
+  onHide?(id: string): void;
+  /** Whatever was chosen or told apart no longer is. */
+  onLetGo(): void;
   mayDraw: boolean;
 }
 
-const KEYS =
-  "Arrow keys move among neighbours, Enter selects, E expands, M opens the menu, P pins, H hides, " +
-  "plus and minus zoom, 0 shows all, Escape lets go.";
-
 /** The drawing itself with pointer and keyboard. */
 export function Canvas(props: CanvasProps) {
-  const { contents, look, onPainter } = props;
+  const { look, onPainter } = props;
   const host = useRef<HTMLDivElement>(null);
   const sheet = useRef<HTMLDivElement>(null);
   const [painter, setPainter] = useState<Painter | null>(null);
@@ -42,7 +47,12 @@ export function Canvas(props: CanvasProps) {
 
   useEffect(() => {
     if (host.current === null || sheet.current === null) return;
-    const made = new Painter(host.current, latest.current.look, readIcons(sheet.current));
+    const made = new Painter(
+      host.current,
+      latest.current.look,
+      readIcons(sheet.current),
+      latest.current.board,
+    );
     bindPointer(made, handlersOf(latest, setFrame));
     setPainter(made);
     onPainter(made);
@@ -62,14 +72,14 @@ export function Canvas(props: CanvasProps) {
     if (painter === null || event.ctrlKey || event.metaKey || event.altKey) return;
     if (press(event.key, at, painter, latest.current, move, host.current)) event.preventDefault();
   };
-  const told = at === null ? "" : tellNode(at, contents);
+  const told = at === null ? "" : props.tell(at);
   return (
     <div className="picture-stage">
       {/* What an application is to a screen reader: keys go to it. The list is the other way in. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
       <div
         role="application"
-        aria-label="Graph"
+        aria-label={props.label}
         aria-roledescription="graph picture"
         aria-describedby="picture-keys"
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -81,7 +91,7 @@ export function Canvas(props: CanvasProps) {
         onContextMenu={(event) => event.preventDefault()}
       />
       <p id="picture-keys" hidden>
-        {KEYS}
+        {props.keys}
       </p>
       <p role="status" className="picture-told">
         {told}
@@ -100,20 +110,16 @@ function handlersOf(
   return {
     onNode: (id, several) => latest.current.onSelect(id, several),
     onOpen: (id) => latest.current.onOpen(id),
-    onMenu: (id, at) => latest.current.onMenu(id, at),
+    onMenu: (id, at) => latest.current.onMenu?.(id, at),
     onEdge: (key) => latest.current.onSelectEdge(key),
-    onGround: () => {
-      const { choose, setPath } = usePicture.getState();
-      choose([]);
-      setPath(null);
-    },
+    onGround: () => latest.current.onLetGo(),
     onBox: (ids, several) => {
-      const { choose, chosen } = usePicture.getState();
+      const { choose, chosen } = latest.current.board.getState();
       choose(several ? [...new Set([...chosen, ...ids])] : ids);
     },
-    onDropped: (ids) => usePicture.getState().pin(ids, true),
+    onDropped: (ids) => latest.current.board.getState().pin(ids, true),
     listDragged: (id) => {
-      const { chosen } = usePicture.getState();
+      const { chosen } = latest.current.board.getState();
       return chosen.includes(id) ? chosen : [id];
     },
     mayDraw: () => latest.current.mayDraw,
@@ -130,7 +136,7 @@ function press(
   move: (id: string | null) => void,
   host: HTMLElement | null,
 ): boolean {
-  const { pinned, pin, choose, setPath } = usePicture.getState();
+  const { pinned, pin } = props.board.getState();
   if (isArrow(key)) {
     const next = step(painter, props, at, key);
     if (next !== null) {
@@ -144,8 +150,7 @@ function press(
     "-": () => painter.zoom(1 / 1.5),
     "0": () => painter.fit(),
     Escape: () => {
-      choose([]);
-      setPath(null);
+      props.onLetGo();
       move(null);
     },
   };
@@ -155,11 +160,11 @@ function press(
     e: (id) => props.onOpen(id),
     p: (id) => pin([id], !pinned.has(id)),
     h: (id) => {
-      props.onHide(id);
-      move(null);
+      props.onHide?.(id);
+      if (props.onHide !== undefined) move(null);
     },
-    m: (id) => props.onMenu(id, painter.whereIs(id)),
-    ContextMenu: (id) => props.onMenu(id, painter.whereIs(id)),
+    m: (id) => props.onMenu?.(id, painter.whereIs(id)),
+    ContextMenu: (id) => props.onMenu?.(id, painter.whereIs(id)),
   };
   const act = always[key];
   const actHere = here[key.length === 1 ? key.toLowerCase() : key];
@@ -180,7 +185,7 @@ function step(
   const placed = (id: string): At => ({ id, ...painter.placeOf(id) });
   const all = [...props.visible.nodes].filter((id) => painter.graph.hasNode(id));
   if (at === null || !painter.graph.hasNode(at)) {
-    const [chosen] = usePicture.getState().chosen;
+    const [chosen] = props.board.getState().chosen;
     return chosen !== undefined && props.visible.nodes.has(chosen) ? chosen : (all[0] ?? null);
   }
   const neighbours = painter.graph.neighbors(at).filter((id) => props.visible.nodes.has(id));
@@ -188,13 +193,4 @@ function step(
   return (
     findNext(from, neighbours.map(placed), arrow) ?? findNext(from, all.map(placed), arrow) ?? at
   );
-}
-
-function tellNode(id: string, contents: Contents): string {
-  const label = labelOf(id, contents.nodes.get(id));
-  let count = 0;
-  for (const one of contents.edges.values()) {
-    if (one.$sourceId === id || one.$targetId === id) count += 1;
-  }
-  return `${label === id ? id : `${label} (${id})`}, ${count} relationships`;
 }

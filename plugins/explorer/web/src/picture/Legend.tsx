@@ -70,7 +70,8 @@ interface TickProps {
   children?: ReactNode;
 }
 
-function Tick({ shown, name, count, onToggle, onOnly, children }: TickProps) {
+/** What is shown or not, with its number. */
+export function Tick({ shown, name, count, onToggle, onOnly, children }: TickProps) {
   return (
     <div className="picture-tick">
       <Checkbox isSelected={shown} onChange={onToggle}>

@@ -56,37 +56,14 @@ function Twins({ contents, visible, index, onSelect }: Omit<Props, "onSelectEdge
     });
   }, [contents, visible, index]);
   return (
-    <Virtualizer layout={TableLayout} layoutOptions={LAYOUT}>
-      <Table
-        aria-label="Twins"
-        className="picture-table"
-        selectionMode="multiple"
-        selectionBehavior="replace"
-        selectedKeys={chosen}
-        onSelectionChange={(keys) =>
-          onSelect(keys === "all" ? items.map((one) => one.id) : [...keys].map(String))
-        }
-      >
-        <TableHeader>
-          <Column id="label" isRowHeader>
-            Twin
-          </Column>
-          <Column id="id">Id</Column>
-          <Column id="model">Model</Column>
-          <Column id="count">Neighbours</Column>
-        </TableHeader>
-        <TableBody items={items}>
-          {(item) => (
-            <Row id={item.id}>
-              <Cell>{item.label}</Cell>
-              <Cell>{item.id}</Cell>
-              <Cell>{item.model}</Cell>
-              <Cell>{item.count.toLocaleString()}</Cell>
-            </Row>
-          )}
-        </TableBody>
-      </Table>
-    </Virtualizer>
+    <ListTable
+      label="Twins"
+      columns={{ label: "Twin", id: "Id", model: "Model", count: "Neighbours" }}
+      items={items}
+      several
+      selected={chosen}
+      onSelect={onSelect}
+    />
   );
 }
 
@@ -109,30 +86,61 @@ function Relationships({ contents, visible, onSelectEdge }: Omit<Props, "index" 
     [contents, visible],
   );
   return (
+    <ListTable
+      label="Relationships"
+      columns={{ source: "From", name: "Relationship", target: "To" }}
+      header="name"
+      items={items}
+      onSelect={([key]) => {
+        if (key !== undefined) onSelectEdge(key);
+      }}
+    />
+  );
+}
+
+interface TableProps<Name extends string> {
+  label: string;
+  /** What stands above each column, by what of an item stands in it. */
+  columns: Record<Name, string>;
+  /** The column that a row is named by; at first the first. */
+  header?: NoInfer<Name>;
+  items: readonly (Record<NoInfer<Name>, string | number> & { id: string })[];
+  /** Whether several rows may be chosen together. */
+  several?: boolean;
+  selected?: readonly string[];
+  onSelect(ids: readonly string[]): void;
+}
+
+/** A part of a picture in words; only rows that are seen are drawn. */
+export function ListTable<Name extends string>(props: TableProps<Name>) {
+  const { label, columns, items, several = false, selected, onSelect } = props;
+  const names = Object.keys(columns) as Name[];
+  const header = props.header ?? names[0];
+  return (
     <Virtualizer layout={TableLayout} layoutOptions={LAYOUT}>
       <Table
-        aria-label="Relationships"
+        aria-label={label}
         className="picture-table"
-        selectionMode="single"
+        selectionMode={several ? "multiple" : "single"}
         selectionBehavior="replace"
-        onSelectionChange={(keys) => {
-          const [key] = keys === "all" ? [] : keys;
-          if (key !== undefined) onSelectEdge(String(key));
-        }}
+        {...(selected === undefined ? {} : { selectedKeys: selected })}
+        onSelectionChange={(keys) =>
+          onSelect(keys === "all" ? items.map((one) => one.id) : [...keys].map(String))
+        }
       >
         <TableHeader>
-          <Column id="source">From</Column>
-          <Column id="name" isRowHeader>
-            Relationship
-          </Column>
-          <Column id="target">To</Column>
+          {names.map((name) => (
+            <Column key={name} id={name} isRowHeader={name === header}>
+              {columns[name]}
+            </Column>
+          ))}
         </TableHeader>
         <TableBody items={items}>
           {(item) => (
             <Row id={item.id}>
-              <Cell>{item.source}</Cell>
-              <Cell>{item.name}</Cell>
-              <Cell>{item.target}</Cell>
+              {names.map((name) => (
+                <Cell key={name}>{item[name].toLocaleString()}</Cell>
+              ))}
             </Row>
           )}
         </TableBody>

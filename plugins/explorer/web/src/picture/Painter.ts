@@ -13,13 +13,16 @@ import type { CameraState } from "sigma/types";
 import { animateNodes } from "sigma/utils";
 
 import type { ModelIndex } from "../models/index";
+import type { Board } from "./board";
 import { listCurves } from "./curves";
+import { DashedArrowProgram } from "./dashes";
 import { edgeLabelDrawer, hoverDrawer, labelDrawer } from "./draw";
 import { Labels } from "./labels";
 import { placeSeed } from "./layout/shapes";
+import { Loops } from "./loops";
 import { drawEdge, drawNode, type EdgeAttributes, type Look, type NodeAttributes } from "./look";
 import { labelOf, modelOf, type Contents } from "./model";
-import { places, type Place } from "./store";
+import type { Place } from "./store";
 
 /** From so many nodes on a layout is shown at once: moving them smoothly would stutter. */
 const MOST_ANIMATED = 1500;
@@ -30,19 +33,22 @@ const PADDING = 40;
 
 export type PictureGraph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>;
 
-/** The drawing of a picture with sigma. It knows no React and no store but the places. */
+/** The drawing of a picture with sigma. It knows no React and of its board no more than places. */
 export class Painter {
   readonly graph: PictureGraph = new MultiDirectedGraph<NodeAttributes, EdgeAttributes>();
   readonly sigma: Sigma<NodeAttributes, EdgeAttributes>;
   readonly labels = new Labels();
+  readonly loops = new Loops();
   private stopMoving: () => void = () => undefined;
   private near: string | null = null;
+  private framed: ReadonlySet<string> | null = null;
   private killed = false;
 
   constructor(
     container: HTMLElement,
     private look: Look,
     private readonly icons: ReadonlyMap<string, string>,
+    readonly board: Board,
   ) {
     const palette = () => this.look.palette;
     const drawLabel = labelDrawer(palette, this.labels);
@@ -61,7 +67,12 @@ export class Painter {
     this.sigma = new Sigma<NodeAttributes, EdgeAttributes>(this.graph, container, {
       allowInvalidContainer: true,
       nodeProgramClasses: { icon, circle: NodeCircleProgram, point: NodePointProgram },
-      edgeProgramClasses: { arrow: EdgeArrowProgram, curve, line: EdgeLineProgram },
+      edgeProgramClasses: {
+        arrow: EdgeArrowProgram,
+        curve,
+        dashed: DashedArrowProgram,
+        line: EdgeLineProgram,
+      },
       defaultNodeType: "icon",
       defaultEdgeType: "arrow",
       defaultDrawNodeLabel: drawLabel,
@@ -85,6 +96,7 @@ export class Painter {
       maxCameraRatio: 4,
     });
     this.labels.watch(this.sigma);
+    this.loops.watch(this.sigma, this.labels);
     this.setLook(look);
   }
 
@@ -106,7 +118,8 @@ export class Painter {
         graph.mergeNodeAttributes(id, facts);
         continue;
       }
-      const place = places.get(id) ?? this.besides(anchors.get(id), seed) ?? placeSeed(seed);
+      const place =
+        this.board.places.get(id) ?? this.besides(anchors.get(id), seed) ?? placeSeed(seed);
       seed += 1;
       graph.addNode(id, { ...place, ...facts, size: 6 });
     }
@@ -118,8 +131,8 @@ export class Painter {
   }
 
   private syncEdges({ edges }: Contents): void {
-    const { graph } = this;
-    const curves = listCurves(edges);
+    const { graph, board } = this;
+    const curves = listCurves(edges, (one) => board.kindOf?.(one) === "extends");
     for (const [key, one] of edges) {
       const curvature = curves.get(key) ?? 0;
       if (graph.hasEdge(key)) {
@@ -128,9 +141,12 @@ export class Painter {
         continue;
       }
       const [source, target] = [one.$sourceId, one.$targetId];
-      const label = one.$relationshipName;
-      graph.addEdgeWithKey(key, source, target, { label, source, target, curvature });
+      const kind = board.kindOf?.(one) ?? null;
+      // What is dashed needs no word.
+      const label = kind === "extends" ? "" : one.$relationshipName;
+      graph.addEdgeWithKey(key, source, target, { label, source, target, curvature, kind });
     }
+    this.loops.take(graph);
   }
 
   private besides(anchor: string | undefined, seed: number): Place | null {
@@ -179,7 +195,9 @@ export class Painter {
     this.look = { ...this.look, near };
     // PERF: only these are drawn anew; their types stay, so that nothing is indexed.
     const partialGraph = {
-      nodes: [before?.id, near?.id].filter((one) => one !== undefined && this.graph.hasNode(one)),
+      nodes: [before, near]
+        .flatMap((one) => (one === null ? [] : [one.id, ...one.nodes]))
+        .filter((one) => this.graph.hasNode(one)),
       edges: [...(before?.edges ?? []), ...(near?.edges ?? [])].filter((key) =>
         this.graph.hasEdge(key),
       ),
@@ -189,12 +207,13 @@ export class Painter {
 
   private listNear(id: string): Look["near"] {
     if (!this.graph.hasNode(id)) return null;
-    return { id, edges: new Set(this.graph.edges(id)) };
+    const nodes = this.board.lightsNeighbours === true ? this.graph.neighbors(id) : [];
+    return { id, nodes: new Set(nodes), edges: new Set(this.graph.edges(id)) };
   }
 
   /** Move nodes to these places: softly where there are few. */
   move(moved: ReadonlyMap<string, Place>, softly: boolean): void {
-    for (const [id, place] of moved) places.set(id, place);
+    for (const [id, place] of moved) this.board.places.set(id, place);
     this.stopMoving();
     if (softly && moved.size <= MOST_ANIMATED && !prefersStillness()) {
       const targets = Object.fromEntries(
@@ -212,11 +231,28 @@ export class Painter {
     );
   }
 
-  /** Let the whole picture fill the view. */
+  /** From now on these nodes are what fills the view; null is the whole picture. */
+  frame(ids: ReadonlySet<string> | null): void {
+    this.framed = ids;
+    this.fit();
+  }
+
+  /** Let the whole picture fill the view, or what is framed of it. */
   fit(): void {
-    this.sigma.setCustomBBox(null);
+    this.sigma.setCustomBBox(this.framed === null ? null : this.measure(this.framed));
     this.sigma.refresh({ schedule: true });
     this.animate({ x: 0.5, y: 0.5, ratio: 1, angle: 0 }, 300);
+  }
+
+  /** The box around some nodes; null where it would be empty. */
+  private measure(ids: Iterable<string>): { x: [number, number]; y: [number, number] } | null {
+    const at = [...ids].flatMap((id) => {
+      // Where it is going to be: it may be on its way.
+      return this.graph.hasNode(id) ? [this.board.places.get(id) ?? this.placeOf(id)] : [];
+    });
+    if (at.length === 0) return null;
+    const span = (values: number[]): [number, number] => [Math.min(...values), Math.max(...values)];
+    return { x: span(at.map(({ x }) => x)), y: span(at.map(({ y }) => y)) };
   }
 
   zoom(factor: number): void {

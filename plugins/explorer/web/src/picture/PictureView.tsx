@@ -9,12 +9,13 @@ import { useModels } from "../models/useModels";
 import { collectDocuments } from "../results/documents";
 import { useSession } from "../session/session";
 import { expand, hideTwins } from "./actions";
+import { TWINS } from "./board";
 import { Canvas } from "./Canvas";
 import { DrawnRelationship } from "./DrawTools";
 import { completePicture, pictureRows, useFill } from "./fill";
 import { Legend } from "./Legend";
 import { Lists } from "./Lists";
-import { readEdgeKey, type Contents } from "./model";
+import { labelOf, readEdgeKey, type Contents } from "./model";
 import { NodeMenu, type MenuPlace } from "./NodeMenu";
 import type { Painter } from "./Painter";
 import "./picture.css";
@@ -24,6 +25,10 @@ import { useLayout } from "./useLayout";
 import { useLiveContents } from "./useLiveContents";
 import { useLook, usePalette } from "./useLook";
 import { listVisible, type Visible } from "./visible";
+
+const KEYS =
+  "Arrow keys move among neighbours, Enter selects, E expands, M opens the menu, P pins, H hides, " +
+  "plus and minus zoom, 0 shows all, Escape lets go.";
 
 /** The rows of a result as a picture of twins and relationships. */
 export default function PictureView({ rows }: { rows: JsonObject[] }) {
@@ -90,7 +95,7 @@ function Picture({ contents }: { contents: Contents }) {
   const palette = usePalette();
   const look = useLook(contents, visible, palette);
   useEffect(() => painter?.sync(contents, index), [painter, contents, index]);
-  const layout = useLayout(painter, contents, visible, busy === null);
+  const layout = useLayout(painter, contents, visible, busy === null, TWINS);
   const onSelect = useCallback(
     (id: string, several: boolean) => {
       const before = usePicture.getState().chosen;
@@ -131,6 +136,10 @@ function Picture({ contents }: { contents: Contents }) {
           />
         ) : (
           <Canvas
+            board={TWINS}
+            label="Graph"
+            keys={KEYS}
+            tell={(id) => tellTwin(id, contents)}
             contents={contents}
             visible={visible}
             look={look}
@@ -140,6 +149,10 @@ function Picture({ contents }: { contents: Contents }) {
             onOpen={(id) => void expand(graph, id)}
             onMenu={(id, at) => setMenu({ id, ...at })}
             onHide={(id) => hideTwins([id])}
+            onLetGo={() => {
+              choose([]);
+              usePicture.getState().setPath(null);
+            }}
             mayDraw={may("digitaltwins/relationships/write")}
           />
         )}
@@ -150,6 +163,15 @@ function Picture({ contents }: { contents: Contents }) {
       <Foot contents={contents} visible={visible} chosen={chosen.length} />
     </>
   );
+}
+
+function tellTwin(id: string, contents: Contents): string {
+  const label = labelOf(id, contents.nodes.get(id));
+  let count = 0;
+  for (const one of contents.edges.values()) {
+    if (one.$sourceId === id || one.$targetId === id) count += 1;
+  }
+  return `${label === id ? id : `${label} (${id})`}, ${count} relationships`;
 }
 
 interface FootProps {

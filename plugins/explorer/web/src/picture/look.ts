@@ -1,5 +1,6 @@
 import type { EdgeDisplayData, NodeDisplayData } from "sigma/types";
 
+import type { EdgeKind } from "./board";
 import type { Palette } from "./palette";
 
 export interface NodeAttributes {
@@ -17,6 +18,8 @@ export interface EdgeAttributes {
   target: string;
   /** How it bends, as `listCurves` tells; 0 is straight. */
   curvature: number;
+  /** Null where all are alike. */
+  kind: EdgeKind | null;
 }
 
 /** What of the picture is told apart now. */
@@ -31,7 +34,9 @@ export interface Look {
   /** What has just changed, by the keys of `live/store`. */
   lit: ReadonlySet<string>;
   /** The twin under the pointer or the keyboard, with its neighbours. */
-  near: { id: string; edges: ReadonlySet<string> } | null;
+  near: { id: string; nodes: ReadonlySet<string>; edges: ReadonlySet<string> } | null;
+  /** What is there for the sake of others: it is drawn pale, with its name. */
+  beside: ReadonlySet<string>;
   /** The twin from which a relationship is being drawn. */
   from: string | null;
   /** So many that each is drawn the cheap way. */
@@ -58,16 +63,17 @@ export function drawNode(
   const onPath = look.path?.nodes.has(id) ?? false;
   const aside = look.path !== null && !onPath && !chosen;
   const told = chosen || lit || onPath || look.from === id;
+  const near = look.near?.id === id || (look.near?.nodes.has(id) ?? false);
   return {
     ...data,
     // PERF: a point is one vertex, a circle three of an instance of its own.
     type: look.large ? "point" : aside ? "circle" : "icon",
-    color: aside ? look.palette.dim : data.color,
+    color: aside || look.beside.has(id) ? look.palette.dim : data.color,
     label: aside ? null : data.label,
     size: data.size * (told ? 1.25 : 1),
-    forceLabel: chosen || onPath || look.near?.id === id,
+    forceLabel: chosen || onPath || near,
     // Highlighted nodes are drawn once more above all others, with `drawHover`.
-    highlighted: told || look.near?.id === id,
+    highlighted: told || near,
     zIndex: told ? 2 : aside ? 0 : 1,
     ring: lit ? look.palette.warning : told ? look.palette.accent : null,
     pinned: look.pinned.has(id),
@@ -95,17 +101,41 @@ export function drawEdge(
     : onPath || chosen
       ? palette.accent
       : near
-        ? palette.muted
+        ? colorOf(data.kind, palette, palette.muted)
         : look.path !== null
           ? palette.dim
-          : palette.line;
+          : colorOf(data.kind, palette, palette.line);
   return {
     label: told || look.path === null ? data.label : null,
     forceLabel: told && !look.large,
     color,
-    size: onPath || chosen || lit ? 3 : near ? 2 : 1,
-    type: look.large ? (onPath || chosen || lit ? "arrow" : "line") : bent ? "curve" : "arrow",
+    size: onPath || chosen || lit ? 3 : near ? 2.5 : widthOf(data.kind),
+    type: look.large
+      ? onPath || chosen || lit
+        ? "arrow"
+        : "line"
+      : data.kind === "extends"
+        ? "dashed"
+        : bent
+          ? "curve"
+          : "arrow",
     curvature: data.curvature,
     zIndex: told ? 2 : 1,
   };
+}
+
+function colorOf(kind: EdgeKind | null, palette: Palette, usual: string): string {
+  switch (kind) {
+    case null:
+      return usual;
+    case "extends":
+      return palette.muted;
+    default:
+      return palette[kind];
+  }
+}
+
+function widthOf(kind: EdgeKind | null): number {
+  if (kind === null) return 1;
+  return kind === "component" ? 2 : 1.5;
 }

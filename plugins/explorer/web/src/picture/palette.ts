@@ -4,6 +4,9 @@ export interface Palette {
   text: string;
   muted: string;
   line: string;
+  /** Of models: what leads from one to another, and what one has as a part. */
+  relationship: string;
+  component: string;
   accent: string;
   warning: string;
   /** Nodes and edges that stand back. */
@@ -24,6 +27,8 @@ export function readPalette(element: HTMLElement): Palette {
     text: read("var(--text)"),
     muted: read("var(--text-muted)"),
     line: read("light-dark(#b9c1cb, #4b5562)"),
+    relationship: read("light-dark(#3478c8, #5b93d6)"),
+    component: read("light-dark(#b4601a, #d1914d)"),
     accent: read("var(--accent)"),
     warning: read("var(--warning)"),
     dim: read("light-dark(#e6e9ed, #21262d)"),

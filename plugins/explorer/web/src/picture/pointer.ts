@@ -1,6 +1,5 @@
-import { beginsLine, bindDrawing } from "./drawing";
+import { beginsLine, bindDrawing, isPinch } from "./drawing";
 import type { Painter } from "./Painter";
-import { places } from "./store";
 
 /** What the pointer does on the drawing, in words of the picture. */
 export interface PointerHandlers {
@@ -63,12 +62,18 @@ function isSeveral(event: MouseEvent | TouchEvent): boolean {
 function bindDragging(painter: Painter, handlers: PointerHandlers): void {
   const { sigma, graph } = painter;
   let dragged: { ids: readonly string[]; from: Point; moved: boolean } | null = null;
+  const drop = (): void => {
+    if (dragged?.moved) handlers.onDropped(dragged.ids);
+    dragged = null;
+  };
   sigma.on("downNode", ({ node, event }) => {
+    if (isPinch(event.original)) return drop();
     if ("button" in event.original && event.original.button !== 0) return;
     if (beginsLine(event.original) && handlers.mayDraw()) return;
     dragged = { ids: handlers.listDragged(node), from: sigma.viewportToGraph(event), moved: false };
   });
   sigma.on("moveBody", (payload) => {
+    if (isPinch(payload.event.original)) drop();
     if (dragged === null) return;
     payload.preventSigmaDefault();
     payload.event.original.preventDefault();
@@ -79,15 +84,11 @@ function bindDragging(painter: Painter, handlers: PointerHandlers): void {
       if (!graph.hasNode(id)) continue;
       const { x, y } = graph.getNodeAttributes(id);
       const place = { x: x + to.x - dragged.from.x, y: y + to.y - dragged.from.y };
-      places.set(id, place);
+      painter.board.places.set(id, place);
       graph.mergeNodeAttributes(id, place);
     }
     dragged = { ...dragged, from: to, moved: true };
   });
-  const drop = (): void => {
-    if (dragged?.moved) handlers.onDropped(dragged.ids);
-    dragged = null;
-  };
   sigma.on("upNode", drop);
   sigma.on("upStage", drop);
   sigma.on("leaveStage", drop);

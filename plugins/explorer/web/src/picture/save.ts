@@ -7,12 +7,19 @@ import type { Painter } from "./Painter";
 import { usePicture } from "./store";
 
 /** Save what is in view as a PNG, on the ground of the page. */
-export async function saveImage(painter: Painter, ground: string): Promise<void> {
-  saveFile([await renderImage(painter, ground)], "graph.png", "image/png");
+export async function saveImage(
+  painter: Painter,
+  ground: string,
+  name = "graph.png",
+): Promise<void> {
+  saveFile([await renderImage(painter, ground)], name, "image/png");
 }
 
 /** What is in view as a PNG. What WebGL drew is gone by now, so it is drawn once more, unseen. */
-async function renderImage({ graph, sigma, labels }: Painter, ground: string): Promise<Blob> {
+async function renderImage(
+  { graph, sigma, labels, loops }: Painter,
+  ground: string,
+): Promise<Blob> {
   const { width, height } = sigma.getDimensions();
   const host = document.createElement("div");
   Object.assign(host.style, {
@@ -29,6 +36,7 @@ async function renderImage({ graph, sigma, labels }: Painter, ground: string): P
     again.getCamera().setState(sigma.getCamera().getState());
     again.setCustomBBox(sigma.getCustomBBox());
     labels.watch(again);
+    loops.watch(again, labels);
     again.refresh();
     return await mergeLayers(Object.values(again.getCanvases()), ground);
   } finally {

@@ -1,10 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 
 import { useNotices } from "../app/notices";
+import type { Board } from "./board";
 import { runLayout, type LayoutInput } from "./layout/run";
 import { labelOf, modelOf, type Contents } from "./model";
 import type { Painter } from "./Painter";
-import { places, usePicture, type LayoutKind, type Place } from "./store";
+import type { LayoutKind, Place } from "./store";
 import type { Visible } from "./visible";
 
 const LARGE = 1500;
@@ -22,6 +23,7 @@ export function useLayout(
   contents: Contents,
   visible: Visible,
   ready: boolean,
+  board: Board,
 ): LayoutControl {
   const [progress, setProgress] = useState<number | null>(null);
   const stopping = useRef<() => void>(() => undefined);
@@ -67,25 +69,25 @@ export function useLayout(
 
   const start = useCallback(
     (kind: LayoutKind) => {
-      const { pinned, setLayout } = usePicture.getState();
+      const { pinned, setLayout } = board.getState();
       setLayout(kind);
       run(kind, (id) => pinned.has(id));
     },
-    [run],
+    [run, board],
   );
 
   useEffect(() => {
     if (painter === null || !ready) return;
-    const unplaced = [...visible.nodes].filter((id) => !places.has(id));
+    const unplaced = [...visible.nodes].filter((id) => !board.places.has(id));
     if (unplaced.length === 0) return;
-    const { layout: wanted, pinned: held } = usePicture.getState();
+    const { layout: wanted, pinned: held } = board.getState();
     // Without relationships forces have nothing to work on.
     const kind = wanted === "force" && contents.edges.size === 0 ? "grid" : wanted;
     // A few that come to many leave those where they are.
     const few = unplaced.length < contents.nodes.size / 2 && kind === "force";
-    const known = new Set(few ? places.keys() : []);
+    const known = new Set(few ? board.places.keys() : []);
     run(kind, (id) => held.has(id) || known.has(id));
-  }, [painter, contents, visible, ready, run]);
+  }, [painter, contents, visible, ready, run, board]);
 
   useEffect(() => () => stopping.current(), [painter]);
   return { progress, start, stop };

@@ -47,6 +47,7 @@ export function useLook(contents: Contents, visible: Visible, palette: Palette):
       pinned,
       lit,
       near: null,
+      beside: NONE,
       from,
       large: isLarge(visible),
       palette,
@@ -55,7 +56,8 @@ export function useLook(contents: Contents, visible: Visible, palette: Palette):
   );
 }
 
-function isLarge(visible: Visible): boolean {
+/** Whether so much is seen that each is drawn the cheap way. */
+export function isLarge(visible: Visible): boolean {
   const limits = readLimits();
   return visible.nodes.size > limits.nodes || visible.edges.size > limits.edges;
 }
