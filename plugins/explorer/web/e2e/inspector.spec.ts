@@ -168,6 +168,13 @@ test.describe("a twin", () => {
     await dialog.getByRole("button", { name: "Add to features" }).click();
     await dialog.getByRole("textbox", { name: "features 1" }).fill("skylight");
     await takeScreenshot(page, "new-twin");
+    // No key is lost in the dialog where a button is disabled by being pressed.
+    await dialog.getByRole("button", { name: "Set tags" }).click();
+    await dialog.getByRole("textbox", { name: "New key of tags" }).fill("owner");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await expect(dialog.getByRole("textbox", { name: "tags owner" })).toBeVisible();
+    await expect(dialog.getByRole("textbox", { name: "New key of tags" })).toBeFocused();
     await dialog.getByRole("button", { name: "Create" }).click();
     await expect(inspector(page).getByRole("heading", { name: "attic" })).toBeVisible();
     expect(await readTwin(service, "attic")).toMatchObject({

@@ -35,7 +35,7 @@ export function AuditLog({ scope }: { scope: Scope }) {
         <div>
           <Button
             className="button"
-            isDisabled={log.isFetching}
+            isPending={log.isFetching}
             onPress={() => void log.fetchNextPage()}
           >
             Older changes

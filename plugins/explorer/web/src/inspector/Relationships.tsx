@@ -127,7 +127,7 @@ function Lines({ title, queryKey, read }: LinesProps) {
       {found.hasNextPage && (
         <Button
           className="button button-small inspector-more"
-          isDisabled={found.isFetchingNextPage}
+          isPending={found.isFetchingNextPage}
           onPress={() => void found.fetchNextPage()}
         >
           More

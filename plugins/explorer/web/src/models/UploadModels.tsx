@@ -56,7 +56,9 @@ export function UploadModels({ given, onClose }: Props) {
   const edit = (text: string) => {
     setFiles(files.map((one) => (one === shown ? { ...one, text } : one)));
   };
-  const remove = (name: string) => {
+  const leaveOut = (name: string) => {
+    // The last file stays, so that the button goes, with the focus.
+    if (files.length === 2) cancel.current?.focus();
     setFiles(files.filter((one) => one.name !== name));
     setFindings(findings.filter((one) => one.source !== name));
   };
@@ -177,7 +179,7 @@ export function UploadModels({ given, onClose }: Props) {
               </Button>
             </FileTrigger>
             {shown !== undefined && files.length > 1 && (
-              <Button className="button button-quiet" onPress={() => remove(shown.name)}>
+              <Button className="button button-quiet" onPress={() => leaveOut(shown.name)}>
                 <X size={14} aria-hidden /> Leave {shown.name} out
               </Button>
             )}

@@ -230,7 +230,11 @@ function MapValue(props: NestedProps<JsonObject> & { inner: FieldSchema }) {
           className="button button-quiet button-small"
           aria-label={`Add to ${label}`}
           isDisabled={key === "" || taken}
-          onPress={add}
+          onPress={({ target }) => {
+            // Without a key there is nothing to press, and a button that is disabled keeps no focus.
+            target.closest(".inspector-add")?.querySelector("input")?.focus();
+            add();
+          }}
         >
           <Plus size={13} aria-hidden /> Add
         </Button>
