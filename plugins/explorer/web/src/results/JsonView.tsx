@@ -10,7 +10,7 @@ const LANGUAGE = json();
 const LONGEST = 2_000_000;
 
 /** The rows as text that can be folded and searched. */
-export default function JsonView({ rows }: { rows: JsonObject[] }) {
+export function JsonView({ rows }: { rows: JsonObject[] }) {
   const { text, shown } = useMemo(() => renderRows(rows, LONGEST), [rows]);
   return (
     <div className="results-json">

@@ -9,6 +9,7 @@ import { usePicture } from "../picture/store";
 import { useSession } from "../session/session";
 import { columnsOf, type Column } from "./columns";
 import { findIdNames } from "./ids";
+import { JsonView } from "./JsonView";
 import { Messages } from "./Messages";
 import "./results.css";
 import { ResultBar } from "./ResultBar";
@@ -17,7 +18,6 @@ import { useResults, type ResultView } from "./store";
 import { useNewest } from "./useNewest";
 
 // PERF: each is loaded when it is looked at for the first time.
-const JsonView = lazy(() => import("./JsonView"));
 const PictureView = lazy(() => import("../picture/PictureView"));
 const PlanView = lazy(() => import("./explain/PlanView"));
 
