@@ -90,6 +90,26 @@ for (const theme of ["light", "dark"] as const) {
       expect(await findBarriers(page)).toEqual([]);
     });
 
+    test("the graph of a result has no serious barrier, as a picture, as lists and with a filter", async ({
+      page,
+      demo,
+    }) => {
+      await open(page, demo, "~own/query");
+      await writeQuery(page, "MATCH (l {$dtId: 'b1-l0'})-[c:contains]->(r) RETURN l, c, r");
+      await page.getByRole("button", { name: /^Run/ }).click();
+      await page.getByRole("tab", { name: "Graph" }).click();
+      await expect(page.getByRole("button", { name: "Lay out again" })).toBeVisible();
+      await expect(page.getByRole("complementary", { name: "Legend" })).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+      await page.getByRole("searchbox", { name: "Filter the graph" }).fill("aera>10");
+      await expect(page.getByText("Did you mean area?")).toBeVisible();
+      expect(await findBarriers(page)).toEqual([]);
+      await page.getByRole("button", { name: "List", exact: true }).click();
+      const twins = page.getByRole("grid", { name: "Twins" });
+      await twins.getByRole("row").nth(1).click();
+      expect(await findBarriers(page)).toEqual([]);
+    });
+
     test("the models view has no serious barrier", async ({ page, demo }) => {
       await open(page, demo, "~own/models");
       await expect(page.getByRole("treegrid").getByRole("row").first()).toBeVisible();
