@@ -110,6 +110,35 @@ test("what a filter or the legend excludes is hidden until all is shown", async 
   await expect(foot(page)).toContainText("1 twin,");
 });
 
+test("the menu of a twin in the list shows, relates and deletes it", async ({ page, demo }) => {
+  await open(page, demo, "own/query");
+  await picture(page, LEVEL);
+  await settle(page);
+  await page.getByRole("button", { name: "List", exact: true }).click();
+  const row = page
+    .getByRole("grid", { name: "Twins" })
+    .getByRole("row")
+    .filter({ hasText: "b1-l0-r01" });
+  const menu = page.getByRole("menu");
+  await row.click({ button: "right" });
+  await menu.getByRole("menuitem", { name: "Show it in the inspector" }).click();
+  await expect(
+    page.getByRole("complementary", { name: "Inspector" }).getByText("b1-l0-r01").first(),
+  ).toBeVisible();
+  const dialog = page.getByRole("dialog");
+  for (const [item, title] of [
+    ["Relate it to …", "New relationship of b1-l0-r01"],
+    ["Delete it …", "Delete b1-l0-r01?"],
+  ] as const) {
+    await row.click();
+    await page.keyboard.press("Shift+F10");
+    await menu.getByRole("menuitem", { name: item }).click();
+    await expect(dialog.getByRole("heading", { name: title })).toBeVisible();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await expect(dialog).toHaveCount(0);
+  }
+});
+
 test("a path between two twins is found in the whole graph", async ({ page, demo }) => {
   await open(page, demo, "own/query");
   await picture(page, "MATCH (r) WHERE r.$dtId IN ['b1-l0-r01', 'b2-l1-r02'] RETURN r");

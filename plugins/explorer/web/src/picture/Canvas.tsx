@@ -70,7 +70,8 @@ export function Canvas(props: CanvasProps) {
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (painter === null || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (press(event.key, at, painter, latest.current, move, host.current)) event.preventDefault();
+    const key = event.key === "F10" && event.shiftKey ? "ContextMenu" : event.key;
+    if (press(key, at, painter, latest.current, move, host.current)) event.preventDefault();
   };
   const told = at === null ? "" : props.tell(at);
   return (

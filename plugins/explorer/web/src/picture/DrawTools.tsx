@@ -45,7 +45,7 @@ export function DrawnRelationship() {
   return (
     <CreateRelationship
       sourceId={ends.source}
-      targetId={ends.target}
+      {...(ends.target === undefined ? {} : { targetId: ends.target })}
       onClose={() => useDrawing.setState({ ends: null })}
     />
   );

@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { useMemo, type MouseEvent } from "react";
 import {
   Cell,
   Column,
@@ -23,13 +23,23 @@ interface Props {
   index: ModelIndex;
   onSelect(ids: readonly string[]): void;
   onSelectEdge(key: string): void;
+  /** By the right button, a long press, or the keys that browsers have for it. */
+  onMenu(id: string, at: { x: number; y: number }): void;
 }
 
 /** The picture in words, for those who do not see it: its twins, and what leads from which to which. */
-export function Lists({ contents, visible, index, onSelect, onSelectEdge }: Props) {
+export function Lists({ contents, visible, index, onSelect, onSelectEdge, onMenu }: Props) {
+  const openMenu = (event: MouseEvent<HTMLElement>): void => {
+    const row = event.target instanceof Element ? event.target.closest("[data-key]") : null;
+    const id = row?.closest('[role="row"]')?.getAttribute("data-key") ?? null;
+    if (id === null || !contents.nodes.has(id)) return;
+    event.preventDefault();
+    const { left, top } = event.currentTarget.getBoundingClientRect();
+    onMenu(id, { x: event.clientX - left, y: event.clientY - top });
+  };
   return (
     <div className="picture-lists">
-      <section aria-label="Twins of the graph">
+      <section aria-label="Twins of the graph" onContextMenu={openMenu}>
         <Twins contents={contents} visible={visible} index={index} onSelect={onSelect} />
       </section>
       <section aria-label="Relationships of the graph">
@@ -39,7 +49,7 @@ export function Lists({ contents, visible, index, onSelect, onSelectEdge }: Prop
   );
 }
 
-function Twins({ contents, visible, index, onSelect }: Omit<Props, "onSelectEdge">) {
+function Twins({ contents, visible, index, onSelect }: Omit<Props, "onSelectEdge" | "onMenu">) {
   const chosen = usePicture((state) => state.chosen);
   const items = useMemo(() => {
     const shown = [...visible.edges].flatMap((key) => contents.edges.get(key) ?? []);
@@ -67,7 +77,11 @@ function Twins({ contents, visible, index, onSelect }: Omit<Props, "onSelectEdge
   );
 }
 
-function Relationships({ contents, visible, onSelectEdge }: Omit<Props, "index" | "onSelect">) {
+function Relationships({
+  contents,
+  visible,
+  onSelectEdge,
+}: Omit<Props, "index" | "onSelect" | "onMenu">) {
   const items = useMemo(
     () =>
       [...visible.edges].flatMap((key) => {

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useRef } from "react";
+import { useRef, useState } from "react";
 import {
   Collection,
   Header,
@@ -10,9 +10,14 @@ import {
   Separator,
 } from "react-aria-components";
 
+import type { Twin } from "../api/types";
+import { useNotices } from "../app/notices";
+import { useSelection } from "../app/selection";
+import { DeleteTwin } from "../inspector/DeleteTwin";
 import { useSession } from "../session/session";
 import { collapse, expand, hideTwins, showPath } from "./actions";
 import { countKinds } from "./ask";
+import { useDrawing } from "./drawing";
 import { labelOf } from "./model";
 import { usePicture } from "./store";
 
@@ -25,6 +30,7 @@ export interface MenuPlace {
 /** What may be done with one twin of the picture, where the pointer is. */
 export function NodeMenu({ place, onClose }: { place: MenuPlace | null; onClose(): void }) {
   const anchor = useRef<HTMLSpanElement>(null);
+  const [deleted, setDeleted] = useState<Twin | null>(null);
   return (
     <>
       <span
@@ -41,15 +47,25 @@ export function NodeMenu({ place, onClose }: { place: MenuPlace | null; onClose(
           if (!open) onClose();
         }}
       >
-        {place !== null && <Actions id={place.id} onClose={onClose} />}
+        {place !== null && <Actions id={place.id} onClose={onClose} onDelete={setDeleted} />}
       </Popover>
+      {deleted !== null && <DeleteTwin twin={deleted} onClose={() => setDeleted(null)} />}
     </>
   );
 }
 
-function Actions({ id, onClose }: { id: string; onClose(): void }) {
-  const { graph, graphId } = useSession();
-  const { contents, chosen, pinned, hiding, pin, hide, remove } = usePicture();
+interface ActionsProps {
+  id: string;
+  onClose(): void;
+  /** Ask whether this twin, as it is by now, is to be deleted. */
+  onDelete(twin: Twin): void;
+}
+
+function Actions({ id, onClose, onDelete }: ActionsProps) {
+  const { graph, graphId, may } = useSession();
+  const { sayError } = useNotices();
+  const select = useSelection((state) => state.select);
+  const { contents, chosen, pinned, hiding, pin, hide, remove, choose } = usePicture();
   const { data: kinds, error } = useQuery({
     queryKey: ["picture-kinds", graphId, id],
     queryFn: () => countKinds(graph, id),
@@ -59,6 +75,12 @@ function Actions({ id, onClose }: { id: string; onClose(): void }) {
   const label = labelOf(id, contents.nodes.get(id));
   const focused = hiding.focus?.has(id) ?? false;
   const act: Record<string, () => void> = {
+    inspect: () => {
+      choose([id]);
+      select({ kind: "twin", id });
+    },
+    relate: () => useDrawing.setState({ ends: { source: id } }),
+    delete: () => void graph.readTwin(id).then(onDelete, sayError),
     expand: () => void expand(graph, id),
     collapse: () => collapse(id),
     focus: () => hide({ focus: focused ? null : new Set([id]) }),
@@ -81,6 +103,7 @@ function Actions({ id, onClose }: { id: string; onClose(): void }) {
     <Menu aria-label={label} autoFocus="first" onAction={(key) => onAction(String(key))}>
       <MenuSection>
         <Header className="menu-header">{label}</Header>
+        <MenuItem id="inspect">Show it in the inspector</MenuItem>
         <MenuItem id="expand">Expand all neighbours</MenuItem>
         <Collection
           items={(kinds ?? []).map((one) => ({ ...one, id: `${one.direction}/${one.name}` }))}
@@ -114,6 +137,13 @@ function Actions({ id, onClose }: { id: string; onClose(): void }) {
         <MenuItem id="pin">{pinned.has(id) ? "Let it move" : "Pin it here"}</MenuItem>
         <MenuItem id="hide">Hide it</MenuItem>
         <MenuItem id="remove">Take it out of the picture</MenuItem>
+      </MenuSection>
+      {(may("digitaltwins/relationships/write") || may("digitaltwins/delete")) && (
+        <Separator className="picture-separator" />
+      )}
+      <MenuSection aria-label="In the graph">
+        {may("digitaltwins/relationships/write") && <MenuItem id="relate">Relate it to …</MenuItem>}
+        {may("digitaltwins/delete") && <MenuItem id="delete">Delete it …</MenuItem>}
       </MenuSection>
     </Menu>
   );

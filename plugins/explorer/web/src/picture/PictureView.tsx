@@ -133,6 +133,7 @@ function Picture({ contents }: { contents: Contents }) {
             index={index}
             onSelect={onListed}
             onSelectEdge={onSelectEdge}
+            onMenu={(id, at) => setMenu({ id, ...at })}
           />
         ) : (
           <Canvas

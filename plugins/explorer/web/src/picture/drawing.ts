@@ -20,8 +20,8 @@ interface DrawingState {
   /** Whether dragging a twin draws a relationship instead of moving it. */
   drawing: boolean;
   line: Line | null;
-  /** The twins that are to be connected, which the dialog is about. */
-  ends: { source: string; target: string } | null;
+  /** The twins that are to be connected, which the dialog is about; without a target it asks. */
+  ends: { source: string; target?: string } | null;
 }
 
 /** Relationships that are drawn by mouse from one twin to another. */
