@@ -62,5 +62,6 @@ export default defineConfig({
       ].map((path) => [path, process.env["TWINFRAME_SERVICE"] ?? "http://127.0.0.1:8080"]),
     ),
   },
-  test: { include: ["src/**/*.test.{ts,tsx}"], environment: "node" },
+  // Some try thousands of cases, beside other checks on the same cores.
+  test: { include: ["src/**/*.test.{ts,tsx}"], environment: "node", testTimeout: 60_000 },
 });
