@@ -81,7 +81,7 @@ class OutboxKind:
             position, count = rows[-1][0], count + len(rows)
             read = sum(length for _, length in rows)
             size += read
-            limit = _MANY if read < _MUCH else _FEW
+            limit = min(_MANY if read < _MUCH else _FEW, _STRETCH - count)
         if after is None or position is None or not count:
             return False
         added = Stretch(position, size, self._context.clock())
