@@ -6,7 +6,7 @@ import multiprocessing
 import threading
 import time
 from multiprocessing.queues import Queue
-from multiprocessing.synchronize import Event
+from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 
 import pytest
@@ -27,10 +27,10 @@ def hold_for_ever(place: Path, held: Event) -> None:
         time.sleep(600)
 
 
-def take_turns(place: Path, name: str, start: Event, log: Queue[str]) -> None:
+def take_turns(place: Path, name: str, start: Barrier, log: Queue[str]) -> None:
     """Come back for the next turn at once, 150 times."""
     lock = open_lock(place)
-    start.wait()
+    start.wait(60)
     for _ in range(150):
         with lock.hold(60):
             log.put(name)
@@ -92,14 +92,12 @@ def test_a_killed_holder_frees_the_turn(tmp_path: Path) -> None:
 
 
 def test_processes_that_come_back_at_once_cannot_overtake_those_that_wait(tmp_path: Path) -> None:
-    start, log = SPAWN.Event(), SPAWN.Queue()
+    start, log = SPAWN.Barrier(2), SPAWN.Queue()
     processes = [
         SPAWN.Process(target=take_turns, args=(tmp_path, name, start, log)) for name in "ab"
     ]
     for process in processes:
         process.start()
-    time.sleep(0.5)  # both are up and wait for the start
-    start.set()
     turns = [log.get() for _ in range(300)]
     for process in processes:
         process.join()
