@@ -1,5 +1,5 @@
 import { Boxes, Settings2, Terminal } from "lucide-react";
-import { lazy, type ComponentType, type LazyExoticComponent } from "react";
+import { lazy, useState, type ComponentType } from "react";
 
 import type { Session } from "../session/session";
 
@@ -11,42 +11,44 @@ export interface View {
   name: string;
   icon: ComponentType<{ size?: number; "aria-hidden"?: boolean }>;
   load(): Promise<Loaded>;
-  component: LazyExoticComponent<ComponentType>;
+  component: ComponentType;
   /** Whether things of the graph are selected in it, which the inspector shows beside it. */
   inspected: boolean;
 }
 
 // PERF: each view is a chunk of its own; the first paint needs the shell alone.
-const loadQuery = (): Promise<Loaded> => import("../query/QueryView");
-const loadModels = (): Promise<Loaded> => import("../models/ModelsView");
-const loadControl = (): Promise<Loaded> => import("../control/ControlView");
+const query = chunk(() => import("../query/QueryView"));
+const models = chunk(() => import("../models/ModelsView"));
+const control = chunk(() => import("../control/ControlView"));
 
 export const VIEWS: View[] = [
-  {
-    path: "query",
-    name: "Query",
-    icon: Terminal,
-    load: loadQuery,
-    component: lazy(loadQuery),
-    inspected: true,
-  },
-  {
-    path: "models",
-    name: "Models",
-    icon: Boxes,
-    load: loadModels,
-    component: lazy(loadModels),
-    inspected: false,
-  },
-  {
-    path: "control",
-    name: "Control plane",
-    icon: Settings2,
-    load: loadControl,
-    component: lazy(loadControl),
-    inspected: false,
-  },
+  { path: "query", name: "Query", icon: Terminal, ...query, inspected: true },
+  { path: "models", name: "Models", icon: Boxes, ...models, inspected: false },
+  { path: "control", name: "Control plane", icon: Settings2, ...control, inspected: false },
 ];
+
+/**
+ * A component that is got when it is first needed. PERF: where it is there by then it is shown at
+ * once. What React gets by `lazy` alone always begins with the fallback, and React lets 300 ms go
+ * by before it takes a fallback away.
+ */
+function chunk(get: () => Promise<Loaded>): Pick<View, "load" | "component"> {
+  let loaded: ComponentType | null = null;
+  const load = async (): Promise<Loaded> => {
+    const found = await get();
+    loaded = found.default;
+    return found;
+  };
+  const Late = lazy(load);
+  return {
+    load,
+    component: function Chunk() {
+      // Kept: another component in its place would lose what the view holds.
+      const [Shown] = useState<ComponentType>(() => loaded ?? Late);
+      return <Shown />;
+    },
+  };
+}
 
 /** The views that a session has something to show in. */
 export function viewsOf(session: Session): View[] {
