@@ -64,6 +64,34 @@ test("the id in an address is decoded once", async ({ page, demo }) => {
   await expect(page.getByText("There is no model dtmi:a%25b%2Fc;1 in this graph.")).toBeVisible();
 });
 
+test("the model that a link or another model leads to is in sight in the tree", async ({
+  page,
+  demo,
+}) => {
+  await page.setViewportSize({ width: 1280, height: 420 });
+  const row = (name: string) => tree(page).getByRole("row", { name, exact: true });
+  await open(page, demo, `~own/models?${new URLSearchParams({ id: ROOM })}`);
+  await expect(row("Room")).toBeInViewport({ ratio: 0.9 });
+  await expect(row("Entity")).not.toBeInViewport();
+  await detail(page, "Room").getByRole("link", { name: "Entity" }).first().click();
+  await expect(row("Entity")).toBeInViewport({ ratio: 0.9 });
+  await page.goBack();
+  await expect(row("Room")).toBeInViewport({ ratio: 0.9 });
+  // What was found may stand elsewhere; afterwards the tree is where one was.
+  await page.getByRole("searchbox", { name: "Search models" }).fill("alarmlevel");
+  await expect(tree(page).getByRole("row")).toHaveCount(4);
+  await page.getByRole("searchbox", { name: "Search models" }).fill("");
+  await expect(row("Room")).toBeInViewport({ ratio: 0.9 });
+  // And whoever scrolls or closes something elsewhere stays there.
+  await tree(page).evaluate((list) => list.scrollTo(0, 0));
+  // NOTE: a click of Playwright's may scroll by itself to what it clicks at.
+  await row("Equipment")
+    .getByRole("button", { name: /^Collapse/ })
+    .dispatchEvent("click");
+  await expect(row("Equipment")).toHaveAttribute("aria-expanded", "false");
+  await expect(row("Entity")).toBeInViewport({ ratio: 0.9 });
+});
+
 test("a search finds names, ids and contents, and shows where they stand", async ({
   page,
   demo,

@@ -54,6 +54,27 @@ test("on a phone the models stay as wide as the screen, and all that is done wit
   }
 });
 
+test("on a phone the graph of the models leaves room to search, and is seen beside one of them", async ({
+  page,
+  demo,
+}) => {
+  await open(page, demo, "~own/models");
+  await page.getByRole("radio", { name: "Graph" }).tap();
+  const graph = page.getByRole("application", { name: "Graph of the models" });
+  await expect(graph).toBeVisible();
+  const widthOf = async (): Promise<number> =>
+    (await page.getByRole("searchbox", { name: "Search models" }).boundingBox())?.width ?? 0;
+  await expect.poll(widthOf).toBeGreaterThan(140);
+  await page.getByRole("searchbox", { name: "Search models" }).fill("chiller");
+  await expect(page.getByText("1 of 20 models")).toBeVisible();
+  await open(page, demo, "~own/models?id=dtmi:com:example:building:Room;1");
+  await page.getByRole("radio", { name: "Graph" }).tap();
+  await expect(page.getByRole("article", { name: "Room" })).toBeVisible();
+  const heightOf = async (): Promise<number> => (await graph.boundingBox())?.height ?? 0;
+  await expect.poll(heightOf).toBeGreaterThan(240);
+  expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+});
+
 test("on a phone what is selected is a sheet that closes again", async ({ page, demo }) => {
   await open(page, demo);
   await writeQuery(page, "MATCH (b:Building) RETURN b LIMIT 1");

@@ -1,5 +1,5 @@
 import { ChevronRight } from "lucide-react";
-import { useMemo, useState } from "react";
+import { useEffect, useEffectEvent, useMemo, useRef, useState } from "react";
 import {
   Button,
   Collection,
@@ -15,7 +15,15 @@ import { showText } from "../app/showText";
 import type { Counts } from "./counts";
 import type { ModelIndex } from "./index";
 import { withAncestors } from "./search";
-import { aboveOf, buildPlaces, findPlace, modelAt, openAtFirst, type Place } from "./tree";
+import {
+  aboveOf,
+  buildPlaces,
+  findPlace,
+  listRows,
+  modelAt,
+  openAtFirst,
+  type Place,
+} from "./tree";
 
 interface Props {
   index: ModelIndex;
@@ -44,11 +52,24 @@ export function ModelTree({ index, counts, found, current, onChoose }: Props) {
     return new Set<Key>([...(opened ?? first), ...aboveOf(place.key)]);
   }, [found, inSearch, opened, first, place.key]);
   const places = useMemo(() => buildPlaces(index, expanded, shown), [index, expanded, shown]);
+  const list = useRef<HTMLDivElement>(null);
+  const show = useEffectEvent(() => {
+    const row = place.key === null ? -1 : listRows(places, expanded).indexOf(place.key);
+    if (row >= 0 && list.current !== null) scrollTo(list.current, row * LAYOUT.rowHeight);
+  });
+  // What a link, the graph or another model led to; what was chosen here is in sight already.
+  const seeking = found !== null;
+  useEffect(() => {
+    // A frame later: the rows have no height before the list knows its own.
+    const frame = requestAnimationFrame(() => show());
+    return () => cancelAnimationFrame(frame);
+  }, [place.key, seeking]);
   // What an item shows beside itself: without these it would stay as it was drawn first.
   const dependencies = [index, counts, found, expanded];
   return (
     <Virtualizer layout={ListLayout} layoutOptions={LAYOUT}>
       <Tree
+        ref={list}
         aria-label="Models by inheritance"
         className="models-tree"
         items={places}
@@ -111,6 +132,13 @@ export function ModelTree({ index, counts, found, current, onChoose }: Props) {
       </Tree>
     </Virtualizer>
   );
+}
+
+/** Bring a row into the middle, where it is not in sight. */
+function scrollTo(list: HTMLElement, top: number): void {
+  const { scrollTop, clientHeight } = list;
+  const isSeen = top >= scrollTop && top + LAYOUT.rowHeight <= scrollTop + clientHeight;
+  if (!isSeen) list.scrollTop = top - clientHeight / 2;
 }
 
 /** Where the model that is looked at is marked: at the place where it was chosen, if there. */

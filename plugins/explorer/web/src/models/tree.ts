@@ -45,6 +45,13 @@ export function buildPlaces(
   return build(rootsOf(index, shown), "");
 }
 
+/** The places that are seen, from the top down. */
+export function listRows(places: readonly Place[], open: { has(key: string): boolean }): string[] {
+  return places.flatMap(({ key, children }) =>
+    open.has(key) ? [key, ...listRows(children, open)] : [key],
+  );
+}
+
 /** What is open at first: all of a small set, else the roots, or the first place of each found. */
 export function openAtFirst(index: ModelIndex, found: Shown, shown: Shown): Set<string> {
   const all = listPlaces(index, shown, MOST_OPEN);
