@@ -365,6 +365,9 @@ test.describe("a twin", () => {
     await other.goto(page.url());
     const shown = inspector(other).getByRole("heading", { name: "b1-l0-r03", exact: true });
     await expect(shown).toBeVisible();
+    // The reload is no place of its own in the history.
+    await page.goBack();
+    await expect(heading(ROOM)).toBeVisible();
     await other.goto(`${service.url}/explorer/~own/query?twin=${ROOM}&relationship=none`);
     await expect(inspector(other).getByText("There is no such relationship")).toBeVisible();
   });

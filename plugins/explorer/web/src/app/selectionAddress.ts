@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 
 import { isSame } from "../api/json";
 import { useSearch } from "./search";
@@ -42,7 +42,9 @@ export function useSelectionAddress(active: boolean): void {
   const search = useSearch();
   const selected = useSelection((state) => state.selected);
   const before = useRef(selected);
-  useEffect(() => {
+  // NOTE: before the effects of the view, which may run the query that the address names and then
+  // writes it anew.
+  useLayoutEffect(() => {
     if (!active) return;
     const follow = (): void => {
       const named = readSelected(window.location.search);
@@ -51,6 +53,7 @@ export function useSelectionAddress(active: boolean): void {
     };
     // Where an address names nothing, what is selected stays so; but not on the way back.
     if (readSelected(window.location.search) !== null) follow();
+    before.current = useSelection.getState().selected;
     followers.add(follow);
     return () => void followers.delete(follow);
   }, [active]);
