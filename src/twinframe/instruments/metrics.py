@@ -13,12 +13,15 @@ import os
 import threading
 import weakref
 from collections import Counter as Tally
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
 from prometheus_client import multiprocess as untyped_multiprocess
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from twinframe.instruments.base import (
     Commit,
@@ -60,6 +63,30 @@ multiprocess: Final[Any] = untyped_multiprocess
 
 Child: TypeAlias = Any
 """A metric with its labels set. The library types it as the metric itself."""
+
+
+class _Gathered(Collector):
+    """What all workers wrote down.
+
+    NOTE: a file has no bytes for a moment after a worker has made it, and for good where the worker
+    was killed then. The library's own `collect` fails for all workers when it meets one.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def collect(self) -> Iterable[Metric]:
+        """The sums over the files that were begun."""
+        begun = [str(path) for path in self._directory.glob("*.db") if _has_bytes(path)]
+        merged: Iterable[Metric] = multiprocess.MultiProcessCollector.merge(begun)
+        return merged
+
+
+def _has_bytes(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:  # those of a worker that has ended are removed by whoever sees it
+        return False
 
 
 class Metrics(Instruments):
@@ -237,7 +264,7 @@ class Metrics(Instruments):
         """The metrics of all workers as text. Reads files: call it in a thread."""
         self._slot.clear_dead(self._clear)
         registry = CollectorRegistry()
-        multiprocess.MultiProcessCollector(registry, path=str(self._directory))
+        registry.register(_Gathered(self._directory))
         return generate_latest(registry)
 
     def close(self) -> None:

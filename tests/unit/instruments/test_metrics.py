@@ -165,6 +165,18 @@ def test_what_is_gone_has_no_level(workers: tuple[Worker, Worker]) -> None:
     assert worker.read()[at("writes_waiting")] == 0
 
 
+def test_a_worker_that_has_just_made_its_files_hides_no_other(
+    workers: tuple[Worker, Worker], tmp_path: Path
+) -> None:
+    worker = workers[0]
+    worker.tell("request", "/query", "POST", 200, 0.004, "")
+    # What one that was killed between the file and its first bytes leaves.
+    for name in ("counter_7.db", "gauge_livesum_7.db", "histogram_7.db"):
+        (tmp_path / name).touch()
+    for told in (worker, workers[1]):
+        assert told.read()[at("requests_total", route="/query", method="POST", status="200")] == 1
+
+
 def test_the_process_is_measured_in_each_worker(workers: tuple[Worker, Worker]) -> None:
     for worker in workers:
         worker.tell("sample")
