@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -87,11 +88,12 @@ def test_what_is_cut_off_anywhere_leaves_the_old_or_the_new_and_can_be_done_agai
     store.open()
     store.back_up(copy)
     store.close()
+    start = tmp_path / "start"
+    fill(start, "old")
+    leave_log_behind(start, "late")
     deaths = 0
     for count in range(40):
-        folder = tmp_path / str(count)
-        fill(folder, "old")
-        leave_log_behind(folder, "late")
+        folder = shutil.copytree(start, tmp_path / str(count))
         done = subprocess.run(
             [sys.executable, "-c", _DYING, str(folder), step, str(copy), str(count)]
         )
