@@ -48,17 +48,28 @@ class Disk:
             self.synced[path] = os.fstat(handle).st_size
 
     def _copy(self, image: Path) -> None:
-        """Copy the directory; anew when the library removed a file of it meanwhile."""
+        """Copy the directory; anew when the library added or removed a file of it meanwhile.
+
+        A copy takes a while: what its threads write in the middle of one would be a list of files
+        with names that the copy has not, as no disk ever has it.
+        """
         for _ in range(50):
+            before = self._list_files()
             try:
                 shutil.copytree(self.place, image)
             except shutil.Error as error:
                 if not all("No such file" in str(each[2]) for each in error.args[0]):
                     raise
-                shutil.rmtree(image)
             else:
-                return
+                if self._list_files() == before:
+                    return
+            shutil.rmtree(image)
         raise AssertionError("the directory never stood still")
+
+    def _list_files(self) -> dict[str, int]:
+        """The files and their bytes, but for what the library says of itself in `LOG`."""
+        files = (self.place / "default" / "store").iterdir()
+        return {file.name: _size_of(file) for file in files if not file.name.startswith("LOG")}
 
     def lose_power(self) -> None:
         """Open what would be on the disk, and note what was acknowledged and what is there."""
@@ -77,6 +88,13 @@ class Disk:
             log.write_bytes(content[:kept] + torn)
         self.found.append((self.acknowledged, read_whole_count(image)))
         shutil.rmtree(image)
+
+
+def _size_of(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return -1
 
 
 def open_store(place: Path) -> GraphStore:
