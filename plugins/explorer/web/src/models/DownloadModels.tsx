@@ -7,7 +7,6 @@ import type { ModelIndex } from "./index";
 
 /** Saves every model as one array of JSON, which `Upload` takes as it is. */
 export function DownloadModels({ index }: { index: ModelIndex }) {
-  if (index.interfaces.size === 0) return null;
   return (
     <Button
       className="button button-small"

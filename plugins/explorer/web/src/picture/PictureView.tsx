@@ -3,7 +3,6 @@ import { Button } from "react-aria-components";
 
 import type { JsonObject } from "../api/types";
 import { Failure } from "../app/Failure";
-import { useIsNarrow } from "../app/media";
 import { useSelection } from "../app/selection";
 import { useModels } from "../models/useModels";
 import { collectDocuments } from "../results/documents";
@@ -11,6 +10,7 @@ import { useSession } from "../session/session";
 import { expand, hideTwins } from "./actions";
 import { TWINS } from "./board";
 import { Canvas } from "./Canvas";
+import { useDisplay } from "./Display";
 import { DrawnRelationship } from "./DrawTools";
 import { completePicture, pictureRows, useFill } from "./fill";
 import { Legend } from "./Legend";
@@ -86,11 +86,7 @@ function Picture({ contents }: { contents: Contents }) {
   const busy = useFill((state) => state.busy);
   const [painter, setPainter] = useState<Painter | null>(null);
   const [menu, setMenu] = useState<MenuPlace | null>(null);
-  const [asList, setAsList] = useState(false);
-  const narrow = useIsNarrow();
-  // On a phone it would cover half of the picture: there it has to be asked for.
-  const [asked, setLegend] = useState<boolean | null>(null);
-  const legend = asked ?? !narrow;
+  const display = useDisplay();
   const visible = useMemo(() => listVisible(contents, hiding, index), [contents, hiding, index]);
   const palette = usePalette();
   const look = useLook(contents, visible, palette);
@@ -120,13 +116,10 @@ function Picture({ contents }: { contents: Contents }) {
         painter={painter}
         ground={palette.ground}
         layout={layout}
-        asList={asList}
-        onAsList={setAsList}
-        legend={legend}
-        onLegend={setLegend}
+        display={display}
       />
       <div className="picture-body">
-        {asList ? (
+        {display.asList ? (
           <Lists
             contents={contents}
             visible={visible}
@@ -157,7 +150,7 @@ function Picture({ contents }: { contents: Contents }) {
             mayDraw={may("digitaltwins/relationships/write")}
           />
         )}
-        {legend && <Legend contents={contents} index={index} />}
+        {display.legend && <Legend contents={contents} index={index} />}
         <DrawnRelationship />
         <NodeMenu place={menu} onClose={() => setMenu(null)} />
       </div>

@@ -2,9 +2,7 @@ import {
   ChevronDown,
   Download,
   FolderOpen,
-  List,
   Maximize,
-  Palette,
   Pin,
   PinOff,
   Play,
@@ -31,6 +29,7 @@ import {
 import type { GraphClient } from "../api/graph";
 import { useNotices } from "../app/notices";
 import { showPath } from "./actions";
+import { DisplayToggles, type Display } from "./Display";
 import { DrawTools } from "./DrawTools";
 import { Filter } from "./Filter";
 import { IconButton } from "./IconButton";
@@ -39,7 +38,7 @@ import type { Painter } from "./Painter";
 import { saveImage, saveLayout } from "./save";
 import { usePicture, type LayoutKind } from "./store";
 import type { LayoutControl } from "./useLayout";
-import { WordButton, WordToggle } from "./WordButton";
+import { WordButton } from "./WordButton";
 
 interface Layout {
   id: LayoutKind;
@@ -60,15 +59,13 @@ interface Props {
   painter: Painter | null;
   ground: string;
   layout: LayoutControl;
-  asList: boolean;
-  onAsList(asList: boolean): void;
-  legend: boolean;
-  onLegend(legend: boolean): void;
+  display: Display;
 }
 
 /** What may be done with the whole picture. */
 export function Toolbar(props: Props) {
-  const { painter, layout, asList, onAsList, legend, onLegend } = props;
+  const { painter, layout } = props;
+  const { asList } = props.display;
   const kind = usePicture((state) => state.layout);
   return (
     <AriaToolbar aria-label="Graph" className="picture-toolbar">
@@ -96,20 +93,7 @@ export function Toolbar(props: Props) {
           />
         </Group>
       )}
-      <WordToggle
-        icon={Palette}
-        label="Legend"
-        tip="Legend: models and relationships, to show or hide"
-        isSelected={legend}
-        onChange={onLegend}
-      />
-      <WordToggle
-        icon={List}
-        label="List"
-        tip="List: the same as tables"
-        isSelected={asList}
-        onChange={onAsList}
-      />
+      <DisplayToggles display={props.display} legendOf="models and relationships" />
     </AriaToolbar>
   );
 }

@@ -37,6 +37,20 @@ export function readKept(stored: unknown): Kept {
   };
 }
 
+/** The same with these pinned, or no longer. */
+export function changePins(
+  before: ReadonlySet<string>,
+  ids: readonly string[],
+  pinned: boolean,
+): ReadonlySet<string> {
+  const next = new Set(before);
+  for (const id of ids) {
+    if (pinned) next.add(id);
+    else next.delete(id);
+  }
+  return next;
+}
+
 /** Pins of the graph that is looked at: they outlive the picture and a reload of the page. */
 export class Pins {
   private key: string | null = null;

@@ -4,7 +4,7 @@ import type { JsonObject, Relationship, Twin } from "../api/types";
 import type { Keeper } from "../query/storage";
 import { useResults } from "../results/store";
 import { addTo, EMPTY, removeFrom, type Contents } from "./model";
-import { Pins, type LayoutKind, type Place } from "./pins";
+import { changePins, Pins, type LayoutKind, type Place } from "./pins";
 import type { Hiding } from "./visible";
 
 export type { LayoutKind, Place };
@@ -119,12 +119,7 @@ export const usePicture = create<PictureState>((set, get) => ({
   hide: (part) => set(({ hiding }) => ({ hiding: { ...hiding, ...part } })),
   choose: (chosen) => set({ chosen }),
   pin: (ids, pinned) => {
-    const next = new Set(get().pinned);
-    for (const id of ids) {
-      if (pinned) next.add(id);
-      else next.delete(id);
-    }
-    set({ pinned: next });
+    set({ pinned: changePins(get().pinned, ids, pinned) });
     pins.keep(new Map(ids.map((id) => [id, pinned ? (places.get(id) ?? null) : null])));
   },
   setPath: (path) => set({ path }),

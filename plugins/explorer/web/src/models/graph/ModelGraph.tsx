@@ -1,10 +1,10 @@
-import { Download, List, Palette as PaletteIcon } from "lucide-react";
+import { Download } from "lucide-react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { Toolbar } from "react-aria-components";
 
-import { useIsNarrow } from "../../app/media";
 import { useNotices } from "../../app/notices";
 import { Canvas } from "../../picture/Canvas";
+import { DisplayToggles, useDisplay, type Display } from "../../picture/Display";
 import type { Look } from "../../picture/look";
 import { readEdgeKey } from "../../picture/model";
 import type { Painter } from "../../picture/Painter";
@@ -15,7 +15,7 @@ import { LayoutChooser, LAYOUTS, Zoom } from "../../picture/Toolbar";
 import { useLayout, type LayoutControl } from "../../picture/useLayout";
 import { isLarge, usePalette } from "../../picture/useLook";
 import type { Visible } from "../../picture/visible";
-import { WordButton, WordToggle } from "../../picture/WordButton";
+import { WordButton } from "../../picture/WordButton";
 import type { ModelIndex } from "../index";
 import { MODELS, useModelPicture } from "./board";
 import { ModelLegend } from "./ModelLegend";
@@ -45,10 +45,7 @@ interface Props {
 export default function ModelGraph({ index, found, current, onChoose }: Props) {
   const { choose, hidden, setLayout } = useModelPicture();
   const [painter, setPainter] = useState<Painter | null>(null);
-  const [asList, setAsList] = useState(false);
-  const narrow = useIsNarrow();
-  const [asked, setLegend] = useState<boolean | null>(null);
-  const legend = asked ?? !narrow;
+  const display = useDisplay();
   const ties = useMemo(() => listTies(index), [index]);
   const contents = useMemo(() => buildContents(index, ties), [index, ties]);
   const visible = useMemo(() => listVisible(contents, found, hidden), [contents, found, hidden]);
@@ -77,17 +74,9 @@ export default function ModelGraph({ index, found, current, onChoose }: Props) {
   );
   return (
     <section aria-label="Graph of the models" className="picture">
-      <Tools
-        painter={painter}
-        palette={palette}
-        layout={layout}
-        asList={asList}
-        onAsList={setAsList}
-        legend={legend}
-        onLegend={setLegend}
-      />
+      <Tools painter={painter} palette={palette} layout={layout} display={display} />
       <div className="picture-body">
-        {asList ? (
+        {display.asList ? (
           <ModelLists index={index} ties={ties} visible={visible} onChoose={onChoose} />
         ) : (
           <Canvas
@@ -106,7 +95,7 @@ export default function ModelGraph({ index, found, current, onChoose }: Props) {
             mayDraw={false}
           />
         )}
-        {legend && <ModelLegend index={index} ties={ties} palette={palette} />}
+        {display.legend && <ModelLegend index={index} ties={ties} palette={palette} />}
       </div>
       <div className="picture-foot">
         <span role="status">{tellSeen(visible, found)}</span>
@@ -141,13 +130,11 @@ interface ToolsProps {
   painter: Painter | null;
   palette: Palette;
   layout: LayoutControl;
-  asList: boolean;
-  onAsList(asList: boolean): void;
-  legend: boolean;
-  onLegend(legend: boolean): void;
+  display: Display;
 }
 
-function Tools({ painter, palette, layout, asList, onAsList, legend, onLegend }: ToolsProps) {
+function Tools({ painter, palette, layout, display }: ToolsProps) {
+  const { asList } = display;
   const kind = useModelPicture((state) => state.layout);
   const { sayError } = useNotices();
   return (
@@ -172,20 +159,7 @@ function Tools({ painter, palette, layout, asList, onAsList, legend, onLegend }:
           }}
         />
       )}
-      <WordToggle
-        icon={PaletteIcon}
-        label="Legend"
-        tip="Legend: the kinds of edges, to show or hide"
-        isSelected={legend}
-        onChange={onLegend}
-      />
-      <WordToggle
-        icon={List}
-        label="List"
-        tip="List: the same as tables"
-        isSelected={asList}
-        onChange={onAsList}
-      />
+      <DisplayToggles display={display} legendOf="the kinds of edges" />
     </Toolbar>
   );
 }

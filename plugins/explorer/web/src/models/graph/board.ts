@@ -1,7 +1,7 @@
 import { create } from "zustand";
 
 import type { Board, BoardState, EdgeKind } from "../../picture/board";
-import type { Place } from "../../picture/store";
+import { changePins, type Place } from "../../picture/pins";
 import { kindOf } from "./ties";
 
 interface ModelPicture extends BoardState {
@@ -17,12 +17,7 @@ export const useModelPicture = create<ModelPicture>((set, get) => ({
   layout: "force",
   hidden: new Set(),
   choose: (chosen) => set({ chosen }),
-  pin: (ids, pinned) => {
-    const before = get().pinned;
-    const taken = new Set(ids);
-    const kept = [...before].filter((id) => !taken.has(id));
-    set({ pinned: new Set(pinned ? [...kept, ...ids] : kept) });
-  },
+  pin: (ids, pinned) => set({ pinned: changePins(get().pinned, ids, pinned) }),
   setLayout: (layout) => set({ layout }),
   hide: (hidden) => set({ hidden }),
 }));
