@@ -78,7 +78,7 @@ MISDEEDS: Final[dict[str, Callable[[Write, bytes], Any]]] = {
     "sends an empty body": _body(b""),
     "sends an array": _body(b"[]"),
     "sends an empty object": _body(b"{}"),
-    "sends no keys": _body(b'{"keys": []}'),
+    "sends keys that are no array": _body(b'{"keys": {}}'),
     "sends duplicate members": lambda write, good: answer(
         write, good[:-1] + b',"keys":[],"issuer":"","keys":[]}'
     ),

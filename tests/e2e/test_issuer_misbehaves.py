@@ -108,6 +108,39 @@ def test_a_misdeed_refuses_tokens_while_no_keys_are_known_and_none_when_they_are
     run(scenario)
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [[], [{"kty": "oct", "k": "c2VjcmV0"}], [None, "x", {"kty": "RSA"}], [public_jwk("small")]],
+    ids=["no entry", "a symmetric key", "malformed entries", "a key too short"],
+)
+def test_a_set_without_a_usable_key_withdraws_all_keys(
+    issuer: LyingIssuer, entries: list[Any]
+) -> None:
+    async def scenario() -> None:
+        service = Service(issuer)
+        await service.until(True)
+        issuer.publish({"keys": entries})
+        await service.until(False)
+        assert await service.why_not() == "the issuer has no key 'rsa-1'"
+        issuer.publish({"keys": [*entries, *key_set("ed")["keys"]]})
+        await service.authenticator.stop()
+        again = Service(issuer)
+        await again.until(True, "ed")
+        assert await again.why_not() == "the issuer has no key 'rsa-1'"
+
+    run(scenario)
+
+
+def test_the_last_of_many_keys_verifies_its_tokens(issuer: LyingIssuer) -> None:
+    many = [public_jwk("rsa2", kid=f"rsa2-{index}") for index in range(1000)]
+    issuer.publish({"keys": [*many, None, *key_set("rsa")["keys"]]})
+
+    async def scenario() -> None:
+        assert await Service(issuer, keys_lifetime=300.0).why_not() == ""
+
+    run(scenario)
+
+
 @pytest.mark.parametrize("path", [METADATA, KEYS])
 def test_a_redirect_to_another_host_is_not_followed(
     issuer: LyingIssuer, elsewhere: LyingIssuer, path: str
@@ -219,12 +252,12 @@ def test_a_new_key_is_accepted_at_once_and_made_up_ones_do_not_flood_the_issuer(
         await service.until(True)
         issuer.publish(key_set("rsa", "rsa2"))
         assert await service.why_not("rsa2") == ""
-        assert issuer.asked == [METADATA, KEYS, KEYS]
+        assert issuer.asked == [METADATA, KEYS] * 2
         for index in range(300):
             token = service.tokens.token(header={"kid": f"made up {index}"})
             with pytest.raises(Unauthenticated):
                 await service.authenticator.authenticate([(b"authorization", b"Bearer " + token)])
-        assert issuer.asked == [METADATA, KEYS, KEYS, KEYS]
+        assert issuer.asked == [METADATA, KEYS] * 3
 
     run(scenario)
 

@@ -157,7 +157,7 @@ def _check_keys_file(own: AuthenticationSettings) -> Iterator[Finding]:
         )
         yield build_error("issuer", text, fix)
     else:
-        text = f"Authentication__KeysFile={own.keys_file} has {len(keys.keys)} keys."
+        text = f"Authentication__KeysFile={own.keys_file} has {keys}."
         yield build_fine("issuer", text)
 
 
@@ -179,7 +179,14 @@ def _check_issuer(settings: Settings) -> Iterator[Finding]:
     except SettingsError as error:
         yield build_error("issuer", error.message)
         return
-    yield build_fine("issuer", f"The issuer {own.expected_issuer} gives its keys: {keys}.")
+    if keys.keys:
+        yield build_fine("issuer", f"The issuer {own.expected_issuer} gives {keys}.")
+    else:
+        yield build_error(
+            "issuer",
+            f"The issuer {own.expected_issuer} gives {keys}: every token is refused.",
+            "Have the issuer publish the RSA, EC or Ed25519 keys that it signs with.",
+        )
     address = own.authority or own.metadata_address or own.jwks_uri
     yield from check_endpoint(
         "Authentication__Authority", address, ca_file=own.ca_file, timeout=own.keys_timeout

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -14,14 +13,11 @@ import httpx2
 
 from twinframe.authentication.compact import parse_object, render_value
 from twinframe.authentication.key_cache import KeysUnavailable
-from twinframe.authentication.keys import KeySet, build_key_set
+from twinframe.authentication.keys import MAX_SET_BYTES, KeySet, build_key_set
 from twinframe.errors import Unauthenticated
 from twinframe.model.values import JsonValue
 from twinframe.settings import check_endpoint
 
-MAX_ANSWER_BYTES: Final = 256 * 1024
-
-_METADATA_LIFETIME: Final = 3600.0
 _HEADERS: Final = {
     "Accept": "application/json, application/jwk-set+json",
     # SEC: the size of a compressed answer is known only after it took the memory.
@@ -48,25 +44,23 @@ class IssuerKeys:
     """Reads the keys of one issuer; `read` fits `KeyCache`.
 
     Only configured addresses are asked, and the one that the issuer's own metadata names: https,
-    or plain http to this machine from this machine. No redirect is followed, no proxy and no
-    credential of the environment is used, an answer has `timeout` seconds and 256 KiB.
+    or plain http to this machine from this machine. Metadata is asked for at each reading: an old
+    address may go on giving the keys that the issuer withdrew by naming another. No redirect is
+    followed, no proxy and no credential of the environment is used, an answer has `timeout` seconds
+    and `MAX_SET_BYTES`.
     """
 
     def __init__(
         self,
         address: IssuerAddress,
         timeout: float,
-        steady: Callable[[], float] = time.monotonic,
         transport: httpx2.AsyncBaseTransport | None = None,
         trust: ssl.SSLContext | None = None,
     ) -> None:
         self._address = address
         self._timeout = timeout
-        self._steady = steady
         self._transport = transport
         self._context = trust
-        self._found = ""
-        self._found_until = float("-inf")
 
     async def read(self) -> KeySet:
         """The issuer's keys now. Raises `KeysUnavailable` for whatever is wrong with an answer."""
@@ -80,10 +74,8 @@ class IssuerKeys:
 
     async def _read_keys(self, client: httpx2.AsyncClient, url: str) -> KeySet:
         try:
-            return build_key_set(await self._get(client, url))
-        except (KeysUnavailable, httpx2.HTTPError):
-            self._found_until = float("-inf")  # the issuer may have moved its keys
-            raise
+            # PERF: a set of 1 MiB takes 60 ms to load; others are not to wait for it.
+            return await asyncio.to_thread(build_key_set, await self._get(client, url))
         except ValueError as error:
             raise KeysUnavailable(f"{url}: {error}") from None
 
@@ -100,8 +92,6 @@ class IssuerKeys:
         )
 
     async def _find_keys(self, client: httpx2.AsyncClient) -> str:
-        if self._steady() < self._found_until:
-            return self._found
         problem = "no address of metadata is set"
         for url in self._metadata_urls():
             try:
@@ -109,9 +99,7 @@ class IssuerKeys:
             except _NotHere as error:
                 problem = str(error)
                 continue
-            self._found = self._check_metadata(url, document)
-            self._found_until = self._steady() + _METADATA_LIFETIME
-            return self._found
+            return self._check_metadata(url, document)
         raise KeysUnavailable(problem)
 
     def _metadata_urls(self) -> Iterator[str]:
@@ -147,7 +135,7 @@ class IssuerKeys:
         except TimeoutError:
             raise KeysUnavailable(f"{url} gave no whole answer in {self._timeout:g} s") from None
         try:
-            return parse_object(body, "answer")
+            return await asyncio.to_thread(parse_object, body, "answer")
         except Unauthenticated as error:
             raise KeysUnavailable(f"{url}: {error.reason}") from None
 
@@ -170,6 +158,6 @@ async def _read_body(client: httpx2.AsyncClient, url: str) -> bytes:
         body = bytearray()
         async for part in answer.aiter_raw():
             body += part
-            if len(body) > MAX_ANSWER_BYTES:
-                raise KeysUnavailable(f"{url} answered more than {MAX_ANSWER_BYTES} bytes")
+            if len(body) > MAX_SET_BYTES:
+                raise KeysUnavailable(f"{url} answered more than {MAX_SET_BYTES} bytes")
     return bytes(body)

@@ -45,7 +45,8 @@ class KeyCache(KeySource):
       a request waits for the new ones, so that a withdrawn key ends there; unless the issuer was
       found failing: then the old keys serve on, up to `max_age`, and nobody waits.
     - A key id nobody knows makes the issuer be asked at most twice at once and then every 30 s.
-    - After a failure the issuer is asked again after 1, 2, 4 … 30 s.
+    - After a failure the issuer is asked again after 1, 2, 4 … 30 s. A set of no keys is no
+      failure: it takes the place of the old ones.
 
     `steady` is a monotonic clock in seconds. `readings` and `failures` count for metrics.
     """
@@ -140,7 +141,9 @@ class KeyCache(KeySource):
         now = self._steady()
         if self._keys is not None and keys != self._keys:
             self.generation += 1
-            _LOG.info("the issuer's keys changed: %d now", len(keys.keys))
+            _LOG.info("the issuer's keys changed: %s now", keys)
+        if not keys.keys and self._keys != keys:
+            _LOG.warning("the issuer gives no key that is of use: tokens are refused")
         if self._failures_in_row:
             _LOG.info("the issuer's keys can be read again")
         self._keys = keys

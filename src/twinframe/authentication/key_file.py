@@ -10,13 +10,12 @@ from typing import Final
 
 from twinframe.authentication.compact import parse_object, render_value
 from twinframe.authentication.key_source import KeySource
-from twinframe.authentication.keys import KeySet, VerificationKey, build_key_set
+from twinframe.authentication.keys import MAX_SET_BYTES, KeySet, VerificationKey, build_key_set
 from twinframe.errors import Unauthenticated
 
 _LOG: Final = logging.getLogger(__name__)
 
 _LOOK_EVERY: Final = 1.0
-_MAX_BYTES: Final = 256 * 1024
 
 
 class KeyFile(KeySource):
@@ -24,6 +23,7 @@ class KeyFile(KeySource):
 
     Whether it changed is looked at no more than once a second. A file that is gone or broken
     leaves the keys that were read last; one that is not there at the start gives none until it is.
+    A set of no keys is neither: it withdraws them all.
     """
 
     def __init__(self, path: Path, steady: Callable[[], float] = time.monotonic) -> None:
@@ -72,7 +72,9 @@ class KeyFile(KeySource):
     def _take(self, keys: KeySet) -> None:
         if self._keys is not None and keys != self._keys:
             self.generation += 1
-            _LOG.info("the file of the issuer's keys changed: %d keys now", len(keys.keys))
+            _LOG.info("the file of the issuer's keys changed: %s now", keys)
+        if not keys.keys:
+            _LOG.warning("the file of the issuer's keys has none of use: tokens are refused")
         self._keys = keys
         self._problem = ""
 
@@ -80,9 +82,9 @@ class KeyFile(KeySource):
 def read_keys(path: Path) -> KeySet:
     """The keys of the JWK Set in a file. Raises `OSError`, `ValueError` for what is none."""
     with path.open("rb") as file:
-        raw = file.read(_MAX_BYTES + 1)
-    if len(raw) > _MAX_BYTES:
-        raise ValueError(f"{path} is longer than {_MAX_BYTES} bytes")
+        raw = file.read(MAX_SET_BYTES + 1)
+    if len(raw) > MAX_SET_BYTES:
+        raise ValueError(f"{path} is longer than {MAX_SET_BYTES} bytes")
     try:
         return build_key_set(parse_object(raw, str(path)))
     except Unauthenticated as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,8 +14,10 @@ from jwt import PyJWK, PyJWTError
 from twinframe.errors import Unauthenticated
 from twinframe.model.values import JsonValue
 
-MAX_KEYS: Final = 32
-"""Keys of a set that are looked at; a set with more is cut."""
+MAX_SET_BYTES: Final = 1024 * 1024
+"""The longest JWK Set that is read, more than 2,000 RSA keys. All of its keys are looked at: one
+left out for its place would refuse whom the issuer let in.
+"""
 
 _MIN_RSA_BITS: Final = 2048
 _MAX_RSA_BITS: Final = 8192
@@ -51,9 +53,26 @@ class VerificationKey:
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
-    """The keys an issuer signs with at present."""
+    """The keys an issuer signs with at present.
+
+    `left_out` counts the entries of its JWK Set that no signature can be verified by.
+    """
 
     keys: tuple[VerificationKey, ...]
+    left_out: int = field(default=0, compare=False)
+    _named: dict[str | None, list[VerificationKey]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        named: dict[str | None, list[VerificationKey]] = {}
+        for key in self.keys:
+            named.setdefault(key.kid, []).append(key)
+        object.__setattr__(self, "_named", named)  # frozen
+
+    def __str__(self) -> str:
+        """How many keys there are, for findings and logs."""
+        count = len(self.keys)
+        text = "1 key" if count == 1 else f"{count} keys"
+        return f"{text} (and {self.left_out} that are of no use)" if self.left_out else text
 
     def find(self, kid: str | None, algorithm: str) -> VerificationKey | None:
         """The key a token with this header is to be verified with; None when `kid` is not known.
@@ -61,7 +80,7 @@ class KeySet:
         Without `kid` only a set of one key tells which is meant. Raises `Unauthenticated` when no
         new set of keys could change the refusal.
         """
-        named = self.keys if kid is None else [key for key in self.keys if key.kid == kid]
+        named = self.keys if kid is None else self._named.get(kid, ())
         if not named:
             return None
         if kid is None and len(named) > 1:
@@ -79,18 +98,15 @@ def build_key_set(document: Mapping[str, JsonValue]) -> KeySet:
     """The usable keys of a JWK Set (RFC 7517 section 5), each stripped to its public members.
 
     Keys for other purposes, of other types, too short or too long, symmetric or malformed are left
-    out. Raises `ValueError` when none is left: an issuer that signs has one.
+    out. A set of none is one: so an issuer withdraws all of its keys. Raises `ValueError` for what
+    is no JWK Set.
     """
     entries = document.get("keys")
-    listed = entries if isinstance(entries, list) else []
-    usable = tuple(_deduplicate(_build_key(entry) for entry in listed[:MAX_KEYS]))
-    if not usable:
-        raise ValueError("it has no key that can verify a signature")
-    return KeySet(usable)
-
-
-def _deduplicate(keys: Iterable[VerificationKey | None]) -> dict[VerificationKey, None]:
-    return {key: None for key in keys if key is not None}
+    if not isinstance(entries, list):
+        raise ValueError("it has no array `keys`, so it is no JWK Set")  # noqa: TRY004  (data)
+    built = [_build_key(entry) for entry in entries]
+    usable = dict.fromkeys(key for key in built if key is not None)
+    return KeySet(tuple(usable), built.count(None))
 
 
 def _build_key(entry: JsonValue) -> VerificationKey | None:

@@ -87,7 +87,7 @@ def build_key_cache(
 ) -> KeyCache:
     """The cache of keys of this issuer."""
     found = address or IssuerAddress(issuer.factory.issuer, issuer.factory.issuer)
-    reader = IssuerKeys(found, 5.0, clock, httpx2.MockTransport(issuer.handle))
+    reader = IssuerKeys(found, 5.0, httpx2.MockTransport(issuer.handle))
     return KeyCache(reader.read, ages or KeyAges(), clock)
 
 

@@ -10,14 +10,14 @@ import pytest
 
 from tests.unit.authentication.issuer_double import (
     Answer,
-    FakeClock,
     IssuerDouble,
     bytes_answer,
     json_answer,
 )
-from tests.unit.authentication.token_factory import TokenFactory
-from twinframe.authentication.issuer import MAX_ANSWER_BYTES, IssuerAddress, IssuerKeys
+from tests.unit.authentication.token_factory import TokenFactory, public_jwk
+from twinframe.authentication.issuer import IssuerAddress, IssuerKeys
 from twinframe.authentication.key_cache import KeysUnavailable
+from twinframe.authentication.keys import MAX_SET_BYTES
 
 ISSUER = "https://issuer.test/"
 METADATA = f"{ISSUER}.well-known/openid-configuration"
@@ -30,13 +30,11 @@ class World:
     """A reader of keys and the issuer it asks, which answers by URL."""
 
     def __init__(self, answers: dict[str, Any] | None = None, **address: str) -> None:
-        self.clock = FakeClock()
         self.answers: dict[str, Any] = dict(GOOD if answers is None else answers)
         self.issuer = IssuerDouble(FACTORY, self._answer)
         self.reader = IssuerKeys(
             IssuerAddress(**({"issuer": ISSUER, "authority": ISSUER} | address)),
             0.2,
-            self.clock,
             httpx2.MockTransport(self.issuer.handle),
         )
 
@@ -99,18 +97,14 @@ def test_with_the_address_of_keys_no_metadata_is_asked_for() -> None:
     assert world.asked == [KEYS]
 
 
-def test_metadata_is_asked_for_once_an_hour_and_after_keys_that_failed() -> None:
+def test_keys_that_moved_are_read_where_they_are_now_though_the_old_address_still_answers() -> None:
     world = World()
-    for _ in range(3):
-        world.read()
-    assert world.asked.count(METADATA) == 1
-    world.clock.advance(3600)
     world.read()
-    assert world.asked.count(METADATA) == 2
     moved = f"{ISSUER}moved.json"
-    world.answers = {METADATA: {"issuer": ISSUER, "jwks_uri": moved}, moved: GOOD[KEYS]}
-    assert "404" in world.fail()
-    assert world.read() == 9
+    world.answers[METADATA] = {"issuer": ISSUER, "jwks_uri": moved}
+    world.answers[moved] = {"keys": [public_jwk("rsa2", kid="new")]}
+    assert world.read() == 1
+    assert world.asked == [METADATA, KEYS, METADATA, moved]
 
 
 @pytest.mark.parametrize(
@@ -224,8 +218,8 @@ def test_a_long_answer_is_read_no_further_than_its_bound() -> None:
     def answer(_request: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(200, headers={"Content-Type": "application/json"}, content=long())
 
-    assert f"more than {MAX_ANSWER_BYTES}" in World({**GOOD, KEYS: answer}).fail()
-    assert sent <= MAX_ANSWER_BYTES + 2 * 65_536
+    assert f"more than {MAX_SET_BYTES}" in World({**GOOD, KEYS: answer}).fail()
+    assert sent <= MAX_SET_BYTES + 2 * 65_536
 
 
 def test_an_answer_that_drips_is_given_up_in_time() -> None:
@@ -250,7 +244,9 @@ def test_an_answer_that_drips_is_given_up_in_time() -> None:
         b'{"keys": [',
         b'{"keys": [], "keys": []}',
         b"\xff\xfe",
-        b'{"keys": []}',
+        b'{"keys": null}',
+        b'{"keys": {}}',
+        b'{"Keys": []}',
         b"{}",
         b"[" * 200_000,
         b'{"keys":' + b"[" * 100_000,
@@ -260,6 +256,25 @@ def test_an_answer_that_drips_is_given_up_in_time() -> None:
 )
 def test_an_answer_that_is_no_key_set_gives_no_keys(body: bytes) -> None:
     assert KEYS in World({**GOOD, KEYS: lambda _request: bytes_answer(body)}).fail()
+
+
+@pytest.mark.parametrize(
+    ("entries", "left_out"),
+    [([], 0), ([None, 7, {}, {"kty": "oct", "k": "c2VjcmV0"}], 4), ([public_jwk("small")], 1)],
+    ids=["empty", "of no use", "too short"],
+)
+def test_a_set_without_a_usable_key_is_an_answer(entries: list[Any], left_out: int) -> None:
+    keys = asyncio.run(World({**GOOD, KEYS: {"keys": entries}}).reader.read())
+    assert (keys.keys, keys.left_out) == ((), left_out)
+
+
+def test_a_set_may_be_as_long_as_its_bound_and_every_key_of_it_is_found() -> None:
+    entries = [public_jwk("rsa", kid=f"k{index}") for index in range(2_500)]
+    keys = asyncio.run(World({**GOOD, KEYS: {"keys": entries}}).reader.read())
+    for kid in ("k0", "k31", "k32", "k2499"):
+        found = keys.find(kid, "RS256")
+        assert found is not None
+        assert found.kid == kid
 
 
 @pytest.mark.parametrize(

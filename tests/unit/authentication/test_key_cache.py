@@ -175,6 +175,27 @@ def test_a_withdrawn_key_is_refused_when_the_lifetime_is_over() -> None:
     play(scenario)
 
 
+def test_an_issuer_that_withdraws_all_of_its_keys_is_believed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scenario(world: World) -> None:
+        await world.knows("a")
+        world.given = key_set()
+        world.clock.advance(300)
+        assert not world.cache.touch()
+        for _ in range(3):
+            assert not await world.knows("a")
+        assert world.cache.generation == 1
+        assert world.cache.failures == 0
+        world.given = key_set("a")
+        world.clock.advance(30)  # a key nobody knows has the issuer be asked
+        assert await world.knows("a")
+
+    with caplog.at_level(logging.WARNING):
+        play(scenario)
+    assert caplog.text.count("tokens are refused") == 1
+
+
 def test_reading_the_same_keys_again_forgets_no_verified_token() -> None:
     async def scenario(world: World) -> None:
         for _ in range(5):

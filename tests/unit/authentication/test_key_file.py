@@ -12,10 +12,11 @@ import pytest
 from tests.unit.authentication.issuer_double import FakeClock
 from tests.unit.authentication.token_factory import public_jwk
 from twinframe.authentication.key_file import KeyFile
+from twinframe.authentication.keys import MAX_SET_BYTES
 from twinframe.errors import Unauthenticated
 
 # A good set of keys, but for its length.
-LONG = json.dumps({"keys": [public_jwk("ed", kid="b")]}) + " " * 300_000
+LONG = json.dumps({"keys": [public_jwk("ed", kid="b")]}) + " " * MAX_SET_BYTES
 
 
 class World:
@@ -116,7 +117,7 @@ def test_looking_after_the_file_costs_nothing_between_two_seconds(
     assert len(looks) == 1
 
 
-@pytest.mark.parametrize("text", ["", "garbage", "{}", '{"keys": []}', "[]", '{"keys": [', LONG])
+@pytest.mark.parametrize("text", ["", "garbage", "{}", '{"keys": 1}', "[]", '{"keys": [', LONG])
 def test_a_broken_file_leaves_the_keys_that_were_read_last(
     world: World, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -131,6 +132,18 @@ def test_a_broken_file_leaves_the_keys_that_were_read_last(
     world.write("b")
     world.clock.advance(1)
     assert world.knows("b")
+
+
+def test_a_file_of_no_keys_withdraws_them_all(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.write("a")
+    assert world.knows("a")
+    world.write()
+    world.clock.advance(1)
+    assert not world.knows("a")
+    assert world.source.generation == 1
+    assert "tokens are refused" in caplog.text
 
 
 def test_a_file_that_is_deleted_leaves_the_keys_and_one_that_comes_later_is_read(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.authentication.token_factory import encode, public_jwk, sign
-from twinframe.authentication.keys import MAX_KEYS, KeySet, build_key_set
+from twinframe.authentication.keys import KeySet, build_key_set
 from twinframe.errors import Unauthenticated
 from twinframe.model.values import JsonValue
 
@@ -111,19 +111,27 @@ def test_the_private_half_of_a_published_key_is_not_taken_in() -> None:
     assert "AAAA" not in repr(key_set(public_jwk("ec", d="AAAA")).keys[0].material)
 
 
-def test_no_more_than_32_keys_are_looked_at() -> None:
-    many = [public_jwk("rsa", kid=f"k{index}") for index in range(40)]
-    assert len(key_set(*many).keys) == MAX_KEYS == 32
-    assert key_set(*many).find("k32", "RS256") is None
+def test_every_key_of_a_set_is_looked_at_and_those_left_out_are_counted() -> None:
+    many = [public_jwk("rsa", kid=f"k{index}") for index in range(300)]
+    keys = key_set({"kty": "oct"}, *many, None)
+    assert [keys.find(f"k{index}", "RS256") for index in range(300)] == list(keys.keys)
+    assert str(keys) == "300 keys (and 2 that are of no use)"
+    assert str(key_set(many[0])) == "1 key"
 
 
-@pytest.mark.parametrize(
-    "document",
-    [{}, {"keys": []}, {"keys": None}, {"keys": {}}, {"keys": "x"}, {"keys": [{}]}, {"key": []}],
-)
-def test_a_set_without_a_usable_key_is_none(document: Any) -> None:
-    with pytest.raises(ValueError, match="no key that can verify"):
+@pytest.mark.parametrize("document", [{}, {"keys": None}, {"keys": {}}, {"keys": "x"}, {"key": []}])
+def test_what_has_no_array_of_keys_is_no_set(document: Any) -> None:
+    with pytest.raises(ValueError, match="no array `keys`"):
         build_key_set(document)
+
+
+@pytest.mark.parametrize("entries", [[], [{}], [None], [public_jwk("rsa", use="enc")]])
+def test_a_set_of_no_usable_key_is_one_and_knows_no_token(entries: list[Any]) -> None:
+    keys = key_set(*entries)
+    assert keys.keys == ()
+    assert keys.left_out == len(entries)
+    assert keys.find("k", "RS256") is None
+    assert keys.find(None, "RS256") is None
 
 
 def test_a_token_without_kid_is_of_the_only_key() -> None:

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.unit.authentication.token_factory import TokenFactory
+from tests.e2e.lying_issuer import LyingIssuer
+from tests.unit.authentication.token_factory import TokenFactory, public_jwk
 from twinframe.app.installation import load_installation
+from twinframe.authentication.keys import MAX_SET_BYTES
 from twinframe.cli import main
 
 
@@ -177,6 +179,30 @@ def test_an_issuer_that_does_not_answer_is_an_error_unless_offline(
     (message,) = find(document, "issuer", "error")
     assert "http://127.0.0.1:9" in message
     assert check("--offline")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "severity", "said"),
+    [
+        ({"keys": []}, "error", "gives 0 keys: every token is refused"),
+        ({"keys": [{"kty": "oct"}]}, "error", "gives 0 keys (and 1 that are of no use)"),
+        ({"keys": [public_jwk("ed"), None]}, "fine", "gives 1 key (and 1 that are of no use)."),
+        ({"keys": [], "x": "y" * MAX_SET_BYTES}, "error", f"more than {MAX_SET_BYTES} bytes"),
+    ],
+    ids=["none", "none of use", "some of use", "too long"],
+)
+def test_what_keys_the_issuer_gives_is_said(
+    monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any], severity: str, said: str
+) -> None:
+    with LyingIssuer() as issuer:
+        issuer.publish(answer)
+        monkeypatch.setenv("Authentication__Enabled", "true")
+        monkeypatch.setenv("Authentication__Audience", "https://twins.example")
+        monkeypatch.setenv("Authentication__Authority", issuer.url)
+        code, document = check()
+    assert code == (severity == "error")
+    (message,) = find(document, "issuer", severity)
+    assert said in message
 
 
 def test_a_permission_service_that_does_not_answer_is_an_error(
