@@ -132,6 +132,22 @@ class LimitExceeded(InputError):
     code = "LimitExceeded"
 
 
+class MemoryLimitExceeded(LimitExceeded):
+    """One request asks for more memory than it could ever have.
+
+    `part` is what for, `setting` the one with its share, `limit` in bytes.
+    """
+
+    def __init__(self, part: str, setting: str, limit: int) -> None:
+        super().__init__(
+            f"This takes more memory than the service has for {part}: {limit} bytes a worker "
+            f"({setting}, Memory__Bytes). Ask for less at once."
+        )
+        self.part = part
+        self.setting = setting
+        self.limit = limit
+
+
 class InvalidContinuationToken(InputError):
     """A continuation token is damaged, expired, or belongs to another query or instance."""
 
@@ -558,6 +574,23 @@ class RateExceeded(TwinframeError):
         self.kind = kind
         self.limit = limit
         self.retry_after = retry_after
+
+
+class MemoryExhausted(TwinframeError):
+    """Others hold the memory that this would take; nothing was done; try again.
+
+    `part` is what it was for, `setting` the one that was used up.
+    """
+
+    code = "MemoryExhausted"
+
+    def __init__(self, part: str, setting: str) -> None:
+        super().__init__(
+            f"The memory for {part} is used up for the moment ({setting}); nothing was done. Try "
+            "again."
+        )
+        self.part = part
+        self.setting = setting
 
 
 class QueryRateExceeded(RateExceeded):

@@ -15,6 +15,7 @@ from twinframe.app.features import build_control, build_hosting
 from twinframe.app.installation import Installation, build_installation, load_installation
 from twinframe.app.instruments import InstrumentService
 from twinframe.app.logs import LogService, configure_logging
+from twinframe.app.memory import build_account
 from twinframe.app.rates import build_rates
 from twinframe.app.sites import build_sites
 from twinframe.app.triples import build_triple_support
@@ -22,6 +23,7 @@ from twinframe.errors import StorageError
 from twinframe.graph import Graph
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.instruments.base import Instruments
+from twinframe.memory import MemoryAccount
 from twinframe.settings import Section, Settings
 from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore
@@ -84,7 +86,8 @@ def _build(
     buckets: SharedBuckets | None,
 ) -> Guard:
     settings = installation.settings
-    instruments = InstrumentService(settings)
+    memory = build_account(settings)
+    instruments = InstrumentService(settings, memory)
     told = instruments.instruments
     asks = settings.authentication.asks
     rates = build_rates(settings, buckets, instruments.on_refusal, asks=asks)
@@ -92,7 +95,7 @@ def _build(
     access = build_access(installation)
     gate = None if access is None else access.gate
     endpoints = build_endpoints(installation)
-    graph = build_graph(installation, store, told, endpoints)
+    graph = build_graph(installation, store, told, endpoints, memory=memory)
     background = BackgroundService(store.runner, graph.work, settings)
     assistants = None
     if mcp is not None:
@@ -103,7 +106,7 @@ def _build(
         control = build_control(installation, rates or told_apart)
     hosting = None
     if settings.hosting.enabled and routes is ROUTES:
-        hosting = build_hosting(installation, gate, told, rates, endpoints)
+        hosting = build_hosting(installation, gate, told, rates, endpoints, memory)
     if told is not None and assistants is not None:
         told.watch(assistants.endpoint)
     beside = [one for one in (assistants, control, hosting) if one is not None]
@@ -142,10 +145,12 @@ def build_graph(
     instruments: Instruments | None = None,
     endpoints: Endpoints = NO_ENDPOINTS,
     graph: str = "",
+    memory: MemoryAccount | None = None,
 ) -> Graph:
     """The use cases over a store, with the query engine that its plugin offers for it.
 
-    `graph` is the name of what is stored; empty is the service's own.
+    `graph` is the name of what is stored; empty is the service's own. `memory` is the account of
+    this process; None makes one that has all the memory of the service.
     """
     engine = installation.build_query_engine(service.store)
     scratch = service.store.scratch
@@ -157,6 +162,7 @@ def build_graph(
         instruments=instruments,
         triples=build_triple_support(installation, service.store, graph),
         endpoints=endpoints,
+        memory=memory or build_account(installation.settings, workers=1),
     )
 
 

@@ -15,6 +15,7 @@ from twinframe.app.access import AccessService
 from twinframe.app.hosting import LocalGraphHost
 from twinframe.app.installation import Installation
 from twinframe.app.instruments import InstrumentService
+from twinframe.app.memory import build_account
 from twinframe.app.metering import BillingRounds, HostMeter, MeteredHost
 from twinframe.app.rates import build_rates
 from twinframe.authentication.build import build_token_authenticator
@@ -137,7 +138,8 @@ def build_control_app(
     wanted = settings.control.provision if provision is None else provision
     service = ControlService(installation, provision=wanted)
     access = build_control_access(settings)
-    instruments = InstrumentService(settings)
+    memory = build_account(settings, settings.control.workers)
+    instruments = InstrumentService(settings, memory)
     guard = build_control_application(
         service.plane,
         settings,

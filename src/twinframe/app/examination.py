@@ -15,6 +15,7 @@ from twinframe.app.endpoints import build_endpoints
 from twinframe.app.installation import Installation
 from twinframe.app.instruments import build_traces
 from twinframe.app.listening import check_addresses
+from twinframe.app.memory import check_memory
 from twinframe.app.preflight import find_problems, list_warnings
 from twinframe.authentication.build import build_issuer
 from twinframe.authentication.key_cache import KeysUnavailable
@@ -108,6 +109,7 @@ def _check_machine(settings: Settings) -> Iterator[Finding]:
     yield from check_clock()
     yield check_temporary()
     yield check_workers(settings.server.workers)
+    yield check_memory(settings)
     hosting = settings.hosting
     graphs = hosting.max_open_graphs * _FILES_A_GRAPH if hosting.enabled else 0
     yield check_open_files(settings.server.max_connections, graphs)

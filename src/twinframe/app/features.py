@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from twinframe.authentication.port import Authenticator
     from twinframe.graph.delivery.endpoints import Endpoints
     from twinframe.instruments.base import Instruments
+    from twinframe.memory import MemoryAccount
 
 
 def load_features(settings: Settings) -> None:
@@ -53,11 +54,12 @@ def build_hosting(
     instruments: Instruments | None,
     rates: CallerRates | None,
     endpoints: Endpoints,
+    memory: MemoryAccount,
 ) -> HostingService:
     """The hosted graphs of this process."""
     from twinframe.app import hosting
 
-    return hosting.HostingService(installation, gate, instruments, rates, endpoints)
+    return hosting.HostingService(installation, gate, instruments, rates, endpoints, memory)
 
 
 def check_control(settings: Settings) -> None:

@@ -30,6 +30,7 @@ from twinframe.graph.delivery.deliverer import RouteKind
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.graph.jobs.places.places import build_places
 from twinframe.instruments.base import Instruments, Level
+from twinframe.memory import MemoryAccount
 from twinframe.storage.base import GraphStore
 from twinframe.storage.catalog import Availability, Catalog, CatalogEntry
 from twinframe.storage.runner import StoreRunner
@@ -197,8 +198,13 @@ class HostedGraphs:
         instruments: Instruments | None = None,
         endpoints: Endpoints = NO_ENDPOINTS,
         build_host: BuildHost = str,
+        memory: MemoryAccount | None = None,
     ) -> None:
-        """`build_host` gives what the events of a graph name as their source."""
+        """`build_host` gives what the events of a graph name as their source.
+
+        `memory` is what the worker may hold for all its graphs.
+        """
+        self._memory = memory or MemoryAccount()
         self.catalog = catalog
         self._endpoints = endpoints
         self._build_host = build_host
@@ -327,6 +333,7 @@ class HostedGraphs:
                 graph_id=tenant.entry.resource_id,
                 endpoints=self._endpoints,
                 places=build_places(settings.jobs, tenant.entry.resource_id),
+                memory=self._memory,
             )
             edge = self._build_edge(graph)
             runner.prepare()

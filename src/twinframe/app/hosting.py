@@ -25,6 +25,7 @@ from twinframe.errors import ConfigurationError, SettingsError, StorageBusy, Sto
 from twinframe.graph import Graph
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.instruments.base import Instruments
+from twinframe.memory import MemoryAccount
 from twinframe.resourcetypes.base import LeaseLost
 from twinframe.resourcetypes.blocking import run_blocking
 from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
@@ -67,6 +68,7 @@ class HostingService:
         instruments: Instruments | None = None,
         rates: CallerRates | None = None,
         endpoints: Endpoints = NO_ENDPOINTS,
+        memory: MemoryAccount | None = None,
     ) -> None:
         settings = installation.settings
         catalog = build_catalog(settings)
@@ -79,6 +81,7 @@ class HostingService:
             instruments,
             endpoints,
             partial(build_host, settings),
+            memory,
         )
         self.endpoint = HostedService(self.graphs, settings, gate, HOSTED_ROUTES, rates)
         self._upkeep = HostedUpkeep(installation, catalog)

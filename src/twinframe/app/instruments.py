@@ -19,10 +19,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 import twinframe
+from twinframe.app.memory import MemoryLevels
 from twinframe.app.relay_directory import open_private_directory
 from twinframe.errors import ConfigurationError
 from twinframe.instruments.base import Instruments, build_group
 from twinframe.instruments.slow_queries import SlowQueryLog
+from twinframe.memory import MemoryAccount
 from twinframe.settings import Settings
 from twinframe.web.exchange import Exchange
 from twinframe.web.guard import Guard
@@ -48,8 +50,9 @@ class InstrumentService:
     Raises `ConfigurationError` for what is asked for and not installed.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, memory: MemoryAccount | None = None) -> None:
         self._settings = settings
+        self._memory = None if memory is None else MemoryLevels(memory)
         self._own: TemporaryDirectory[str] | None = None
         self._listener: SideListener | None = None
         self._sampling: asyncio.Task[None] | None = None
@@ -60,6 +63,8 @@ class InstrumentService:
             log = settings.logging
             members.append(SlowQueryLog(log.slow_query, log.slow_query_text))
         self.instruments = build_group(members)
+        if self.instruments is not None and self._memory is not None:
+            self.instruments.watch(self._memory)
 
     @property
     def on_refusal(self) -> Callable[[str], None] | None:

@@ -79,6 +79,52 @@ def check_workers(workers: int) -> Finding:
     return build_fine("workers", f"{workers} workers on {cpus} processors.")
 
 
+def read_memory_limit(root: Path = Path("/")) -> int | None:
+    """Bytes of memory that this process may have at most: of the machine, or of its control group.
+
+    None where nobody can tell. `root` is where the kernel's files are.
+    """
+    # NOTE: inside of a container the path of the group is one that is not seen there.
+    groups = _list_groups(root / "proc/self/cgroup")
+    found = [
+        _read_machine_memory(root / "proc/meminfo"),
+        *(_read_bytes(root / "sys/fs/cgroup" / one / "memory.max") for one in groups),
+        *(
+            _read_bytes(root / "sys/fs/cgroup/memory" / one / "memory.limit_in_bytes")
+            for one in groups
+        ),
+    ]
+    return min((one for one in found if one is not None), default=None)
+
+
+def _read_machine_memory(path: Path) -> int | None:
+    try:
+        line = path.read_text().partition("\n")[0]
+        return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _list_groups(path: Path) -> list[str]:
+    """The control groups of this process and all above them, the outermost first."""
+    try:
+        names = [line.rpartition(":")[2].strip("/") for line in path.read_text().splitlines()]
+    except OSError:
+        names = []
+    groups = [""]
+    for name in names:
+        parts = name.split("/")
+        groups += ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+    return groups
+
+
+def _read_bytes(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):  # `max` is no limit
+        return None
+
+
 def check_clock(newest: Path | None = None, now: float | None = None) -> Iterator[Finding]:
     """Whether the clock was ever set, and does not stand before the time of the data.
 

@@ -10,6 +10,7 @@ from twinframe.graph.paging import Listing, PageSizes
 from twinframe.graph.ports import StoreRunner
 from twinframe.graph.signal import WriteSignal
 from twinframe.graph.tokens import TokenSigner
+from twinframe.memory import MemoryAccount
 from twinframe.model.clock import Clock, read_clock
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
@@ -18,7 +19,10 @@ from twinframe.storage.base import GraphTransaction
 
 @dataclass(slots=True)
 class GraphContext:
-    """One graph as a worker serves it; without `happenings` no events are kept of its writes."""
+    """One graph as a worker serves it; without `happenings` no events are kept of its writes.
+
+    `memory` is what the worker may hold for all its graphs together.
+    """
 
     runner: StoreRunner
     settings: Settings
@@ -26,6 +30,7 @@ class GraphContext:
     models: ModelCache = field(default_factory=ModelCache)
     happenings: Happenings | None = None
     signal: WriteSignal = field(default_factory=WriteSignal)
+    memory: MemoryAccount = field(default_factory=MemoryAccount)
     _signer: TokenSigner | None = None
 
     def pin_models(self, transaction: GraphTransaction) -> GraphContext:

@@ -32,6 +32,7 @@ from twinframe.graph.transactions import Transactions
 from twinframe.graph.triples import Triples
 from twinframe.graph.twins import Twins
 from twinframe.instruments.base import Instruments
+from twinframe.memory import MemoryAccount
 from twinframe.model.clock import Clock, build_steady_clock, read_clock
 from twinframe.settings import Settings
 from twinframe.storage.base import QueryEngine
@@ -58,6 +59,7 @@ class Graph:
         triples: TripleSupport | None = None,
         endpoints: Endpoints = NO_ENDPOINTS,
         places: Places | None = None,
+        memory: MemoryAccount | None = None,
     ) -> None:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
@@ -66,13 +68,15 @@ class Graph:
         `graph_id` its id.
         `triples` is what there is to write the graph as RDF and to ask it in SPARQL.
         `endpoints` are where its event routes may send. `places` are what its jobs may read and
-        write; None: what the settings allow to the service's own graph.
+        write; None: what the settings allow to the service's own graph. `memory` is what the worker
+        may hold for all its graphs.
         """
         clock = build_steady_clock(clock)
         happenings = None
         if settings.events.enabled:
             happenings = Happenings(build_source(settings, host), clock)
-        context = GraphContext(runner, settings, clock, happenings=happenings)
+        memory = memory or MemoryAccount()
+        context = GraphContext(runner, settings, clock, happenings=happenings, memory=memory)
         self.twins = Twins(context)
         self.components = Components(context, self.twins)
         self.relationships = Relationships(context)

@@ -28,6 +28,12 @@ class Level(StrEnum):
     EVENTS_UNSETTLED = "events_unsettled"
     EVENT_ROUTES_FAILING = "event_routes_failing"
     EVENT_STREAMS = "event_streams"
+    MEMORY_REQUESTS = "memory_requests_bytes"
+    MEMORY_WRITES = "memory_writes_bytes"
+    MEMORY_QUERIES = "memory_queries_bytes"
+    MEMORY_ANSWERS = "memory_answers_bytes"
+    MEMORY_IMPORTS = "memory_imports_bytes"
+    MEMORY_REFUSALS = "memory_refusals"
 
 
 class Gauged(Protocol):

@@ -57,6 +57,12 @@ _LEVELS: Final = {
     Level.EVENT_ROUTES_FAILING: "Event routes whose endpoint does not take events now",
     Level.EVENT_STREAMS: "Clients that follow events",
     Level.GRAPHS_OPEN: "Hosted graphs that are open",
+    Level.MEMORY_REQUESTS: "Bytes held for bodies of requests",
+    Level.MEMORY_WRITES: "Bytes held for documents and patches that are worked on",
+    Level.MEMORY_QUERIES: "Bytes held for values and rows of queries",
+    Level.MEMORY_ANSWERS: "Bytes held for answers that clients have not taken",
+    Level.MEMORY_IMPORTS: "Bytes held for imports and exports",
+    Level.MEMORY_REFUSALS: "Requests that found the memory used up, of the workers that run",
 }
 
 multiprocess: Final[Any] = untyped_multiprocess

@@ -14,6 +14,7 @@ from twinframe.settings.bulk import BulkSettings
 from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
 from twinframe.settings.jobs import JobsSettings
 from twinframe.settings.load import CONFIG_VARIABLE, Configuration, load_settings
+from twinframe.settings.memory import MemorySettings
 from twinframe.settings.section import (
     LOOPBACK_BINDS,
     Bytes,
@@ -55,6 +56,7 @@ __all__ = [
     "JsonSettings",
     "LoggingSettings",
     "McpSettings",
+    "MemorySettings",
     "PluginPlace",
     "PluginSection",
     "QuerySettings",

@@ -18,6 +18,7 @@ from twinframe.settings.bulk import BulkSettings
 from twinframe.settings.control import ControlSettings, HostingSettings, ResourcesSettings
 from twinframe.settings.events import EventsSettings
 from twinframe.settings.jobs import JobsSettings
+from twinframe.settings.memory import MemorySettings
 from twinframe.settings.operations import (
     MetricsSettings,
     RateLimitSettings,
@@ -293,6 +294,7 @@ class Settings(Section):
 
     server: ServerSettings = ServerSettings()
     json_: JsonSettings = JsonSettings()
+    memory: MemorySettings = MemorySettings()
     cors: CorsSettings = CorsSettings()
     logging: LoggingSettings = LoggingSettings()
     storage: StorageSettings = StorageSettings()

@@ -1,0 +1,88 @@
+"""The account of memory of a worker, as the settings and the machine say. It holds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from twinframe.diagnosis.findings import Finding, build_fine, build_warning
+from twinframe.diagnosis.machine import read_memory_limit
+from twinframe.instruments.base import Level
+from twinframe.memory import MemoryAccount, Part
+from twinframe.settings import Settings
+
+_MIB: Final = 1024 * 1024
+_BASE_BYTES: Final = 96 * _MIB
+_MOST_BYTES: Final = 384 * _MIB
+_LEAST_BYTES: Final = 32 * _MIB
+"""What an account has in any case: with less not even the limits of single documents hold."""
+
+_LEVELS: Final = {
+    Part.REQUESTS: Level.MEMORY_REQUESTS,
+    Part.WRITES: Level.MEMORY_WRITES,
+    Part.QUERIES: Level.MEMORY_QUERIES,
+    Part.ANSWERS: Level.MEMORY_ANSWERS,
+    Part.IMPORTS: Level.MEMORY_IMPORTS,
+}
+
+
+class MemoryLevels:
+    """An account as the instruments see it."""
+
+    def __init__(self, account: MemoryAccount) -> None:
+        self._account = account
+
+    def read_levels(self) -> Mapping[Level, float]:
+        """What each part holds, and how often somebody was refused."""
+        levels: dict[Level, float] = {
+            level: self._account.read_held(part) for part, level in _LEVELS.items()
+        }
+        levels[Level.MEMORY_REFUSALS] = self._account.refusals
+        return levels
+
+
+def build_account(settings: Settings, workers: int = 0) -> MemoryAccount:
+    """The account of one of `workers` processes; 0 takes those of the service."""
+    own = settings.memory
+    shares = {
+        Part.REQUESTS: own.requests,
+        Part.WRITES: own.writes,
+        Part.QUERIES: own.queries,
+        Part.ANSWERS: own.answers,
+        Part.IMPORTS: own.imports,
+    }
+    total = max(_LEAST_BYTES, _read_share(settings, workers) - _BASE_BYTES)
+    return MemoryAccount(total, {part: total * share // 100 for part, share in shares.items()})
+
+
+def check_memory(settings: Settings) -> Finding:
+    """Whether the memory is enough for the workers, and is there at all."""
+    workers = settings.server.workers
+    share, machine = _read_share(settings, workers), read_memory_limit()
+    if share - _BASE_BYTES < _LEAST_BYTES:
+        return build_warning(
+            "memory",
+            f"{workers} workers have {share // _MIB} MiB each; they may need "
+            f"{(_BASE_BYTES + _LEAST_BYTES) // _MIB} MiB and more.",
+            "Give the machine, or the container, more memory, set Memory__Bytes, or lower "
+            "Server__Workers.",
+        )
+    wanted = settings.memory.bytes_
+    if wanted and machine is not None and wanted > machine:
+        return build_warning(
+            "memory",
+            f"Memory__Bytes={wanted} is more than the machine, or the container, has: {machine}.",
+            "Set Memory__Bytes=0, or less than that.",
+        )
+    return build_fine("memory", f"Each of {workers} workers may have {share // _MIB} MiB.")
+
+
+def _read_share(settings: Settings, workers: int) -> int:
+    """Bytes of one worker."""
+    workers = workers or settings.server.workers
+    wanted = settings.memory.bytes_
+    if not wanted:
+        machine = read_memory_limit()
+        most = _MOST_BYTES * workers
+        wanted = most if machine is None else min(most, machine // 2)
+    return wanted // workers
