@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from twinframe.errors import InvalidArgument, PlaceFailed, UrlNotAllowed
 from twinframe.graph.jobs.places.addresses import is_public, resolve_host
@@ -33,6 +35,17 @@ from twinframe.settings import JobsSettings
         *("::", "::1", "fe80::1", "fd00::1", "fc00::1", "ff02::1", "2001:db8::1"),
         *("::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe"),
         *("64:ff9b:1::1", "2002:7f00:1::", "2002:a00:1::1", "2001:0:1234::1"),
+        *("::127.0.0.1", "::8.8.8.8", "::ffff:0:127.0.0.1", "::ffff:0:8.8.8.8", "fec0::1"),
+        *(
+            "192.0.0.8",
+            "192.0.0.170",
+            "192.88.99.1",
+            "3fff::1",
+            "5f00::1",
+            "100::1",
+            "100:0:0:1::1",
+        ),
+        *("2606:4700::1%eth0", "fe80::1%1", "4000::1", "2002:e000:1::1", "64:ff9b::e000:1"),
     ],
 )
 def test_no_address_of_this_machine_or_its_networks_is_public(address: str) -> None:
@@ -40,10 +53,124 @@ def test_no_address_of_this_machine_or_its_networks_is_public(address: str) -> N
 
 
 @pytest.mark.parametrize(
-    "address", ["8.8.8.8", "2606:4700::1", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"]
+    "address",
+    [
+        *("8.8.8.8", "2606:4700::1", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"),
+        *("192.0.0.9", "192.31.196.1", "192.52.193.1", "192.175.48.1", "2001:1::3", "2001:20::1"),
+        *("2001:200::1", "2620:4f:8000::1", "192.0.1.1", "100.128.0.1", "223.255.255.255"),
+    ],
 )
 def test_public_addresses_are_public(address: str) -> None:
     assert is_public(ipaddress.ip_address(address))
+
+
+# SPEC: the registries «IANA IPv4/IPv6 Special-Purpose Address Space»: block, «globally reachable».
+# None is «N/A»: not reached as such. What no entry has is unicast as assigned, or multicast.
+REGISTRY_V4: dict[str, bool | None] = {
+    "0.0.0.0/8": False,
+    "0.0.0.0/32": False,
+    "10.0.0.0/8": False,
+    "100.64.0.0/10": False,
+    "127.0.0.0/8": False,
+    "169.254.0.0/16": False,
+    "172.16.0.0/12": False,
+    "192.0.0.0/24": False,
+    "192.0.0.0/29": False,
+    "192.0.0.8/32": False,
+    "192.0.0.9/32": True,
+    "192.0.0.10/32": True,
+    "192.0.0.170/32": False,
+    "192.0.0.171/32": False,
+    "192.0.2.0/24": False,
+    "192.31.196.0/24": True,
+    "192.52.193.0/24": True,
+    "192.88.99.0/24": None,
+    "192.168.0.0/16": False,
+    "192.175.48.0/24": True,
+    "198.18.0.0/15": False,
+    "198.51.100.0/24": False,
+    "203.0.113.0/24": False,
+    "240.0.0.0/4": False,
+    "255.255.255.255/32": False,
+}
+REGISTRY_V6: dict[str, bool | None] = {
+    "::1/128": False,
+    "::/128": False,
+    "64:ff9b:1::/48": False,
+    "100::/64": False,
+    "100:0:0:1::/64": False,
+    "2001::/23": False,
+    "2001::/32": None,
+    "2001:1::1/128": True,
+    "2001:1::2/128": True,
+    "2001:1::3/128": True,
+    "2001:2::/48": False,
+    "2001:3::/32": True,
+    "2001:4:112::/48": True,
+    "2001:10::/28": None,
+    "2001:20::/28": True,
+    "2001:30::/28": True,
+    "2001:db8::/32": False,
+    "2620:4f:8000::/48": True,
+    "3fff::/20": False,
+    "5f00::/16": False,
+    "fc00::/7": False,
+    "fe80::/10": False,
+}
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def is_reached(value: int, size: int, registry: dict[str, bool | None], unicast: Network) -> bool:
+    """What the registry says: the entry of the smallest block that has the address."""
+    address = ipaddress.IPv4Address(value) if size == 32 else ipaddress.IPv6Address(value)
+    found = [network for text in registry if address in (network := ipaddress.ip_network(text))]
+    if found:
+        return bool(registry[str(max(found, key=lambda network: network.prefixlen))])
+    return address in unicast and not address.is_multicast
+
+
+def draw_address(size: int, registry: dict[str, bool | None]) -> st.SearchStrategy[int]:
+    """Addresses of all kinds: anywhere, in a block, and next to the ends of one."""
+    networks = [ipaddress.ip_network(text) for text in registry]
+    ends = [
+        int(network[end]) + step for network in networks for end in (0, -1) for step in (-1, 0, 1)
+    ]
+    inside = st.sampled_from(networks).flatmap(
+        lambda network: st.integers(int(network[0]), int(network[-1]))
+    )
+    near = st.sampled_from([end for end in ends if 0 <= end < 1 << size])
+    return st.integers(0, (1 << size) - 1) | inside | near
+
+
+ALL_V4 = ipaddress.ip_network("0.0.0.0/0")
+UNICAST_V6 = ipaddress.ip_network("2000::/3")
+STANDING_FOR_V4 = [
+    ("::ffff:0:0", 0),
+    ("64:ff9b::", 0),
+    ("2002::", 80),
+]
+
+
+@settings(max_examples=500)
+@given(draw_address(32, REGISTRY_V4))
+def test_an_ipv4_address_is_public_as_the_registry_says(value: int) -> None:
+    expected = is_reached(value, 32, REGISTRY_V4, ALL_V4)
+    assert is_public(ipaddress.IPv4Address(value)) == expected
+    for block, shift in STANDING_FOR_V4:
+        standing = ipaddress.IPv6Address(int(ipaddress.IPv6Address(block)) | value << shift)
+        assert is_public(standing) == expected, standing
+    for block in ("::", "::ffff:0:0:0", "64:ff9b:1::", "fec0::", "2001::", "fe80::5efe:0:0"):
+        other = ipaddress.IPv6Address(int(ipaddress.IPv6Address(block)) | value)
+        assert not is_public(other), other
+
+
+@settings(max_examples=500)
+@given(draw_address(128, REGISTRY_V6))
+def test_an_ipv6_address_is_public_as_the_registry_says(value: int) -> None:
+    address = ipaddress.IPv6Address(value)
+    for block in ("::ffff:0:0/96", "64:ff9b::/96", "2002::/16"):  # the other test's
+        assume(address not in ipaddress.IPv6Network(block))
+    assert is_public(address) == is_reached(value, 128, REGISTRY_V6, UNICAST_V6)
 
 
 @pytest.mark.parametrize(
