@@ -14,6 +14,8 @@ from twinframe.app import open_graph
 from twinframe.app.installation import Installation, load_installation
 from twinframe.cli.console import config_option, json_option, write_json
 from twinframe.cli.tables import write_table
+from twinframe.errors import EmptyBody, InvalidArgument
+from twinframe.model.json import JsonLimits, parse_json
 
 param_option = click.option(
     "--param",
@@ -84,10 +86,11 @@ def parse_params(params: Sequence[str]) -> dict[str, Any]:
         if name in values:
             raise click.BadParameter(f"{name} is given twice.", param_hint="--param")
         try:
-            values[name] = orjson.loads(text)
-        except orjson.JSONDecodeError as error:
+            values[name] = parse_json(text.encode(), JsonLimits())
+        except (EmptyBody, InvalidArgument) as error:
             raise click.BadParameter(
-                f"the value of {name} is not JSON ({error}); text needs quotes: {name}='\"text\"'.",
+                f"the value of {name} cannot be read: {error.message} "
+                f"Text needs quotes: {name}='\"text\"'.",
                 param_hint="--param",
             ) from error
     return values

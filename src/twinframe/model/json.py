@@ -1,7 +1,8 @@
 """JSON text to values and back, strictly. It knows nothing of what the values mean.
 
 Stricter than RFC 8259 allows parsers to be, because engines behind us disagree about the rest:
-duplicate keys, NaN, numbers beyond 64 bits, U+0000 and lone surrogates are refused.
+duplicate keys, NaN, numbers beyond doubles, U+0000 and lone surrogates are refused. An integer
+that 64 bits cannot hold is a double, as JavaScript writes 1e19 with all its digits.
 """
 
 from __future__ import annotations
@@ -145,13 +146,15 @@ def _find_depth(body: bytes, max_depth: int) -> int:
     return len(body)
 
 
-def _parse_integer(text: str) -> int:
+def _parse_integer(text: str) -> int | float:
     # PERF: the length first; most are short, and a very long one takes quadratic time to convert.
     if len(text) < _LONGEST_INTEGER - 1:
         return int(text)
     if len(text) <= _LONGEST_INTEGER and MIN_INTEGER <= (value := int(text)) <= MAX_INTEGER:
         return value
-    raise InvalidArgument(f"The integer {_shown(text)} in the body does not fit into 64 bits.")
+    # SPEC: RFC 8259 section 6: JSON has one kind of number. What is no integer of ours is a double;
+    # where a model asks for an integer it is refused there.
+    return _parse_float(text)
 
 
 def _parse_float(text: str) -> float:

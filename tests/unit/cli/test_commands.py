@@ -139,7 +139,13 @@ def test_a_wrong_query_is_told_with_its_place() -> None:
     assert result.stderr.splitlines()[-1].strip() == "^"
 
 
-@pytest.mark.parametrize("param", ["by", "=1", "by=text", "by=[1"])
+def test_a_parameter_is_read_as_the_service_reads_it() -> None:
+    parameter = f"by=[1{'0' * 19}, {2**63 - 1}]"
+    result = run("query", "UNWIND $by AS x RETURN x", "--param", parameter, "--json")
+    assert [json.loads(line)["x"] for line in result.stdout.splitlines()] == [1e19, 2**63 - 1]
+
+
+@pytest.mark.parametrize("param", ["by", "=1", "by=text", "by=[1", "by=", 'by={"a":1,"a":2}'])
 def test_a_parameter_that_is_not_name_and_json_is_refused(param: str) -> None:
     result = run("query", "RETURN $by AS x", "--param", param)
     assert result.exit_code == 2

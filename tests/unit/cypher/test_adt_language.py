@@ -33,7 +33,7 @@ CASES = [
     ("SELECT T.a FROM DIGITALTWINS T WHERE T.a = 1 ‸T.b = 2", "expecting <EOF>", "UnexpectedSyntax"),
     ("SELECT * FROM DIGITALTWINS WHERE ‸group = 1", "[[group]]", "UnexpectedSyntax"),
     ("SELECT * FROM DIGITALTWINS T WHERE T.a = ‸'open", "never closed", "UnexpectedSyntax"),
-    ("SELECT * FROM DIGITALTWINS T WHERE T.a = ‸99999999999999999999", "too large", "IntegerOverflow"),
+    ("SELECT * FROM DIGITALTWINS T WHERE T.a = ‸" + "9" * 400, "too large", "IntegerOverflow"),
     ("‸SELECT * FROM DIGITALTWINS T JOIN C RELATED T.x", "SELECT * is not supported with JOIN", "InvalidClauseComposition"),
     ("SELECT C FROM DIGITALTWINS ‸JOIN C RELATED T.x", "JOIN needs an alias", "InvalidClauseComposition"),
     ("SELECT C FROM DIGITALTWINS T ‸JOIN C RELATED X.x", "no alias 'X'", "UndefinedVariable"),

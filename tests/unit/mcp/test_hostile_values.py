@@ -42,7 +42,7 @@ def call(calls: Calls, name: str, arguments: Any) -> Any:
     [
         ("\ud800", "U+D800"),
         ("a\x00b", "U+0000"),
-        (2**63, "does not fit into 64 bits"),
+        (10**309, "too large for a double"),
         (float("nan"), "NaN"),
         (float("inf"), "infinity"),
     ],

@@ -34,9 +34,8 @@ REFUSED: tuple[tuple[str, bytes, str], ...] = (
     ("minus Infinity", b"-Infinity", "-Infinity"),
     ("a number beyond doubles", b"[1e999]", "1e999"),
     ("a negative number beyond doubles", b"[-1e999]", "-1e999"),
-    ("2^63", b"[9223372036854775808]", "64 bits"),
-    ("-2^63-1", b"[-9223372036854775809]", "64 bits"),
-    ("2^64", b'{"n":18446744073709551616}', "64 bits"),
+    ("an integer beyond doubles", b"[1" + b"0" * 309 + b"]", "310 characters"),
+    ("a negative one", b'{"n":-1' + b"0" * 309 + b"}", "311 characters"),
     ("100,000 digits", b"1" * 100_000, "100000 characters"),
     ("invalid UTF-8", b'["\xff"]', "bad byte at 2"),
     ("an overlong encoding", b'["\xc0\xaf"]', "bad byte"),
@@ -207,7 +206,7 @@ def test_a_text_that_programs_wrote_means_what_strict_decoding_finds(body: bytes
 
 
 @pytest.mark.parametrize(
-    "body", [b'{"a":1,"a":1}', b"[9223372036854775808]", b'["\\u0000"]', b"[NaN]", b"[1e400]"]
+    "body", [b'{"a":1,"a":1}', b"[1" + b"0" * 309 + b"]", b'["\\u0000"]', b"[NaN]", b"[1e400]"]
 )
 def test_the_short_cut_takes_nothing_that_strict_decoding_refuses(body: bytes) -> None:
     assert _parse_canonical(body, LIMITS) is None

@@ -39,7 +39,6 @@ _PATH_TESTS = frozenset({
 })  # fmt: skip
 _PAIR_TESTS = frozenset(["ARRAY_CONTAINS", "CONTAINS", "STARTSWITH", "ENDSWITH"])
 TESTS = _PATH_TESTS | _PAIR_TESTS | {"IS_OF_MODEL"}
-_LARGEST = (1 << 63) - 1
 
 
 class ConditionParser(Cursor):
@@ -161,15 +160,7 @@ class ConditionParser(Cursor):
         token = self.token
         match token.kind:
             case TokenKind.INTEGER | TokenKind.FLOAT:
-                value = token.value
-                assert not isinstance(value, str)  # noqa: S101 -- by its kind
-                value *= sign
-                if abs(value) == float("inf") or (
-                    isinstance(value, int) and not -_LARGEST - 1 <= value <= _LARGEST
-                ):
-                    raise self.error("IntegerOverflow", f"the number {token.value} is too large")
-                self.advance()
-                return ast.Literal(value, self.span_from(start))
+                return ast.Literal(self.take_json_number(sign), self.span_from(start))
             case TokenKind.STRING if sign == 1:
                 self.advance()
                 return ast.Literal(token.name, token.span)

@@ -144,7 +144,11 @@ class AtomParser(LabelParser, ABC):
         value = token.value
         assert not isinstance(value, str)  # noqa: S101 -- by its kind
         if isinstance(value, int) and value > _LARGEST:
-            raise self.error("IntegerOverflow", "the integer does not fit into 64 bits")
+            raise self.error(
+                "IntegerOverflow",
+                "the integer does not fit into 64 bits; with a fraction or an exponent, such as "
+                "1e19, it is a float",
+            )
         if isinstance(value, float) and value == float("inf"):
             raise self.error("FloatingPointOverflow", "the number does not fit into 64 bits")
         self.advance()

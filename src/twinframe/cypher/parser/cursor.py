@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isinf
 from typing import TYPE_CHECKING, NoReturn
 
 from twinframe.cypher.algebra import Span
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from twinframe.cypher.errors import Source
     from twinframe.cypher.options import FrontEndOptions
     from twinframe.errors import QueryInvalid
+
+_MOST = (1 << 63) - 1
 
 
 class Cursor:
@@ -78,6 +81,22 @@ class Cursor:
         if self.token.kind in NAMES:
             return self.advance()
         raise self.unexpected(what)
+
+    def take_json_number(self, sign: int) -> int | float:
+        """Takes a number as JSON reads it: an integer that 64 bits cannot hold is a double.
+
+        The languages of the vendor have JSON's numbers; Cypher tells integers from floats.
+        """
+        token = self.token
+        value = token.value
+        assert not isinstance(value, str)  # noqa: S101 -- by its kind
+        if isinstance(value, int) and not -_MOST - 1 <= sign * value <= _MOST:
+            text = self.source.text[token.start : token.end]
+            value = float(text) if text.isdecimal() else float("inf")
+        if isinf(value):
+            raise self.error("IntegerOverflow", "the number is too large for a double")
+        self.advance()
+        return sign * value
 
     def span_from(self, start: int) -> Span:
         """From a character offset to the end of the token taken last."""

@@ -222,8 +222,7 @@ class _Parser(Cursor):
         token = self.token
         if token.kind not in _NUMBERS or isinstance(token.value, str):
             self._refuse("a number")
-        self.advance()
-        return sign * token.value
+        return self.take_json_number(sign)
 
     def _parse_items(self) -> tuple[JsonValue, ...]:
         self._take("[")
