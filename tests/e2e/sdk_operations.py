@@ -434,6 +434,11 @@ by the sync and by the async client. An operation that a later version adds is r
 has a play. Operations without a method of `DigitalTwinsClient` are called on the generated client
 below it, `client._client.<group>`.
 
+All operations of the vendor's SDK for JavaScript, 1.0.3 and 1.1.0, are played as well where Node.js
+20 or later with npm is there. Both take payload and message id of `publishComponentTelemetry` for
+one another, 1.0.3 those of `publishTelemetry` too; that is theirs, and a program has to give them
+the other way round.
+
 | operation | request | `DigitalTwinsClient` | sync | async |
 | --- | --- | --- | --- | --- |
 {rows}

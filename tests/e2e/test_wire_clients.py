@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -14,6 +15,8 @@ from tests.e2e.wire_world import (
     CLIMATE,
     MODELS,
     ROOM,
+    SPACE,
+    WORDS,
     check_no_content,
     check_refusal,
     edge_path,
@@ -97,6 +100,51 @@ def test_empty_parameters_ask_for_nothing_and_blanks_around_a_header_are_not_its
     assert page["value"] == [{"COUNT": 1}]
     page = must(wire.call("GET", path, max_items_per_page=" 1 "))
     assert len(page["value"]) == 1
+    empty = "/models?dependenciesFor=&includeModelDefinition=&continuationToken=&api-version="
+    everything = must(wire.call("GET", "/models"))
+    assert must(wire.call("GET", empty)) == everything
+    assert must(wire.call("GET", f"/models/{quote(ROOM)}?includeModelDefinition=&api-version="))
+    reading = {"Message_Id": "", "Telemetry_Source_Time": ""}
+    answer = wire.call("POST", twin_path("empty", "telemetry"), {"Humidity": 1}, **reading)
+    check_no_content(answer, etag=False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("dependenciesFor=", None),
+        ("dependenciesFor=&dependenciesFor=", None),
+        ("dependenciesFor=,", None),
+        (f"dependenciesFor={ROOM}", {ROOM, SPACE, CLIMATE}),
+        (f"dependenciesFor=&dependenciesFor={ROOM}", {ROOM, SPACE, CLIMATE}),
+        (f"dependenciesFor={CLIMATE},{WORDS}", {CLIMATE, WORDS}),
+        (f"dependenciesFor={CLIMATE}%2C{WORDS}", {CLIMATE, WORDS}),
+        (f"dependenciesFor={CLIMATE},%20{WORDS},", {CLIMATE, WORDS}),
+        (f"dependenciesFor={CLIMATE}&dependenciesFor={WORDS}", {CLIMATE, WORDS}),
+        (f"dependenciesFor={CLIMATE},{WORDS}&dependenciesFor={SPACE}", {CLIMATE, WORDS, SPACE}),
+    ],
+)
+def test_models_are_asked_for_with_commas_or_repeatedly_or_not_at_all(
+    wire: Wire, asked: str, found: set[str] | None
+) -> None:
+    # The links are followed as they are, and with the parameters put behind as some clients do.
+    path: str | None = f"/models?includeModelDefinition=false&{asked.replace(';', '%3B')}"
+    ids: list[str] = []
+    while path is not None:
+        page = must(wire.call("GET", path, max_items_per_page="1"))
+        ids += [model["id"] for model in page["value"]]
+        link = page["nextLink"]
+        path = None if link is None else link[link.index("/models") :]
+    assert len(ids) == len(set(ids))
+    assert set(ids) == found if found else set(ids) >= {model["@id"] for model in MODELS}
+
+
+def test_a_model_that_is_not_there_is_named(wire: Wire) -> None:
+    path = f"/models?dependenciesFor={quote(f'{ROOM},dtmi:com:wire:Nothing;1')}"
+    answer = wire.call("GET", path)
+    check_refusal(answer, 404, "ModelNotFound")
+    assert "dtmi:com:wire:Nothing;1" in answer[2]["error"]["message"]
+    check_refusal(wire.call("GET", "/models?dependenciesFor=Room"), 400, "InvalidArgument")
 
 
 def test_head_is_get_without_its_body_and_options_names_the_methods(

@@ -88,9 +88,9 @@ def read_page_size(request: Request) -> int | None:
 
 
 def read_flag(request: Request, name: str) -> bool:
-    """A boolean query parameter, `true` or `false` in any case; absent is false."""
+    """A boolean query parameter, `true` or `false` in any case; absent or empty is false."""
     text = request.get_param(name)
-    if text is None:
+    if not text:
         return False
     match text.lower():
         case "true":
@@ -98,6 +98,17 @@ def read_flag(request: Request, name: str) -> bool:
         case "false":
             return False
     raise InvalidArgument(f"The query parameter {name} must be true or false, not {text!a}.")
+
+
+def read_list(request: Request, name: str) -> list[str]:
+    """The values of a query parameter that may be repeated; none where it is absent or empty.
+
+    SPEC: of the vendor's clients some repeat it, and some join the values with commas, so that an
+    empty list is an empty text. No id of a model has a comma.
+    """
+    given = request.get_param_as_list(name) or []
+    values = (value.strip() for text in given for value in text.split(","))
+    return [value for value in values if value]
 
 
 def read_api_version(request: Request) -> str:

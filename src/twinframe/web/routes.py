@@ -259,7 +259,7 @@ _MODEL_ROUTES = (
             Parameter(
                 "dependenciesFor",
                 "query",
-                "These models and all they depend on; may be repeated.",
+                "These models and all they depend on; may be repeated, or joined with commas.",
                 list[str],
             ),
             _DEFINITION,

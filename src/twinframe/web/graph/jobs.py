@@ -71,7 +71,7 @@ async def start_deletion(edge: Edge, request: Request, response: Response) -> No
     if (await read_exchange(request).read_body()).strip():
         raise InvalidArgument("This takes no body: it deletes the whole graph.")
     minutes = request.get_param("timeoutInMinutes")
-    if minutes is None:
+    if not minutes:
         number = USUAL_MINUTES
     elif minutes.isascii() and minutes.isdigit() and len(minutes) < 10:
         number = int(minutes)

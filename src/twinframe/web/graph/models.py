@@ -11,6 +11,7 @@ from twinframe.web.messages import (
     build_next_link,
     read_flag,
     read_json,
+    read_list,
     read_page_request,
     render_array,
     write_no_content,
@@ -27,8 +28,8 @@ async def create_models(edge: Edge, request: Request, response: Response) -> Non
 
 
 async def list_models(edge: Edge, request: Request, response: Response) -> None:
-    """GET: a page of models; `dependenciesFor` may be repeated."""
-    dependencies_for = request.get_param_as_list("dependenciesFor") or []
+    """GET: a page of models; `dependenciesFor` may be repeated, or name several with commas."""
+    dependencies_for = read_list(request, "dependenciesFor")
     definition = read_flag(request, "includeModelDefinition")
     page = await edge.graph.models.list_models(
         dependencies_for, definition, read_page_request(request)
