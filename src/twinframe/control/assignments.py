@@ -12,7 +12,6 @@ from dataclasses import replace
 from twinframe.control import kinds
 from twinframe.control.access import (
     Admission,
-    Holdings,
     find_holdings,
     find_role_permissions,
     require_permission,
@@ -20,6 +19,7 @@ from twinframe.control.access import (
 from twinframe.control.actors import Actor, Principal
 from twinframe.control.audit import AuditTrail
 from twinframe.control.context import ControlContext
+from twinframe.control.delegation import check_held, check_revocable
 from twinframe.control.documents import ASSIGNMENTS, Assignment, build_holder
 from twinframe.control.idempotency import RequestKey
 from twinframe.control.listing import FIRST, Listed, Slice
@@ -30,7 +30,6 @@ from twinframe.control.scopes import PLATFORM, Scope, ScopePath, find_path, is_t
 from twinframe.errors import (
     ControlConflict,
     ControlNotFound,
-    GrantExceedsOwn,
     InvalidArgument,
     PermissionMissing,
 )
@@ -86,7 +85,8 @@ class Assignments:
                     raise ControlConflict(f"The resource {scope.id!r} was deleted.")
                 key = find_role_key(transaction, path.organization_id, role)
                 _check_expiry(expires_at, now)
-                _check_held(transaction, admission.holdings, key, expires_at)
+                granted = find_role_permissions(transaction, key)
+                check_held(admission.holdings, granted, expires_at)
                 _clear_holder(transaction, scope, principal, key, now)
                 assignment = build_assignment(
                     assignment_id, path, principal, key, actor, now, expires_at
@@ -146,8 +146,9 @@ class Assignments:
         return await self._context.runner.read(read)
 
     async def change(self, actor: Actor, assignment_id: str, expires_at: int | None) -> Assignment:
-        """Give an assignment another expiry, None for none. It takes what granting it takes.
+        """Give an assignment another expiry, None for none.
 
+        It takes what granting it until then takes, and what revoking it takes: it may end sooner.
         `LastOwner` when it would end the only ownership that lasts.
         """
 
@@ -157,7 +158,9 @@ class Assignments:
             if not admission.holdings.allow("access/write"):
                 raise PermissionMissing("access/write")
             _check_expiry(expires_at, now)
-            _check_held(transaction, admission.holdings, before.role, expires_at)
+            granted = find_role_permissions(transaction, before.role)
+            check_held(admission.holdings, granted, expires_at)
+            check_revocable(transaction, actor, [before], now)
             after = replace(before, expires_at=expires_at)
             ASSIGNMENTS.replace(transaction, after)
             if expires_at is not None:
@@ -174,7 +177,7 @@ class Assignments:
         return await self._context.runner.write(work)
 
     async def revoke(self, actor: Actor, assignment_id: str) -> None:
-        """Take a role away. Needs what granting it needs; everybody may give up their own.
+        """Take a role away, for which one must hold what it gives as long; or give up one's own.
 
         `LastOwner` when nobody else would own the organization (or the platform) for good.
         """
@@ -185,7 +188,7 @@ class Assignments:
             if before.grantee not in actor.principals:
                 if not admission.holdings.allow("access/write"):
                     raise PermissionMissing("access/write")
-                _check_held(transaction, admission.holdings, before.role, now)
+                check_revocable(transaction, actor, [before], now)
             transaction.delete(kinds.ASSIGNMENT.name, before.id)
             check_owner_stays(transaction, before)
             trail = AuditTrail(transaction, actor, now)
@@ -228,15 +231,18 @@ def withdraw_assignments(
     SEC: to be called in the work that frees an id, else its next owner's object would be open to
     whom the former one let in.
     """
-    scope = path.scopes[0]
+    for before in find_assignments(transaction, path.scopes[0]):
+        transaction.delete(kinds.ASSIGNMENT.name, before.id)
+        trail.add("role-assignments/delete", before.scope.key, path, before=before)
+
+
+def find_assignments(session: ControlSession, scope: Scope) -> tuple[Assignment, ...]:
+    """All assignments at a scope below the platform, and below it."""
     key = "scope" if scope.type == "resource" else scope.type
     value = scope.key if scope.type == "resource" else scope.id
-    for record in transaction.find(
-        kinds.ASSIGNMENT.name, [Condition(key, Comparison.EQUAL, value)]
-    ):
-        before = ASSIGNMENTS.parse_record(record)
-        transaction.delete(kinds.ASSIGNMENT.name, record.id)
-        trail.add("role-assignments/delete", before.scope.key, path, before=before)
+    return ASSIGNMENTS.parse_all(
+        session.find(kinds.ASSIGNMENT.name, [Condition(key, Comparison.EQUAL, value)])
+    )
 
 
 def find_holder(
@@ -281,12 +287,6 @@ def _build_conditions(scope: Scope, admission: Admission, reach: Reach) -> Seque
 def _check_expiry(expires_at: int | None, now: int) -> None:
     if expires_at is not None and expires_at <= now:
         raise InvalidArgument("The time when a role expires must be in the future.")
-
-
-def _check_held(session: ControlSession, holdings: Holdings, role: str, until: int | None) -> None:
-    missing = holdings.list_missing(find_role_permissions(session, role), until)
-    if missing:
-        raise GrantExceedsOwn(missing)
 
 
 def _clear_holder(

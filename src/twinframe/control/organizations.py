@@ -7,10 +7,15 @@ from dataclasses import replace
 from twinframe.control import kinds
 from twinframe.control.access import find_holdings, list_own_scopes, require_permission
 from twinframe.control.actors import Actor, Principal
-from twinframe.control.assignments import build_assignment, withdraw_assignments
+from twinframe.control.assignments import (
+    build_assignment,
+    find_assignments,
+    withdraw_assignments,
+)
 from twinframe.control.audit import AuditTrail
 from twinframe.control.catalogue import OWNER
 from twinframe.control.context import ControlContext
+from twinframe.control.delegation import check_revocable
 from twinframe.control.documents import (
     ASSIGNMENTS,
     ORGANIZATIONS,
@@ -131,7 +136,8 @@ class Organizations:
         """Delete an organization with its custom roles and assignments.
 
         `ControlConflict` while it holds projects: these are deleted one by one, for each may hold
-        data. Needs `organizations/delete`. Its audit log stays, for the platform's owners.
+        data. Needs `organizations/delete`, and what revoking the assignments needs. Its audit log
+        stays, for the platform's owners.
         """
         scope = Scope("organization", organization_id)
 
@@ -146,6 +152,7 @@ class Organizations:
                     f"The organization {organization_id!r} holds {projects} projects. Delete them "
                     "first."
                 )
+            check_revocable(transaction, actor, find_assignments(transaction, scope), now)
             trail = AuditTrail(transaction, actor, now)
             withdraw_assignments(transaction, trail, path)
             delete_roles(transaction, organization_id)

@@ -8,9 +8,10 @@ from dataclasses import replace
 from twinframe.control import kinds
 from twinframe.control.access import list_own_scopes, require_permission
 from twinframe.control.actors import Actor
-from twinframe.control.assignments import withdraw_assignments
+from twinframe.control.assignments import find_assignments, withdraw_assignments
 from twinframe.control.audit import AuditTrail
 from twinframe.control.context import ControlContext
+from twinframe.control.delegation import check_revocable
 from twinframe.control.documents import PROJECTS, RETIRED, Project, Retired
 from twinframe.control.idempotency import RequestKey
 from twinframe.control.listing import FIRST, Listed, Slice
@@ -122,6 +123,7 @@ class Projects:
                     f"The project {project_id!r} holds {held} resources. Delete them first, and "
                     "wait until they are terminated."
                 )
+            check_revocable(transaction, actor, find_assignments(transaction, scope), now)
             trail = AuditTrail(transaction, actor, now)
             withdraw_assignments(transaction, trail, path)
             transaction.delete(kinds.PROJECT.name, project_id)

@@ -55,8 +55,15 @@ organization may define roles of its own from the permissions of this page.
 ## Rules
 
 * **Nobody can grant what they do not hold**, nor for longer than they hold it, at the same scope.
-  The same goes for changing and revoking somebody else's role, and for permissions that are put
-  into a custom role. Everybody may give up a role of their own.
+  Permissions that are put into a custom role must be held at the organization, without expiry.
+* **Nobody can take away what they do not hold as long.** Whoever revokes or changes somebody else's
+  role needs `access/write` where it is held, and all that it gives for as long as it lasts: an
+  Owner for an hour neither revokes nor shortens the role of an Owner without expiry. The rule is
+  the same for every call that takes roles from others: deleting a custom role with `cascade`,
+  narrowing one, deleting a project or an organization at which others hold roles. To widen a custom
+  role that others hold takes `access/write` as well. `roles/write` and `projects/delete` alone
+  give and take nothing. Everybody may give up a role of their own.
+* **Deleting a resource** (`resources/delete`) deletes its data, and the roles at it with them.
 * **An organization keeps an owner**: the last Owner whose role does not expire, and who has signed
   in, cannot be removed. So does the platform, whose first Owner `twinframe control init` makes.
 * **A role may expire**; it then counts no more, and may be granted anew.
@@ -66,7 +73,8 @@ organization may define roles of its own from the permissions of this page.
   but not do is 403.
 * **Deleting is refused while something is held**: an organization with projects, a project with
   resources that are not terminated, a custom role that is assigned (unless `cascade` is asked for,
-  which revokes it). Ids of deleted organizations and projects are not given again.
+  which revokes it from all who hold it). Ids of deleted organizations and projects are not given
+  again.
 * **Who checks** for others (`access/check`) learns of the roles from the scope up to where it holds
   that permission itself; at the platform, of all.
 """

@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from twinframe.control import kinds
-from twinframe.control.access import Holdings, require_permission
+from twinframe.control.access import require_permission
 from twinframe.control.actors import Actor
 from twinframe.control.audit import AuditTrail
 from twinframe.control.catalogue import BUILT_IN_ROLES, parse_role_permissions
 from twinframe.control.context import ControlContext
-from twinframe.control.documents import ASSIGNMENTS, ROLES, CustomRole, build_role_key
+from twinframe.control.delegation import check_held, check_revocable, list_beyond
+from twinframe.control.documents import ASSIGNMENTS, ROLES, Assignment, CustomRole, build_role_key
 from twinframe.control.idempotency import RequestKey
 from twinframe.control.listing import FIRST, Listed, Slice
 from twinframe.control.names import build_id, parse_id, parse_name
 from twinframe.control.scopes import Scope
-from twinframe.errors import ControlConflict, ControlNotFound, GrantExceedsOwn, InvalidArgument
+from twinframe.errors import ControlConflict, ControlNotFound, InvalidArgument
 from twinframe.storage.control import (
     Comparison,
     Condition,
@@ -61,7 +62,7 @@ class Roles:
             admission = require_permission(transaction, actor, scope, "roles/write", now)
 
             def create() -> CustomRole:
-                _check_held(admission.holdings, grants)
+                check_held(admission.holdings, grants, until=None)
                 _check_free(transaction, organization_id, parse_id("a role", wanted))
                 found = CustomRole(wanted, organization_id, title, grants, now, now)
                 _put(lambda: ROLES.insert(transaction, found), title)
@@ -115,7 +116,8 @@ class Roles:
     ) -> CustomRole:
         """Change name or permissions, for all who hold the role at once. Needs `roles/write`.
 
-        `GrantExceedsOwn` for permissions that are added and not the actor's own.
+        `GrantExceedsOwn` for permissions that are added and not the actor's own. What the role
+        gives to others is changed only by who could grant and revoke it there.
         """
         title = None if name is None else parse_name("a role", name)
         grants = None if permissions is None else parse_role_permissions(permissions)
@@ -131,8 +133,12 @@ class Roles:
                 permissions=before.permissions if grants is None else grants,
                 updated_at=now,
             )
-            added = set(after.permissions) - set(before.permissions)
-            _check_held(admission.holdings, sorted(added))
+            gained = list_beyond(after.permissions, before.permissions)
+            lost = list_beyond(before.permissions, after.permissions)
+            check_held(admission.holdings, gained, until=None)
+            if gained or lost:
+                holders = _find_holders(transaction, before)
+                check_revocable(transaction, actor, holders, now, lost)
             _put(lambda: ROLES.replace(transaction, after), after.name)
             AuditTrail(transaction, actor, now).add(
                 "roles/update", f"role:{before.id}", admission.path, before=before, after=after
@@ -145,7 +151,7 @@ class Roles:
         self, actor: Actor, organization_id: str, role: str, *, cascade: bool = False
     ) -> None:
         """Delete a role. `ControlConflict` while somebody holds it, unless `cascade`: then it is
-        taken from all. Needs `roles/write`.
+        taken from all, by who could revoke it from each. Needs `roles/write`.
         """
         scope = Scope("organization", organization_id)
 
@@ -153,20 +159,15 @@ class Roles:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "roles/write", now).path
             before = _find(transaction, organization_id, role)
-            held = transaction.find(
-                kinds.ASSIGNMENT.name,
-                [
-                    Condition("organization", Comparison.EQUAL, organization_id),
-                    Condition("role", Comparison.EQUAL, before.id),
-                ],
-            )
+            held = _find_holders(transaction, before)
             if held and not cascade:
                 raise ControlConflict(
                     f"The role {role!r} is assigned {len(held)} times. Revoke it first, or delete "
                     "it together with its assignments (cascade)."
                 )
+            check_revocable(transaction, actor, held, now)
             trail = AuditTrail(transaction, actor, now)
-            for assignment in ASSIGNMENTS.parse_all(held):
+            for assignment in held:
                 transaction.delete(kinds.ASSIGNMENT.name, assignment.id)
                 target = assignment.scope.key
                 trail.add("role-assignments/delete", target, path, before=assignment)
@@ -206,10 +207,12 @@ def _find(session: ControlSession, organization_id: str, role: str) -> CustomRol
     return found
 
 
-def _check_held(holdings: Holdings, grants: Iterable[str]) -> None:
-    missing = holdings.list_missing(grants, until=None)
-    if missing:
-        raise GrantExceedsOwn(missing)
+def _find_holders(session: ControlSession, role: CustomRole) -> tuple[Assignment, ...]:
+    conditions = [
+        Condition("organization", Comparison.EQUAL, role.organization_id),
+        Condition("role", Comparison.EQUAL, role.id),
+    ]
+    return ASSIGNMENTS.parse_all(session.find(kinds.ASSIGNMENT.name, conditions))
 
 
 def _check_free(session: ControlSession, organization_id: str, role: str) -> None:

@@ -1,0 +1,62 @@
+"""What it takes to give somebody a role and to take it away: the rule of `docs/reference/roles.md`.
+
+SEC: every use case by which a role of somebody else begins, changes or ends asks here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from twinframe.control.access import Holdings, find_holdings, find_role_permissions
+from twinframe.control.actors import Actor
+from twinframe.control.catalogue import build_grants, is_within
+from twinframe.control.documents import Assignment
+from twinframe.control.scopes import find_path
+from twinframe.errors import GrantExceedsOwn, PermissionMissing
+from twinframe.storage.control import ControlSession
+
+
+def check_held(holdings: Holdings, permissions: Iterable[str], until: int | None) -> None:
+    """`GrantExceedsOwn` unless all of these are held until then (None: for good)."""
+    missing = holdings.list_missing(permissions, until)
+    if missing:
+        raise GrantExceedsOwn(missing)
+
+
+def check_revocable(
+    session: ControlSession,
+    actor: Actor,
+    assignments: Iterable[Assignment],
+    now: int,
+    lost: Sequence[str] | None = None,
+) -> None:
+    """Let the actor end these assignments, or change what they give.
+
+    Each takes `access/write` at its scope (`PermissionMissing`) and all that is `lost` by it, for
+    as long as it is held (`GrantExceedsOwn`). `lost` None is all that its role gives. One's own and
+    those that have expired take nothing.
+    """
+    known: dict[str, Holdings] = {}
+    for each in assignments:
+        if each.grantee in actor.principals or not each.holds(now):
+            continue
+        holdings = known.get(each.scope.key)
+        if holdings is None:
+            path = find_path(session, each.scope)
+            if path is None:  # nothing counts at a scope that is gone
+                continue
+            holdings = known[each.scope.key] = find_holdings(session, path, actor.principals, now)
+        if not holdings.allow("access/write"):
+            raise PermissionMissing("access/write")
+        taken = find_role_permissions(session, each.role) if lost is None else lost
+        check_held(holdings, taken, each.expires_at)
+
+
+def list_beyond(permissions: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Those of these grants that do not lie within one of the known ones."""
+    present = build_grants(tuple(known))
+    return tuple(
+        str(each)
+        for each in build_grants(tuple(permissions))
+        if not any(is_within(each, grant) for grant in present)
+    )
