@@ -56,7 +56,7 @@ def compile_aggregate(call: AggregateCall, term: Term | None) -> Aggregated:
 
 def _compile_count(term: Term, *, distinct: bool) -> Aggregated:
     if not distinct:
-        return Aggregated(k.INTEGER, f"COUNT({term.text})")
+        return Aggregated(k.INTEGER, _render_count(term))
     guards: tuple[str, ...] = ()
     if term.kinds & k.NESTED:
         guards = (f"MAX(IF(COALESCE({render_is_nested(term)}, false), 1, 0)) > 0",)
@@ -67,6 +67,14 @@ def _compile_count(term: Term, *, distinct: bool) -> Aggregated:
     absent = f"COALESCE(MAX(IF({render_bound(term)}, 0, 1)), 0)"
     text = f"COUNT(DISTINCT COALESCE({value}, {_LEAST})) - {absent}"
     return Aggregated(k.INTEGER, text, guards)
+
+
+def _render_count(term: Term) -> str:
+    """How many rows have the value."""
+    if not term.kinds & k.NULL or term.is_variable:
+        return f"COUNT({term.text})"
+    # NOTE: to some engines one error of an expression makes the whole count an error.
+    return f"SUM(IF({render_bound(term)}, 1, 0))"
 
 
 def render_canonical(term: Term) -> str:
@@ -93,11 +101,11 @@ def _compile_average(term: Term) -> Aggregated:
     if not term.kinds & k.NUMBER:
         raise CannotRun("avg() of something that is no number.")
     x = term.text
-    text = f"SUM(COALESCE({x} + 0.0e0, 0.0e0)) / COUNT({x})"
+    text = f"SUM(COALESCE({x} + 0.0e0, 0.0e0)) / {_render_count(term)}"
     guards: tuple[str, ...] = ()
     if term.kinds & ~(k.NUMBER | k.NULL):
         guards = (f"SUM(IF(COALESCE({render_is(term, k.NUMBER)}, true), 0, 1)) > 0",)
-    text = f"IF(COUNT({x}) = 0, {_ERROR}, {text})"
+    text = f"IF({_render_count(term)} = 0, {_ERROR}, {text})"
     return Aggregated(k.FLOAT | k.NULL, text, guards)
 
 
@@ -118,7 +126,7 @@ def _compile_extreme(term: Term, *, is_least: bool) -> Aggregated:
         return Aggregated(known | k.NULL, f"{name}({x})", tuple(guards))
     absent = _GREATEST if is_least else _LEAST
     text = f"{name}(COALESCE({x}, {absent}))"
-    text = f"IF(COUNT({x}) = 0, {_ERROR}, {text})"
+    text = f"IF({_render_count(term)} = 0, {_ERROR}, {text})"
     # NOTE: a value that stands for none must not be taken for one.
     guards.append(f"COALESCE({{}} = {absent}, false)")
     return Aggregated(term.kinds, text, tuple(guards))

@@ -45,7 +45,15 @@ def _compile_name(name: str, model: str, bindings: Bindings, *, wanted: bool) ->
         return f"{model} IS NOT NULL" if wanted else "0"
     column = "dtmi" if name.startswith("dtmi:") else "name"
     label = bindings.bind(Source(None, name))
-    return f"{model} {'IN' if wanted else 'NOT IN'} ({_HEIRS}i.{column} = {label})"
+    return _render_member(model, f"{_HEIRS}i.{column} = {label}", wanted=wanted)
+
+
+def _render_member(model: str, interfaces: str, *, wanted: bool) -> str:
+    """Whether the row id `model` (SQL) is one of `interfaces` (a query); null for null."""
+    if wanted:
+        return f"{model} IN ({interfaces})"
+    # NOTE: to SQL, NULL is certainly not in an empty set; to Cypher that is null as well.
+    return f"({model} IS NOT NULL AND {model} NOT IN ({interfaces}))"
 
 
 def compile_types(labels: LabelExpression, name: str, bindings: Bindings, *, wanted: bool) -> str:
@@ -128,10 +136,10 @@ def compile_is_of_model(
     lower than the given one.
     """
     column = f"{read_table(subject)}.model"
-    word = "IN" if wanted else "NOT IN"
     dtmi = bindings.bind(model)
     if exact:
-        return f"{column} {word} (SELECT id FROM interface WHERE dtmi = {dtmi})"
+        own = f"SELECT id FROM interface WHERE dtmi = {dtmi}"
+        return _render_member(column, own, wanted=wanted)
     start, end = bindings.bind(model, build_family_start), bindings.bind(model, build_family_end)
     major, minor = bindings.bind(model, build_major), bindings.bind(model, build_minor)
     suffix = f"substr(i.dtmi, length({start}) + 1)"
@@ -141,4 +149,4 @@ def compile_is_of_model(
         f" AND ({minor} = 0 OR {own_minor} >= {minor}))"
     )
     family = f"i.dtmi >= {start} AND i.dtmi < {end} AND {later}"
-    return f"{column} {word} ({_HEIRS}(i.dtmi = {dtmi} OR {family}))"
+    return _render_member(column, f"{_HEIRS}(i.dtmi = {dtmi} OR {family})", wanted=wanted)

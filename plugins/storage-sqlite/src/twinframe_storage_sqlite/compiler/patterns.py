@@ -166,6 +166,9 @@ class PatternCompiler:
     def _restrict_node(self, node: NodePattern, term: Term) -> None:
         if term.kinds & ~(k.NODE | k.NULL):
             raise CannotRun(f"A pattern on the variable {node.variable}, which may be no node.")
+        if not term.kinds & k.NODE:
+            self.select.add_condition("0")  # nothing matches at null
+            return
         if node.labels is not None:
             model = f"{read_table(term)}.model"
             labels = compile_labels(node.labels, model, self._bindings, wanted=True)
