@@ -8,6 +8,7 @@ import falcon
 import falcon.asgi
 
 from benchmarks.graph import build_twin
+from twinframe.memory import MemoryAccount
 from twinframe.settings import ServerSettings
 
 TWIN = build_twin(
@@ -32,6 +33,8 @@ class Bare:
     """The application as our worker class wants it: callable, limits, drain."""
 
     server = ServerSettings.model_validate({"bind": os.environ.get("BARE_BIND", "127.0.0.1:0")})
+
+    memory = MemoryAccount()
 
     def __init__(self) -> None:
         self._app = falcon.asgi.App()

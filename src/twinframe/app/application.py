@@ -130,6 +130,7 @@ def _build(
         resources=resources if control is None else (*resources, control.resource),
         build_error=None if control is None else control.endpoint.build_error,
         rates=rates,
+        memory=memory,
     )
     instruments.attach(guard)
     guard.on_drain(graph.event_streams.end)

@@ -147,6 +147,7 @@ def build_control_app(
         start=[instruments.start, access.start, service.start],
         stop=[service.stop, access.stop, instruments.stop],
         rates=build_rates(settings, buckets, instruments.on_refusal, asks=True),
+        memory=memory,
     )
     instruments.attach(guard)
     return guard

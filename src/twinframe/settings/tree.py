@@ -72,6 +72,11 @@ class ServerSettings(Section):
     body_timeout: Seconds = Field(
         default=15.0, description="Seconds without progress in a request's body."
     )
+    min_body_rate: Annotated[int, Field(ge=0)] = Field(
+        default=500,
+        description="Bytes a second of a request's body that must come at least, on average over "
+        "BodyTimeout; 0 asks for progress alone.",
+    )
     idle_timeout: Seconds = Field(default=75.0, description="Seconds an idle connection is kept.")
     write_timeout: Seconds = Field(
         default=30.0, description="Seconds for a client to take an answer."
@@ -83,7 +88,15 @@ class ServerSettings(Section):
         default=16 * 1024 * 1024, description="Largest request body; more is 413."
     )
     max_connections: Count = Field(
-        default=1000, description="Connections a worker serves at once; more are closed."
+        default=1000,
+        description="Connections a worker serves at once. For one more, that goes which has waited "
+        "longest without a request, of the address with the most; else it is 503.",
+    )
+    max_connections_per_address: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description="Connections of one client address (of IPv6, its first 64 bits) that a worker "
+        "serves at once. 0 is three quarters of MaxConnections. Behind a proxy the address is the "
+        "proxy's.",
     )
 
     @field_validator("bind")

@@ -18,6 +18,7 @@ import twinframe
 from twinframe.admission.rates import CallerRates
 from twinframe.authentication.gate import Gate
 from twinframe.errors import StorageBusy, StorageError, TwinframeError
+from twinframe.memory import MemoryAccount
 from twinframe.model.json import JsonLimits
 from twinframe.settings import AuthenticationSettings, CorsSettings, Settings
 from twinframe.web.access import AccessLayer, guard_responder, list_permissions
@@ -84,11 +85,13 @@ def build_application(
     resources: tuple[Resource, ...] = (),
     build_error: BuildError | None = None,
     rates: CallerRates | None = None,
+    memory: MemoryAccount | None = None,
 ) -> Guard:
     """The outermost ASGI application over a graph.
 
     `gate` None asks nobody for credentials. `mounted` are servers beside the API, and `resources`
     are what discovery says of them. `rates` None lets callers go as fast as they can.
+    `memory` is the account of the worker.
     `build_error` makes the answers of errors outside of routes.
     `start` and `stop` run at the lifespan's events, in order, in the process that serves; an
     error in `start` stops the start-up. `is_ready` says whether the store answers, `is_full`
@@ -117,7 +120,7 @@ def build_application(
         app = AccessLayer(app, gate, edge.discovery, routes, scopes)
     for server in mounted:
         app = Mount(app, server)
-    guard = build_guard(app, settings, build_error)
+    guard = build_guard(app, settings, build_error, memory)
     for server in mounted:
         guard.on_drain(server.begin_drain)
     return guard
@@ -136,10 +139,15 @@ def build_admit(gate: Gate | None, rates: CallerRates | None) -> Admit | None:
     return admit
 
 
-def build_guard(app: Asgi, settings: Settings, build_error: BuildError | None = None) -> Guard:
+def build_guard(
+    app: Asgi,
+    settings: Settings,
+    build_error: BuildError | None = None,
+    memory: MemoryAccount | None = None,
+) -> Guard:
     """The guard in front of an application, with access log and CORS as settings say."""
     log = AccessLog(sys.stderr.buffer, settings.logging.format) if settings.logging.access else None
-    guard = Guard(app, settings.server, access_log=log, build_error=build_error)
+    guard = Guard(app, settings.server, access_log=log, memory=memory, build_error=build_error)
     if settings.cors.origins:
         guard.wrap(partial(build_cors, settings.cors))
     return guard

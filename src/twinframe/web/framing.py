@@ -9,6 +9,8 @@ import http
 import re
 from dataclasses import dataclass
 
+from twinframe.errors import MemoryExhausted
+from twinframe.memory import MemoryAccount, Part
 from twinframe.settings import ServerSettings
 from twinframe.web.errors import render_envelope
 
@@ -36,6 +38,8 @@ class Limits:
     body_seconds: float
     idle_seconds: float
     write_seconds: float
+    body_rate: int
+    address_connections: int
 
     @property
     def sweep_seconds(self) -> float:
@@ -46,18 +50,21 @@ class Limits:
         return min(1.0, shortest / 4)
 
 
-def build_limits(settings: ServerSettings) -> Limits:
-    """The limits of a connection from the settings of the server."""
+def build_limits(settings: ServerSettings, memory: MemoryAccount) -> Limits:
+    """The limits of a connection, from the settings of the server and the memory there is."""
     return Limits(
         url_bytes=settings.max_url_bytes,
         head_bytes=settings.max_header_bytes,
         head_fields=settings.max_header_count,
-        body_bytes=settings.max_body_bytes,
+        body_bytes=min(settings.max_body_bytes, memory.read_limit(Part.REQUESTS)),
         connections=settings.max_connections,
         header_seconds=settings.header_timeout,
         body_seconds=settings.body_timeout,
         idle_seconds=settings.idle_timeout,
         write_seconds=settings.write_timeout,
+        body_rate=settings.min_body_rate,
+        address_connections=settings.max_connections_per_address
+        or max(1, settings.max_connections * 3 // 4),
     )
 
 
@@ -94,12 +101,13 @@ BAD_METHOD = build_fault(405, "MethodNotAllowed", "CONNECT is not accepted.")
 TIMED_OUT = build_fault(
     408,
     "RequestTimeout",
-    "The request did not arrive in time (Server__HeaderTimeout, Server__BodyTimeout).",
+    "The request did not arrive in time (Server__HeaderTimeout, Server__BodyTimeout, "
+    "Server__MinBodyRate).",
 )
 BODY_LARGE = build_fault(
     413,
     "RequestBodyTooLarge",
-    "The request body is larger than the setting Server__MaxBodyBytes allows.",
+    "The request body is larger than the settings Server__MaxBodyBytes and Memory__Requests allow.",
 )
 URL_LONG = build_fault(
     414,
@@ -115,7 +123,17 @@ HEAD_LARGE = build_fault(
 BUSY = build_fault(
     503,
     "ServiceUnavailable",
-    "The worker serves as many connections as the setting Server__MaxConnections allows.",
+    "The worker serves as many connections as the settings Server__MaxConnections and "
+    "Server__MaxConnectionsPerAddress allow.",
+)
+CROWDED = build_fault(
+    503,
+    "ServiceUnavailable",
+    "There are too many connections (Server__MaxConnections, Server__MaxConnectionsPerAddress), "
+    "and this one has waited longest without a request.",
+)
+SHORT_OF_MEMORY = build_fault(
+    503, MemoryExhausted.code, MemoryExhausted(Part.REQUESTS, Part.REQUESTS.setting).message
 )
 BAD_VERSION = build_fault(505, "HttpVersionNotSupported", "HTTP/1.1 or HTTP/1.0 is required.")
 

@@ -14,6 +14,7 @@ from time import perf_counter, time
 from urllib.parse import quote
 
 from twinframe.errors import TwinframeError
+from twinframe.memory import MemoryAccount
 from twinframe.settings import ServerSettings
 from twinframe.web.access_log import AccessEntry, AccessLog
 from twinframe.web.errors import BadRequestTarget, ErrorAnswer, build_answer
@@ -26,8 +27,9 @@ logger = logging.getLogger("twinframe.web")
 class Guard:
     """The outermost ASGI application.
 
-    `server` gives the base path and the body limit, and the worker its limits. `access_log` is
-    None when no access log is wanted; its thread lives between the lifespan's events.
+    `server` gives the base path and the body limit, and the worker its limits; `memory` is what the
+    worker may hold. `access_log` is None when no access log is wanted; its thread lives between the
+    lifespan's events.
     `build_error` makes answers of the errors that end here; without it they have the vendor's form.
     """
 
@@ -37,9 +39,11 @@ class Guard:
         server: ServerSettings,
         *,
         access_log: AccessLog | None = None,
+        memory: MemoryAccount | None = None,
         build_error: Callable[[Scope, TwinframeError], ErrorAnswer] | None = None,
     ) -> None:
         self.server = server
+        self.memory = memory or MemoryAccount()
         self._build_error = build_error or _build_vendor_answer
         self._draining = False
         self._leaves: Callable[[], bool] | None = None

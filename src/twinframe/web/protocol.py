@@ -13,16 +13,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
+from twinframe.memory import Hold, MemoryAccount, Part
 from twinframe.settings import ServerSettings
+from twinframe.web.crowd import Crowd, read_address
 from twinframe.web.delivery import is_delivered
 from twinframe.web.framing import (
     BODY_LARGE,
     BUSY,
     CHUNK_OVERHEAD_BYTES,
     CHUNKING,
+    CROWDED,
     HEAD_LARGE,
     MALFORMED,
     MAX_PIPELINED,
+    SHORT_OF_MEMORY,
     TIMED_OUT,
     TRAILERS,
     URL_LONG,
@@ -46,6 +51,15 @@ LINGER_BYTES = 1024 * 1024
 LEAVING_SECONDS = 0.5
 """For so long a worker that ends waits for the next request of a client that asked just now, and
 for the farewell of a TLS client."""
+FREE_BYTES = 16 * 1024
+"""So much of a body is not charged. PERF: most bodies are smaller, and cost no accounting."""
+PIPELINED_BYTES = 4096
+"""What a request is charged that waits behind another one on its connection."""
+SLOW_SECONDS = 1.0
+"""A client that is late by more than this gives way when the memory is used up."""
+
+
+_REFUSED_PATIENCE = 1e6
 
 
 class Refused(Exception):
@@ -84,6 +98,24 @@ class Sweeper:
         """The connection is gone."""
         self._connections.discard(connection)
 
+    def end_slow_upload(self, now: float) -> bool:
+        """Refuse the largest body whose client is late; False when there is none."""
+        slow = [
+            one for one in self._connections if one.held_bytes and one.read_lag(now) > SLOW_SECONDS
+        ]
+        if not slow:
+            return False
+        max(slow, key=lambda one: one.held_bytes).end_upload()
+        return True
+
+    def end_slow_reader(self, now: float) -> bool:
+        """Cut the connection that has left the most of its answer untaken; False without one."""
+        slow = [one for one in self._connections if one.read_owed(now) > 0]
+        if not slow:
+            return False
+        max(slow, key=lambda one: one.read_owed(now)).end_answer()
+        return True
+
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
         for connection in tuple(self._connections):
@@ -94,10 +126,17 @@ class Sweeper:
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """One connection. Use `build_protocol`, which sets `limits` and `sweeper`."""
+    """One connection. Use `build_protocol`, which sets what all of a process share.
+
+    SEC: what a connection holds is charged to `memory`: bodies as they arrive, requests that wait
+    behind others, and what the client has not taken of an answer. Nothing is read or computed for
+    a client that does not take what it has asked for before.
+    """
 
     limits: ClassVar[Limits]
     sweeper: ClassVar[Sweeper]
+    crowd: ClassVar[Crowd[GuardedProtocol]]
+    memory: ClassVar[MemoryAccount]
 
     def __init__(
         self,
@@ -123,19 +162,32 @@ class GuardedProtocol(HttpToolsProtocol):
         self._leaving = False
         self._ignored = 0  # bytes that came after a refusal was written
         self._served: RequestResponseCycle | None = None  # what the application has at present
+        self._waiting: tuple[RequestResponseCycle, ASGI3Application] | None = None  # for the client
+        self._held: Hold = self.memory.hold(Part.REQUESTS)
+        self._owed: Hold = self.memory.hold(Part.ANSWERS)
+        self.address = ""
 
     # --- connection -----------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         super().connection_made(transport)
-        self._since = self.loop.time()
+        self._since = now = self.loop.time()
         self.sweeper.watch(self, self.loop)
-        if len(self.connections) > self.limits.connections:
-            self._refuse(BUSY)
+        self.address = read_address(transport)
+        most = self.limits.connections
+        if not self.crowd.join(self, now, full=len(self.connections) > most):
+            if len(self.connections) > most + most // 4:
+                transport.abort()  # those that linger over their refusal have a limit too
+            else:
+                self._refuse(BUSY)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.sweeper.forget(self)
+        self.crowd.leave(self)
         super().connection_lost(exc)
+        self._waiting = None
+        self._held.release()
+        self._owed.release()
         if self._served is not None and not self._served.response_complete:
             # NOTE: uvicorn tells the last request of a connection only; the one that is being
             # answered may have others behind it, and would be written to a closed connection.
@@ -176,7 +228,9 @@ class GuardedProtocol(HttpToolsProtocol):
         begun = self._begun
         self._received = len(data)
         if self._phase is Phase.BODY:
-            self._since = self.loop.time()
+            # Each byte buys its part of a second: who sends fewer than asked is ever later.
+            now, rate = self.loop.time(), self.limits.body_rate
+            self._since = min(now, self._since + len(data) / rate) if rate else now
             self._chunk_overhead += len(data)
         elif self._phase is Phase.IDLE:
             self._phase = Phase.HEAD
@@ -224,6 +278,9 @@ class GuardedProtocol(HttpToolsProtocol):
             fault = BUSY
         if fault is not None:
             self._stop(fault)
+        before: RequestResponseCycle | None = self.cycle  # None before the first request
+        if before is not None and not before.response_complete:
+            self._charge(PIPELINED_BYTES)
         if self.url == b"*":
             self.url = b"/*"  # SPEC: RFC 9110 section 9.3.7, a target that no route has
         self._head_fields = len(headers)
@@ -238,6 +295,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._chunk_overhead -= len(body)
         if self._body_bytes > self.limits.body_bytes:
             self._stop(BODY_LARGE)
+        if not self.cycle.response_complete and (self._body_bytes > FREE_BYTES or self.pipeline):
+            self._charge(max(len(body), self._body_bytes - self._held.size))
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -252,6 +311,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         # NOTE: stands for uvicorn's method of this name, without its keep-alive timer.
         self.server_state.total_requests += 1
+        if self._held.size and not self.pipeline:
+            self._held.release()
         if self.transport.is_closing():
             return
         self.flow.resume_reading()
@@ -265,8 +326,61 @@ class GuardedProtocol(HttpToolsProtocol):
             self._since = self.loop.time()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        if self.flow.write_paused:
+            self._waiting = (cycle, app)
+            self.flow.pause_reading()
+            return
         self._served = cycle
         super()._start_asgi_task(cycle, app)
+
+    # --- memory ---------------------------------------------------------------------------------
+
+    @property
+    def held_bytes(self) -> int:
+        """What is charged for bodies and waiting requests of this connection."""
+        return self._held.size
+
+    def read_lag(self, now: float) -> float:
+        """By how many seconds the body that is awaited is late."""
+        return now - self._since if self._phase is Phase.BODY and not self.flow.read_paused else 0.0
+
+    def read_owed(self, now: float) -> int:
+        """Bytes of answers that a client was long enough offered and has not taken."""
+        return self._owed.size if now - self._unsent_since > SLOW_SECONDS else 0
+
+    def end_upload(self) -> None:
+        """Refuse the body that is awaited: others need the memory."""
+        self._refuse(SHORT_OF_MEMORY)
+
+    def end_answer(self) -> None:
+        """Cut the connection: others need the memory of the answer that is not taken."""
+        self._owed.release()
+        self.transport.abort()
+
+    def _charge(self, size: int) -> None:
+        """Hold memory for what has arrived, or stop the parser."""
+        try:
+            try:
+                self._held.grow(size)
+            except MemoryExhausted:
+                if not self.sweeper.end_slow_upload(self.loop.time()):
+                    raise
+                self._held.grow(size)
+        except (MemoryExhausted, MemoryLimitExceeded):
+            self._stop(SHORT_OF_MEMORY)
+
+    def _owe(self, unsent: int) -> None:
+        """Hold memory for what waits to be sent, or cut the connection."""
+        try:
+            try:
+                self._owed.grow(unsent - self._owed.size)
+            except MemoryExhausted:
+                if not self.sweeper.end_slow_reader(self.loop.time()):
+                    raise
+                self._owed.grow(unsent - self._owed.size)
+        except (MemoryExhausted, MemoryLimitExceeded):
+            # NOTE: not at once: the transport is in the middle of a write.
+            self.loop.call_soon(self.transport.abort)
 
     # --- time -----------------------------------------------------------------------------------
 
@@ -274,6 +388,38 @@ class GuardedProtocol(HttpToolsProtocol):
         super().pause_writing()
         self._unsent = self.transport.get_write_buffer_size()
         self._unsent_since = self.loop.time()
+        self._owe(self._unsent)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._owed.release()
+        if self._waiting is not None and not self.transport.is_closing():
+            waiting, self._waiting = self._waiting, None
+            self.flow.resume_reading()
+            self._start_asgi_task(*waiting)
+
+    # --- making room ----------------------------------------------------------------------------
+
+    def read_patience(self, now: float) -> float:
+        """Seconds without a request; those that were refused come first. See `crowd.Guest`."""
+        match self._phase:
+            case Phase.HEAD | Phase.IDLE if self._fault is None:
+                return now - self._since
+            case Phase.LINGERING | Phase.CLOSING:
+                return _REFUSED_PATIENCE + now - self._since
+        return -1.0
+
+    def give_way(self) -> None:
+        """Close the connection, with a word to a client that has begun to ask."""
+        if self._phase in (Phase.LINGERING, Phase.CLOSING):
+            self.transport.abort()
+            return
+        self._fault = CROWDED
+        if self._phase is Phase.HEAD and self._begun:
+            self.transport.write(CROWDED.answer)
+        self.transport.close()
+
+    # --- ending what is late --------------------------------------------------------------------
 
     def check_time(self, now: float) -> None:
         """End the connection if what it waits for takes too long; called by the sweeper."""
@@ -315,6 +461,7 @@ class GuardedProtocol(HttpToolsProtocol):
         unsent = self.transport.get_write_buffer_size()
         if unsent < self._unsent:
             self._unsent_since = now
+            self._owed.shrink(self._owed.size - unsent)
         elif now - self._unsent_since > self.limits.write_seconds:
             self.transport.abort()
         self._unsent = unsent
@@ -353,6 +500,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._write_fault(fault)
 
     def _write_fault(self, fault: Fault) -> None:
+        self._held.release()
         self.transport.write(fault.answer)
         if not self.transport.can_write_eof():  # TLS
             self.transport.close()
@@ -363,8 +511,19 @@ class GuardedProtocol(HttpToolsProtocol):
         self._since = self.loop.time()
 
 
-def build_protocol(settings: ServerSettings) -> type[GuardedProtocol]:
-    """A protocol class with these limits, for uvicorn's `http` option; one a process."""
-    limits = build_limits(settings)
-    namespace = {"limits": limits, "sweeper": Sweeper(limits.sweep_seconds)}
+def build_protocol(
+    settings: ServerSettings, memory: MemoryAccount | None = None
+) -> type[GuardedProtocol]:
+    """A protocol class with these limits, for uvicorn's `http` option; one a process.
+
+    `memory` is the account of the process; None is one of its own.
+    """
+    memory = memory or MemoryAccount()
+    limits = build_limits(settings, memory)
+    namespace = {
+        "limits": limits,
+        "sweeper": Sweeper(limits.sweep_seconds),
+        "crowd": Crowd(limits.address_connections),
+        "memory": memory,
+    }
     return type("GuardedProtocol", (GuardedProtocol,), namespace)

@@ -23,17 +23,21 @@ from uvicorn.config import Config
 from uvicorn.server import Server
 from uvicorn_worker import UvicornWorker  # type: ignore[import-untyped]  # ships no types
 
+from twinframe.memory import MemoryAccount
 from twinframe.settings import ServerSettings
+from twinframe.web.allocator import Trimmer, tame_allocator
 from twinframe.web.protocol import build_protocol
 
 _PR_SET_PDEATHSIG = 1
 _TICKS_A_LOOK = 10  # of 0.1 s each, uvicorn's
+_TICKS_A_TRIM = 30
 
 
 class ServedApplication(Protocol):
     """What the worker needs of the application: its limits, and to be told that it ends."""
 
     server: ServerSettings
+    memory: MemoryAccount
 
     def begin_drain(self) -> None:
         """From now on the service is not ready; requests already accepted are finished."""
@@ -50,12 +54,15 @@ class DrainingServer(Server):
         self._begin_drain = begin_drain
         self._parent = parent
         self._notified = -math.inf
+        self._trimmer = Trimmer()
 
     async def on_tick(self, counter: int) -> bool:
         # NOTE: the signal of the parent's death comes once; if it comes while handlers are
         # being exchanged at the start, it is lost.
         if counter % _TICKS_A_LOOK == 0 and os.getppid() != self._parent:
             self.should_exit = True
+        if counter % _TICKS_A_TRIM == 0:
+            self._trimmer.look()
         self._choose_notice(counter)
         return await super().on_tick(counter)
 
@@ -114,6 +121,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
             ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
             if os.getppid() != self.ppid:
                 sys.exit(1)  # the arbiter was gone before the line above
+        tame_allocator()
         super().init_process()
 
     def run(self) -> None:
@@ -125,7 +133,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # its base has no types
     async def _serve(self) -> None:
         application = cast("ServedApplication", self.wsgi)
         self.config.app = self.wsgi
-        self.config.http = build_protocol(application.server)
+        self.config.http = build_protocol(application.server, application.memory)
         self.config.timeout_graceful_shutdown = max(1, int(application.server.graceful_timeout))
         server = DrainingServer(self.config, application.begin_drain, self.ppid)
         self._install_sigquit_handler()

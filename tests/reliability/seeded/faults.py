@@ -70,7 +70,7 @@ def use_stock_protocol(module: Any) -> None:
     """uvicorn's protocol as it comes."""
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-    module.build_protocol = lambda settings: HttpToolsProtocol
+    module.build_protocol = lambda *_: HttpToolsProtocol
 
 
 def wait_on_the_loop(module: Any) -> None:

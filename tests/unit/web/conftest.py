@@ -144,8 +144,10 @@ def read_all(connection: socket.socket, seconds: float = 0.5) -> bytes:
     return received
 
 
-def start_server(settings: dict[str, Any], tls: Path | None = None) -> Server:
-    """A server; `tls` is a folder with `cert.pem` and `key.pem`."""
+def start_server(
+    settings: dict[str, Any], tls: Path | None = None, memory: int = 300_000_000
+) -> Server:
+    """A server; `tls` is a folder with `cert.pem` and `key.pem`, `memory` what it may hold."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -156,7 +158,11 @@ def start_server(settings: dict[str, Any], tls: Path | None = None) -> Server:
             *(("--certfile", f"{tls}/cert.pem", "--keyfile", f"{tls}/key.pem") if tls else ()),
             *("--pythonpath", str(Path(__file__).parent), "served_app:build_served()"),
         ],
-        env={**os.environ, "TEST_SERVER": orjson.dumps(settings).decode()},
+        env={
+            **os.environ,
+            "TEST_SERVER": orjson.dumps(settings).decode(),
+            "TEST_MEMORY": str(memory),
+        },
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
@@ -215,8 +221,8 @@ def launch() -> Iterator[Callable[..., Server]]:
     """Starts server processes with the given server settings; they end with the session."""
     started: list[Server] = []
 
-    def build(tls: Path | None = None, **settings: Any) -> Server:
-        started.append(start_server(settings, tls))
+    def build(tls: Path | None = None, memory: int = 300_000_000, **settings: Any) -> Server:
+        started.append(start_server(settings, tls, memory))
         return started[-1]
 
     yield build

@@ -26,6 +26,7 @@ from twinframe.graph.jobs.imports import ImportJobs
 from twinframe.graph.jobs.places.places import build_places
 from twinframe.graph.transactions import Transactions
 from twinframe.graph.triples import Triples
+from twinframe.memory import MemoryAccount
 from twinframe.model.pages import Page, PageRequest
 from twinframe.model.values import JsonValue
 from twinframe.settings import ServerSettings, Settings
@@ -236,8 +237,12 @@ class FakeGraph:
 
 
 def build_served() -> object:
-    """The application a server process of the tests serves; limits come as one JSON text."""
+    """The application a server process of the tests serves; limits come as one JSON text.
+
+    `TEST_MEMORY` is what the account of memory has, in bytes.
+    """
     server = ServerSettings.model_validate_json(os.environ.get("TEST_SERVER", "{}"))
     graph = FakeGraph()
     graph.documents.put(("room-1",), {"$dtId": "room-1", "temperature": 21.5})
-    return build_application(graph, Settings(server=server))
+    memory = MemoryAccount(int(os.environ.get("TEST_MEMORY", "300000000")))
+    return build_application(graph, Settings(server=server), memory=memory)

@@ -16,7 +16,12 @@ ENDED = 5.0  # seconds after which a connection counts as never closed
 @pytest.fixture(scope="module")
 def server(launch: Callable[..., Any]) -> Any:
     return launch(
-        HeaderTimeout=0.4, BodyTimeout=0.4, IdleTimeout=0.4, WriteTimeout=0.4, MaxConnections=8
+        HeaderTimeout=0.4,
+        BodyTimeout=0.4,
+        MinBodyRate=10,
+        IdleTimeout=0.4,
+        WriteTimeout=0.4,
+        MaxConnections=8,
     )
 
 
@@ -68,6 +73,19 @@ def test_a_body_that_makes_progress_is_waited_for(server: Any) -> None:
             connection.sendall(bytes([byte]))
             time.sleep(0.08)
         assert read_to_end(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_body_that_comes_in_drops_times_out_although_it_makes_progress(server: Any) -> None:
+    head = b"PUT /digitaltwins/drops HTTP/1.1\r\nHost: a\r\nContent-Length: 4000\r\n\r\n"
+    with server.connect() as connection:
+        connection.sendall(head + b" " * 3900)
+        try:
+            for _ in range(50):
+                connection.sendall(b" ")
+                time.sleep(0.2)
+        except (BrokenPipeError, ConnectionResetError):
+            return  # closed while we were still sending
+        pytest.fail("the connection stayed open")
 
 
 def test_an_idle_connection_is_closed_after_its_last_answer(server: Any) -> None:

@@ -12,6 +12,7 @@ from twinframe.admission.rates import CallerRates
 from twinframe.authentication.gate import Gate
 from twinframe.control.plane import ControlPlane
 from twinframe.errors import StorageError, TwinframeError
+from twinframe.memory import MemoryAccount
 from twinframe.model.json import JsonLimits
 from twinframe.settings import Settings
 from twinframe.web.access import AccessLayer
@@ -52,6 +53,7 @@ def build_control_application(
     start: Sequence[Hook] = (),
     stop: Sequence[Hook] = (),
     rates: CallerRates | None = None,
+    memory: MemoryAccount | None = None,
 ) -> Guard:
     """The outermost ASGI application of a process that serves the control plane alone."""
     settings = build_control_settings(settings)
@@ -63,7 +65,7 @@ def build_control_application(
     admission = Admission(gate, plane, settings.control, rates)
     lifespan = Lifespan(start, stop)
     app = _build_layers(plane, settings, gate, STANDALONE_ROUTES, is_ready, lifespan, admission)
-    guard = build_guard(app, settings, lambda _scope, error: build_answer(error))
+    guard = build_guard(app, settings, lambda _scope, error: build_answer(error), memory)
     return guard
 
 
