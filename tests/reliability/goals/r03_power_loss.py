@@ -86,6 +86,8 @@ def _look_at_all(steps: list[Step], graph: str, count: int, seed: int) -> Counte
     with tempfile.TemporaryDirectory(dir=RAM if RAM.is_dir() else None) as folder:
         for image in build_images(steps, first + 1, count, seed):
             image.write(Path(folder) / "image")
+            # The machine was started anew, which its files tell by the id of the boot.
+            (Path(folder) / "image" / f"{graph}.use.lock").unlink(missing_ok=True)
             found[_look(image, Path(folder) / "image", graph)] += 1
     return found
 

@@ -1,4 +1,4 @@
-"""R17: files that are damaged, cut, foreign or empty, bits that flip, the speed of verifying."""
+"""R17: files and logs that are damaged, cut, foreign or empty, and the speed of verifying."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from twinframe_storage_sqlite.store import SqliteGraphStore
 TESTS = (
     "plugins/storage-sqlite/tests/test_sqlite_opening.py",
     "plugins/storage-sqlite/tests/test_sqlite_checksums.py",
+    "plugins/storage-sqlite/tests/test_sqlite_remains.py",
     "tests/e2e/test_damaged_storage.py",
 )
 
 
 def judge(trial: Trial) -> Sequence[Figure]:
-    """The tests of opening, checksums and starts, and `verify` over a large file."""
+    """The tests of opening, checksums, logs and starts, and `verify` over a large file."""
     figures = run_tests(trial, TESTS).list_figures(35)
     if not trial.fault:
         size, seconds, findings = _verify_large(trial.folder, trial.pick(150, 10))
@@ -72,12 +73,19 @@ GOAL = Goal(
     title="damaged files",
     asked="a damaged, cut, empty or foreign file, or one whose first page is zeroed, ends the "
     "start with a reason in one line and exit code 65, other zeroed pages are found by verify; "
-    "with checksums 200 of 200 flipped bits are found; verify reads ≥ 200 MB/s",
+    "with checksums 200 of 200 flipped bits are found; a write-ahead log of killed processes whose "
+    "bits were flipped, or that was cut, emptied, removed or exchanged, is refused or has lost "
+    "nothing; a torn last transaction is not; verify reads ≥ 200 MB/s",
     judge=judge,
     twins=(
         Twin(
             fault="believe-every-file",
             seeds="neither owner nor checksums are looked at",
+            breaks=("tests failed",),
+        ),
+        Twin(
+            fault="believe-every-log",
+            seeds="a log is played as far as it goes",
             breaks=("tests failed",),
         ),
     ),

@@ -193,6 +193,11 @@ def believe_every_file(module: Any) -> None:
     module._mark = lambda files, marker, instance: None
 
 
+def believe_every_log(module: Any) -> None:
+    """What SQLite does not play of a log is not asked."""
+    module.find_loss = lambda files: None
+
+
 def take_any_library(module: Any) -> None:
     """An old SQLite will do."""
     module.verify_library = lambda version: None
@@ -259,6 +264,7 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "full-looks-damaged": (("twinframe_storage_sqlite.errors", call_full_damaged),),
     "reopen-at-once": (("twinframe_storage_rdf.engines.oxigraph", reopen_at_once),),
     "believe-every-file": (("twinframe_storage_sqlite.opening", believe_every_file),),
+    "believe-every-log": (("twinframe_storage_sqlite.remains", believe_every_log),),
     "any-library": (("twinframe_storage_sqlite.connection", take_any_library),),
     "migrate-without-transaction": (("twinframe_storage_sqlite.migrations", migrate_in_pieces),),
     "wall-clock-rules": (("twinframe.model.clock", follow_the_wall_clock),),

@@ -74,11 +74,12 @@ class SqliteControlStore(ControlStore):
         return self._writer.write(works)
 
     def verify(self) -> Sequence[str]:
-        """SQLite's integrity check, tables as declared, versions and bodies sound."""
+        """The log's sums, SQLite's integrity check, tables as declared, versions, bodies."""
         session = self.session()
         session.connection.authorizer = None  # the checks are pragmas
         try:
-            return verify_records(session.connection, self._kinds)
+            faults = self._writer.find_log_faults(session.connection)
+            return faults + verify_records(session.connection, self._kinds)
         finally:
             session.close()
 

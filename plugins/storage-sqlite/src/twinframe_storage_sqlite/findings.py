@@ -14,10 +14,13 @@ import apsw
 from twinframe.diagnosis.findings import Finding, build_error, build_fine, build_warning
 from twinframe.diagnosis.machine import check_clock
 from twinframe.diagnosis.places import check_directory
-from twinframe.errors import ConfigurationError
+from twinframe.errors import ConfigurationError, StorageBusy
 from twinframe_storage_sqlite.ballast import NAME
 from twinframe_storage_sqlite.connection import open_reader, verify_library
+from twinframe_storage_sqlite.files import build_files
+from twinframe_storage_sqlite.remains import Loss, find_loss
 from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.using import UseLock
 from twinframe_storage_sqlite.verify import find_broken_page
 
 _LOOK_SECONDS: Final = 5.0
@@ -83,7 +86,13 @@ def _check_pages(directory: Path, settings: SqliteSettings) -> Iterator[Finding]
 
 
 def _look_through(path: Path, settings: SqliteSettings, seconds: float) -> tuple[str, bool]:
-    """As `find_broken_page`; a file whose very head is damaged cannot even be opened."""
+    """As `find_broken_page`; a file whose very head is damaged cannot even be opened.
+
+    NOTE: who closes a file as the last one has SQLite play its log, so that is looked at before.
+    """
+    loss = _find_remains(path)
+    if loss is not None:
+        return loss.render(), True
     try:
         connection = open_reader(str(path), settings)
     except (apsw.NotADBError, apsw.CorruptError) as error:
@@ -93,6 +102,16 @@ def _look_through(path: Path, settings: SqliteSettings, seconds: float) -> tuple
         return find_broken_page(connection, seconds)
     finally:
         connection.close()
+
+
+def _find_remains(path: Path) -> Loss | None:
+    """What lacks of a log that nobody has open."""
+    with suppress(ConfigurationError, StorageBusy):  # no graph's name; in use
+        files = build_files(str(path.parent), path.stem)
+        if files.use.exists():
+            with UseLock(files.use).alone(0):
+                return find_loss(files)
+    return None
 
 
 def _list_files(directory: Path) -> list[Path]:
@@ -123,4 +142,10 @@ def _check_durability(settings: SqliteSettings) -> Iterator[Finding]:
             "durability",
             "Storage__Sqlite__Durability=relaxed: power loss may take the last writes.",
             "Set Storage__Sqlite__Durability=full, unless they can be had again.",
+        )
+    if settings.damaged_log == "accept":
+        yield build_warning(
+            "durability",
+            "Storage__Sqlite__DamagedLog=accept: a damaged log is cut, and what it held is lost.",
+            "Take it out again once the service has started.",
         )

@@ -29,6 +29,12 @@ class SqliteSettings(Section):
         description="Give new files a checksum a page, so that bits that flip on the disk are "
         "found. Files that have them keep them; a backup that is restored gets them.",
     )
+    damaged_log: Literal["refuse", "accept"] = Field(
+        default="refuse",
+        description="What to do with a write-ahead log that lacks transactions which had been "
+        "committed. `refuse`: nothing is opened. `accept`: go on without them, once; a copy of the "
+        "log is kept.",
+    )
     ballast_bytes: Annotated[int, Field(ge=0)] = Field(
         default=0,
         description="Bytes kept in the file `ballast` of the directory; when the disk is full, "

@@ -10,7 +10,7 @@ from typing import Final
 
 import apsw
 
-from twinframe.errors import ConfigurationError, StorageBusy
+from twinframe.errors import StorageBusy
 from twinframe.storage.backups import Backups
 from twinframe.storage.base import (
     GraphStore,
@@ -38,7 +38,6 @@ from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.statements import SqlValue
 from twinframe_storage_sqlite.transaction import SqliteTransaction
 from twinframe_storage_sqlite.turns import share_turns
-from twinframe_storage_sqlite.using import UseLock
 from twinframe_storage_sqlite.verify import verify_graph
 from twinframe_storage_sqlite.writing import FileWriter
 
@@ -57,7 +56,6 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         self.files = build_graph_files(settings.directory, graph)
         self.scratch = self.files.scratch
         self._path = str(self.files.database)
-        self._use = UseLock(self.files.use)
         self._writer = FileWriter(self.files, settings, SqliteTransaction)
 
     def open(self) -> None:
@@ -71,18 +69,12 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
             "model_version": 0,
             "last_position": 0,
         }
-        self._take_use()
-        try:
-            connection = self._writer.open(FileSchema(APPLICATION_ID, "", facts))
-        except BaseException:
-            self._use.release()
-            raise
+        connection = self._writer.open(FileSchema(APPLICATION_ID, "", facts))
         self._create_declared(connection)
 
     def close(self) -> None:
         """Close the writing connection and the locks; the last process's close empties the WAL."""
         self._writer.close()
-        self._use.release()
 
     def session(self) -> SqliteSession:
         """A connection of its own, which cannot write."""
@@ -97,11 +89,12 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         return self._writer.write(works)
 
     def verify(self) -> Sequence[str]:
-        """SQLite's integrity and foreign key checks, and that closure and documents are sound."""
+        """The log's sums, SQLite's integrity and foreign key checks, closure and documents."""
         session = self.session()
         session.connection.authorizer = None  # the checks are pragmas
         try:
-            return verify_graph(session.connection)
+            faults = self._writer.find_log_faults(session.connection)
+            return faults + verify_graph(session.connection)
         finally:
             session.close()
 
@@ -109,9 +102,9 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         """Remove all files of the graph."""
         if not self.files.database.parent.is_dir():
             return
-        with self._use.alone(timeout):
+        with self._writer.use.alone(timeout):
             remove_files(self.files)
-            self._use.forget()
+            self._writer.use.forget()
 
     # --- backups --------------------------------------------------------------------------------
 
@@ -126,7 +119,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
     def restore(self, source: Path, timeout: float) -> None:
         """Verify a copy of the backup beside the file, then exchange the two."""
         self.files.use.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-        with self._use.alone(timeout):
+        with self._writer.use.alone(timeout):
             checksums = self.settings.checksums
             instance = prepare_draft(
                 self.files, source, _find_faults, _renew_epoch, checksums=checksums
@@ -168,15 +161,6 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         if outcome.error is not None:
             raise outcome.error
         return outcome.result
-
-    def _take_use(self) -> None:
-        try:
-            self._use.share(self.settings.turn_timeout)
-        except OSError as error:
-            raise ConfigurationError(
-                f"Storage__Sqlite__Directory: {self.files.use.parent} cannot be used: "
-                f"{error.strerror}."
-            ) from error
 
     def _create_declared(self, connection: apsw.Connection) -> None:
         """What the settings declare and the file lacks. Another process may be busy making it."""

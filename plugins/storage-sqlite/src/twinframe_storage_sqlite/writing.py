@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 import apsw
 
-from twinframe.errors import StorageDamaged, StorageError, TwinframeError
+from twinframe.errors import ConfigurationError, StorageDamaged, StorageError, TwinframeError
 from twinframe.storage.base import Outcome
 from twinframe_storage_sqlite.ballast import keep_ballast
 from twinframe_storage_sqlite.commit import commit_works
@@ -20,9 +20,11 @@ from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.files import DatabaseFiles
 from twinframe_storage_sqlite.janitor import WalJanitor
 from twinframe_storage_sqlite.opening import FileSchema, open_database, open_settled, open_turn
+from twinframe_storage_sqlite.remains import find_broken_frame, read_log, settle_remains
 from twinframe_storage_sqlite.settings import SqliteSettings
 from twinframe_storage_sqlite.statements import StatementRunner
 from twinframe_storage_sqlite.turn import TurnLock
+from twinframe_storage_sqlite.using import UseLock
 
 X = TypeVar("X", bound=StatementRunner)
 
@@ -42,6 +44,7 @@ class FileWriter(Generic[X]):
         self._path = str(files.database)
         self._writing = threading.Lock()
         self._transaction: X | None = None
+        self.use = UseLock(files.use)
         self._turn: TurnLock | None = None
         self._janitor: WalJanitor | None = None
         self._damage: str | None = None
@@ -55,15 +58,20 @@ class FileWriter(Generic[X]):
         """
         verify_library(apsw.sqlite_lib_version())
         verify_place(self._files.database.parent)
-        turn = open_turn(self._files)
+        self._take_use()
         try:
-            connection = open_settled(self._files, self._settings, schema)
-            if connection is None:
-                with turn.hold(self._settings.turn_timeout):
-                    connection = open_database(self._files, self._settings, schema)
-            self._transaction = self._build(connection)
+            turn = open_turn(self._files)
+            try:
+                connection = open_settled(self._files, self._settings, schema)
+                if connection is None:
+                    with turn.hold(self._settings.turn_timeout):
+                        connection = open_database(self._files, self._settings, schema)
+                self._transaction = self._build(connection)
+            except BaseException:
+                turn.close()
+                raise
         except BaseException:
-            turn.close()
+            self.use.release()
             raise
         if self._settings.ballast_bytes:
             keep_ballast(self._files.database.parent, self._settings.ballast_bytes)
@@ -78,6 +86,7 @@ class FileWriter(Generic[X]):
             if self._turn is not None:
                 self._turn.close()
             self._turn = self._janitor = None
+            self.use.release()
 
     def write(self, works: Sequence[Callable[[X], object]]) -> Sequence[Outcome[object]]:
         """Run the works and commit them together, when this process has the turn."""
@@ -86,6 +95,27 @@ class FileWriter(Generic[X]):
                 return self._write(works)
             except TwinframeError as error:
                 return [Outcome(error=error)] * len(works)
+
+    def find_log_faults(self, connection: apsw.Connection) -> list[str]:
+        """What is wrong with the log that is in use; `connection` is any to the same file."""
+        if self._turn is None:
+            return []
+        with self._writing, self._turn.hold(self._settings.turn_timeout):
+            log = read_log(connection, self._files.wal)
+        fault = find_broken_frame(log, connection.pragma("page_size"))
+        return [f"{fault}: stop the service, so that the log is emptied"] if fault else []
+
+    def _take_use(self) -> None:
+        try:
+            self.use.share(self._settings.turn_timeout, self._settle)
+        except OSError as error:
+            raise ConfigurationError(
+                f"Storage__Sqlite__Directory: {self._files.use.parent} cannot be used: "
+                f"{error.strerror}."
+            ) from error
+
+    def _settle(self) -> None:
+        settle_remains(self._files, self._settings)
 
     def _write(self, works: Sequence[Callable[[X], object]]) -> Sequence[Outcome[object]]:
         if self._turn is None or self._janitor is None:
