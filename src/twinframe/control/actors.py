@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import string
+import unicodedata
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -13,6 +15,11 @@ ActorKind: TypeAlias = Literal["user", "service", "operator"]
 _LONGEST_SUBJECT: Final = 1024
 _LONGEST_EMAIL: Final = 254
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
+_SMALL: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_DROPPED: Final = re.compile(
+    "[\u3002\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""What NFKC leaves and others do not: a full stop to IDNA, and what Unicode's own folding drops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +57,8 @@ class Principal:
 
 def build_principals(subject: str, email: str) -> tuple[Principal, ...]:
     """The principals of somebody with this subject, and this email if it is not empty."""
-    known = Principal("subject", subject)
-    return (known, Principal("email", email.lower())) if email else (known,)
+    known, address = Principal("subject", subject), find_address(email)
+    return (known, Principal("email", address)) if address else (known,)
 
 
 def parse_principal(*, subject: str | None = None, email: str | None = None) -> Principal:
@@ -62,7 +69,13 @@ def parse_principal(*, subject: str | None = None, email: str | None = None) -> 
         )
     if subject is not None:
         return Principal("subject", parse_subject(subject))
-    return Principal("email", parse_email(email or ""))
+    address = find_address(parse_email(email or ""))
+    if not address:
+        raise InvalidArgument(
+            f"{email!a} cannot be invited: Unicode folds it into another address. Write letters "
+            "beyond ASCII as small ones in their composed form, or name the subject."
+        )
+    return Principal("email", address)
 
 
 def parse_subject(text: str) -> str:
@@ -73,9 +86,24 @@ def parse_subject(text: str) -> str:
 
 
 def parse_email(text: str) -> str:
-    """An email address in lower case. Raises `InvalidArgument`."""
+    """An email address, its ASCII letters as small ones. Raises `InvalidArgument`."""
     if len(text) > _LONGEST_EMAIL or not text.isprintable() or not _EMAIL.fullmatch(text):
         raise InvalidArgument(
             f"{text[:_LONGEST_EMAIL]!r} is no email address, such as ann@example.com."
         )
-    return text.lower()
+    return text.translate(_SMALL)
+
+
+def find_address(email: str) -> str:
+    """The form by which addresses are compared; empty for one that no invitation goes to.
+
+    SEC: ASCII letters count as small ones, all others as they are. An address that Unicode would
+    fold into another one (full-width letters, the Kelvin sign, `\u0131`, capitals beyond ASCII) is
+    nobody's: who can show it need not have the other.
+    """
+    kept = email.translate(_SMALL)
+    if kept.isascii():
+        return kept
+    folded = unicodedata.normalize("NFKC", kept.casefold())
+    is_settled = kept == folded == kept.upper().lower() and not _DROPPED.search(kept)
+    return kept if is_settled else ""

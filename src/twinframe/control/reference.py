@@ -68,7 +68,11 @@ organization may define roles of its own from the permissions of this page.
   in, cannot be removed. So does the platform, whose first Owner `twinframe control init` makes.
 * **A role may expire**; it then counts no more, and may be granted anew.
 * **An invitation** is a role granted to an email. It becomes the role of who first signs in with
-  it, for good: whoever has the address later gets nothing of it.
+  it, for good: whoever has the address later gets nothing of it. Addresses are compared letter by
+  letter; `A` to `Z` count as `a` to `z`. An address that Unicode folds into another one is refused
+  in an invitation (400), and counts as none in a token: letters beyond ASCII that are capitals,
+  full-width or compatibility forms (U+212A, `ß`, U+0131), marks that are not composed, characters
+  that are not shown. Invite such a person by the subject of their tokens.
 * **What one may not read is not there**: it answers as what does not exist, 404. What one may read
   but not do is 403.
 * **Deleting is refused while something is held**: an organization with projects, a project with

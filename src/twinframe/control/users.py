@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from twinframe.control import kinds
 from twinframe.control.access import require_permission
-from twinframe.control.actors import Actor, Principal, parse_email, parse_subject
+from twinframe.control.actors import Actor, Principal, find_address, parse_email, parse_subject
 from twinframe.control.assignments import find_holder
 from twinframe.control.audit import AuditTrail
 from twinframe.control.context import ControlContext
@@ -38,11 +38,12 @@ class Users:
         """Take notice of a caller; to be called with every request, before anything else.
 
         A new caller becomes a user; what was granted to the email becomes that subject's, for good:
-        whoever has the address later gets nothing of it. `InvalidArgument` for a subject or email
-        that cannot be kept. PERF: most calls are one read by id and one look-up.
+        whoever has the address later gets nothing of it. An email that cannot be compared counts as
+        none (`find_address`). `InvalidArgument` for a subject or email that cannot be kept. PERF:
+        most calls are one read by id and one look-up.
         """
         parse_subject(actor.subject)
-        email = parse_email(actor.email) if actor.email else ""
+        email = find_address(parse_email(actor.email)) if actor.email else ""
         invited = Principal("email", email)
 
         def read(session: ControlSession) -> User | None:

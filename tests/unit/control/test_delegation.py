@@ -286,9 +286,9 @@ def test_no_row_of_calls_gives_or_takes_more_than_the_caller_held_before(
     run(world.projects.create(ANN, "acme", "Depot", project_id="depot"))
     for number, role in enumerate(CUSTOM[:2]):
         run(world.roles.create(ANN, "acme", role, SETS[number], role=role))
-    for who, scope, role, end in standing:
+    for holder, place, role, end in standing:
         with suppress(TwinframeError):
-            run(world.assignments.grant(ANN, scope, who, role, expires_at=end))
+            run(world.assignments.grant(ANN, place, holder, role, expires_at=end))
     if empty:
         world.put_resource("graph", "campus", "acme", "terminated")
     before, placed = measure(world), measure(world, inherited=False)
