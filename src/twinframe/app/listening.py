@@ -41,6 +41,15 @@ def check_addresses(settings: Settings) -> Iterator[Finding]:
             "what ends TLS in front.",
         )
 
+    names = server.public_url or settings.mcp.resource_server_url or settings.mcp.allowed_hosts
+    if not (near or names):
+        yield build_warning(
+            "address",
+            "No name of the service is set: for callers who use one, links are relative and a 401 "
+            f"names the address behind Server__Bind={server.bind}.",
+            "Set Server__PublicUrl to the origin that callers use, such as https://twins.example.",
+        )
+
 
 def _check_own(server: ServerSettings) -> Finding:
     try:

@@ -6,16 +6,14 @@ It knows no credentials: a page of another origin is refused whatever it carries
 from __future__ import annotations
 
 from collections.abc import Iterable
-from urllib.parse import urlsplit
 
-from twinframe.settings import LOOPBACK_BINDS, Settings
+from twinframe.settings import Settings
 from twinframe.web.errors import ErrorAnswer, render_envelope
 from twinframe.web.exchange import Scope
+from twinframe.web.hosts import KnownHosts
 
 Header = tuple[bytes, bytes]
 
-_LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
-_EVERY_ADDRESS = ("0.0.0.0", "[::]")  # noqa: S104  (compared with, not bound to)
 _METHODS = b"GET, POST, OPTIONS"
 _REQUEST_HEADERS = (
     b"Authorization, Content-Type, X-API-Key, Accept, MCP-Protocol-Version, Mcp-Session-Id, "
@@ -32,24 +30,13 @@ class Hosts:
     """
 
     def __init__(self, settings: Settings, binds: Iterable[str]) -> None:
-        names = set(settings.mcp.allowed_hosts)
-        for url in (settings.mcp.resource_server_url, settings.server.public_url):
-            if url:
-                names |= _list_names(url)
-        for bind in binds:
-            names |= _list_bound(bind)
-        self._exact = frozenset(name for name in names if not name.endswith(":*"))
-        self._any_port = frozenset(name[:-2] for name in names if name.endswith(":*"))
+        self._known = KnownHosts(settings, binds)
         self._origins = frozenset(origin.lower() for origin in settings.cors.origins)
         self._max_age = b"%d" % settings.cors.max_age
 
     def knows_host(self, host: str) -> bool:
         """Whether `host`, with or without a port, is a name of this server."""
-        host = host.lower()
-        if host in self._exact:
-            return True
-        name, colon, port = host.rpartition(":")
-        return bool(colon) and port.isdecimal() and name in self._any_port
+        return self._known.knows(host)
 
     def knows_origin(self, origin: str) -> bool:
         """Whether a page of `origin` may use this server: its own, or one of `Cors__Origins`."""
@@ -115,21 +102,3 @@ def find_header(scope: Scope, name: bytes) -> bytes | None:
     """The value of the first header of that lower-case name."""
     found: bytes | None = next((value for key, value in scope["headers"] if key == name), None)
     return found
-
-
-def _list_names(url: str) -> set[str]:
-    parts = urlsplit(url.lower())
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
-    usual = {"http": 80, "https": 443}.get(parts.scheme)
-    if parts.port is None or parts.port == usual:
-        return {host, f"{host}:{usual}"}
-    return {f"{host}:{parts.port}"}
-
-
-def _list_bound(bind: str) -> set[str]:
-    host = bind.lower().rpartition(":")[0]
-    names = {bind.lower(), host}
-    if bind.startswith(LOOPBACK_BINDS) or host in _EVERY_ADDRESS:
-        # NOTE: with any port: one is often forwarded to another on the way to this machine.
-        names |= {name for near in _LOOPBACK_HOSTS for name in (near, f"{near}:*")}
-    return names

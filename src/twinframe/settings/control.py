@@ -38,7 +38,8 @@ class ControlSettings(Section):
     )
     public_url: str = Field(
         default="",
-        description="Origin for absolute links behind a proxy; empty takes the request's Host.",
+        description="Origin of links and of 401s, such as that of the proxy in front; empty takes "
+        "the request's Host where it is a name of this service.",
     )
     audience: str = Field(
         default="",

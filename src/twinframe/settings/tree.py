@@ -51,7 +51,8 @@ class ServerSettings(Section):
     )
     public_url: str = Field(
         default="",
-        description="Origin for absolute links behind a proxy; empty takes the request's Host.",
+        description="Origin of links and of 401s, such as that of the proxy in front; empty takes "
+        "the request's Host where it is a name of this service.",
     )
     tls: TlsSettings = TlsSettings()
     graceful_timeout: Seconds = Field(
@@ -121,7 +122,7 @@ class ServerSettings(Section):
         if value and not (origin.startswith(("http://", "https://")) and is_origin(origin)):
             raise ValueError(
                 "must be an origin, such as https://twins.example, without a path; empty takes the "
-                "request's Host"
+                "request's Host where that is a name of this service"
             )
         return origin
 

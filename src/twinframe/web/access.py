@@ -15,7 +15,7 @@ from twinframe.errors import PermissionMissing, ScopeMissing, Unauthenticated
 from twinframe.permissions.base import Caller
 from twinframe.permissions.grammar import Permission, parse_permission
 from twinframe.web.discovery import WELL_KNOWN, Discovery
-from twinframe.web.errors import BadRequestTarget, ErrorAnswer, build_answer
+from twinframe.web.errors import build_answer
 from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Send
 from twinframe.web.guard import read_raw_path, write_answer
 from twinframe.web.operations import SIGNED_IN, Route
@@ -53,18 +53,12 @@ class AccessLayer:
             try:
                 exchange.caller = await identify(self._gate, exchange, self._scopes)
             except Unauthenticated:
-                await write_answer(send, self._build_refusal(exchange))
+                await write_answer(send, self._discovery.build_unauthorized(exchange))
                 return
             except ScopeMissing as error:
                 await write_answer(send, build_answer(error))
                 return
         await self._app(scope, receive, send)
-
-    def _build_refusal(self, exchange: Exchange) -> ErrorAnswer:
-        try:
-            return self._discovery.build_unauthorized(exchange)
-        except BadRequestTarget as error:  # its Host cannot stand in a link
-            return build_answer(error)
 
 
 async def identify(gate: Gate, exchange: Exchange, scopes: tuple[str, ...]) -> Caller:

@@ -102,7 +102,7 @@ def build_application(
     async def ready() -> bool:
         return not guard.draining and (is_ready is None or await is_ready())
 
-    links = Links(settings.server.public_url)
+    links = Links(settings, settings.mcp.resource_server_url)
     edge = Edge(
         graph=graph,
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),

@@ -1,7 +1,7 @@
 """Discovery of who signs tokens for this service (RFC 9728), and the 401 that points there.
 
 It verifies nothing. The documents are made of settings; the request only gives the origin where
-no public one is set.
+no public one is set, and only one by which the service is known.
 """
 
 from __future__ import annotations

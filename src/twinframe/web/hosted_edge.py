@@ -81,7 +81,7 @@ def build_hosted_edge(
     settings: Settings, routes: Sequence[Route], is_ready: Callable[[], Awaitable[bool]]
 ) -> Edge:
     """The edge of all hosted graphs, without a graph."""
-    links = Links(settings.server.public_url)
+    links = Links(settings, settings.mcp.resource_server_url)
     document = partial(_describe, routes, settings)
     return Edge(
         graph=cast("Graph", NoGraph()),

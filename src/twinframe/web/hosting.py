@@ -24,7 +24,6 @@ from twinframe.web.application import Lifespan, build_falcon
 from twinframe.web.discovery import DOCUMENT, WELL_KNOWN
 from twinframe.web.edge import Edge, never
 from twinframe.web.errors import (
-    BadRequestTarget,
     EdgeError,
     ErrorAnswer,
     build_answer,
@@ -252,10 +251,7 @@ class HostedService:
     def _build_answer(self, exchange: Exchange, error: TwinframeError) -> ErrorAnswer:
         if not isinstance(error, Unauthenticated):
             return build_answer(error)
-        try:
-            return self.edge.discovery.build_unauthorized(exchange)
-        except BadRequestTarget as malformed:  # its Host cannot stand in a link
-            return build_answer(malformed)
+        return self.edge.discovery.build_unauthorized(exchange)
 
     async def _is_ready(self) -> bool:
         return not self._is_draining()

@@ -1,4 +1,4 @@
-"""Absolute links in answers: next pages and incoming relationships.
+"""Links in answers: next pages, jobs, incoming relationships, discovery.
 
 It makes no token: a token is opaque here.
 """
@@ -6,13 +6,13 @@ It makes no token: a token is opaque here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
+from twinframe.settings import Settings
 from twinframe.storage.base import IncomingRelationship
-from twinframe.web.errors import BadRequestTarget
 from twinframe.web.exchange import Exchange
-from twinframe.web.framing import is_host
 from twinframe.web.guard import read_raw_path
+from twinframe.web.hosts import KnownHosts, build_local_host
 
 DEFAULT_API_VERSION = "2023-10-31"
 
@@ -21,28 +21,47 @@ Kept = Mapping[str, str | Sequence[str]]
 
 
 class Links:
-    """Builds links as the caller reached the service, or under `public_url` when it is set."""
+    """Builds links below `Server__PublicUrl`, else as the caller reached the service.
 
-    def __init__(self, public_url: str) -> None:
-        self._public_url = public_url.rstrip("/")
+    SEC: whoever sends a Host, a browser's or a proxy's, may send any: only a name of the service
+    stands in an answer, see `KnownHosts`. `login` is the URL whose origin discovery names where no
+    public one is set.
+    """
+
+    def __init__(self, settings: Settings, login: str = "") -> None:
+        self._public_url = settings.server.public_url.rstrip("/")
+        parts = urlsplit(login)
+        self._login = f"{parts.scheme}://{parts.netloc}" if login else ""
+        self._known = KnownHosts(settings, [settings.server.bind])
 
     @property
     def is_fixed(self) -> bool:
-        """Whether links are the same whatever Host a caller names."""
-        return bool(self._public_url)
+        """Whether discovery is the same whatever Host a caller names."""
+        return bool(self._public_url or self._login)
 
     def build_origin(self, exchange: Exchange) -> str:
-        """Scheme and authority, such as `https://twins.example`."""
+        """Scheme and authority that discovery names, such as `https://twins.example`.
+
+        With a Host that is no name of the service it is the address the request came in at: it
+        leads to no other server.
+        """
+        if not exchange.own_host and (self._public_url or self._login):
+            return self._public_url or self._login
+        return self._find_origin(exchange) or (
+            f"{exchange.scope['scheme']}://{build_local_host(exchange.scope)}"
+        )
+
+    def _find_origin(self, exchange: Exchange) -> str:
+        """What links begin with; empty, so that they are relative, with a Host not to believe."""
         if self._public_url and not exchange.own_host:
             return self._public_url
-        host = exchange.host
-        if not host and exchange.scope.get("server"):  # HTTP/1.0 without Host
-            address, port = exchange.scope["server"]
-            host = f"{address}:{port}".encode("ascii")
-        if not is_host(host):
-            raise BadRequestTarget("The Host header is not well-formed.")
-        scheme = self._public_url.partition(":")[0] or exchange.scope["scheme"]
-        return f"{scheme}://{host.decode('ascii')}"
+        host, scope = exchange.host.decode("latin-1"), exchange.scope
+        if exchange.own_host and not self._known.knows(host):
+            host = host.partition(":")[0]  # the name is a graph's, the port is nobody's
+        elif not self._known.knows(host) and host != build_local_host(scope):
+            return ""
+        scheme = self._public_url.partition(":")[0] or scope["scheme"]
+        return f"{scheme}://{host}"
 
     def build_next(self, exchange: Exchange, token: str, api_version: str, kept: Kept) -> str:
         """The link of a listing's next page: the same path, `kept` parameters, token, version.
@@ -53,18 +72,18 @@ class Links:
         query = {**kept, "continuationToken": token, "api-version": api_version}
         path = read_raw_path(exchange.scope).decode("ascii")
         return (
-            f"{self.build_origin(exchange)}{path}?{urlencode(query, doseq=True, quote_via=quote)}"
+            f"{self._find_origin(exchange)}{path}?{urlencode(query, doseq=True, quote_via=quote)}"
         )
 
     def build_delete_job(self, exchange: Exchange, job_id: str, api_version: str) -> str:
         """The link of a delete job."""
         path = f"{exchange.target.base}/jobs/deletions/{quote(job_id, safe='')}"
         version = quote(api_version, safe="")
-        return f"{self.build_origin(exchange)}{path}?api-version={version}"
+        return f"{self._find_origin(exchange)}{path}?api-version={version}"
 
     def build_relationship_prefix(self, exchange: Exchange) -> str:
         """What all links to relationships start with; see `build_relationship`."""
-        return f"{self.build_origin(exchange)}{exchange.target.base}/digitaltwins/"
+        return f"{self._find_origin(exchange)}{exchange.target.base}/digitaltwins/"
 
     def build_relationship(
         self, prefix: str, relationship: IncomingRelationship, api_version: str

@@ -278,3 +278,23 @@ def test_endpoints_of_events_that_cannot_be_opened_are_warned_of(
     assert "s3cret" not in str(document)
     _, document = check("--offline")
     assert find(document, "events", "warning") == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "warned"),
+    [
+        ({}, True),
+        ({"Server__PublicUrl": "https://twins.example"}, False),
+        ({"MCP__ResourceServerUrl": "https://twins.example/mcp"}, False),
+        ({"MCP__AllowedHosts__0": "twins.example"}, False),
+    ],
+)
+def test_a_service_that_others_reach_without_a_name_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], warned: bool
+) -> None:
+    monkeypatch.setenv("Server__Bind", "0.0.0.0:0")
+    monkeypatch.setenv("Authentication__AllowAnonymous", "true")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    found = find(check("--offline")[1], "address", "warning")
+    assert any("No name of the service" in message for message in found) == warned

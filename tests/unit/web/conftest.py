@@ -59,7 +59,7 @@ class Client:
         truncated: bool = False,
     ) -> Answered:
         path, _, query = target.partition("?")
-        sent = {"host": "twins.example:8080", **(headers or {})}
+        sent = {"host": "localhost:8080", **(headers or {})}
         if body is not None:
             sent.setdefault("content-length", str(len(body)))
             if content_type is not None:

@@ -155,7 +155,7 @@ class World:
         """Send a request below `/api/v1`, or to a whole path that begins with `//`."""
         path = target[1:] if target.startswith("//") else f"/api/v1{target}"
         data = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
-        sent = {"host": "control.example", **(headers or {})}
+        sent = {"host": "localhost", **(headers or {})}
         if caller is not None:
             sent["authorization"] = f"Bearer {caller}"
         if data:

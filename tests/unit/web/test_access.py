@@ -187,7 +187,7 @@ def test_head_needs_what_get_needs(guarded: Any) -> None:
 def test_the_401_says_where_tokens_come_from_and_nothing_else(guarded: Any) -> None:
     for caller in (None, "mallory"):
         answer = send(guarded, "GET", "/digitaltwins/a?access_token=x", caller)
-        address = f"https://twins.example:8080{RESOURCE}"
+        address = f"https://localhost:8080{RESOURCE}"
         assert answer.status == 401
         assert answer.json == {
             "error": "unauthorized",
@@ -204,14 +204,14 @@ def test_the_401_says_where_tokens_come_from_and_nothing_else(guarded: Any) -> N
 def test_each_401_leads_to_the_document_of_the_url_that_was_called(guarded: Any) -> None:
     for base in ("", "/api", "/API"):
         refused = guarded.send("GET", f"{base}/models")
-        address = refused.json["resource_metadata"].removeprefix("https://twins.example:8080")
+        address = refused.json["resource_metadata"].removeprefix("https://localhost:8080")
         assert address == RESOURCE + base
         found = guarded.send("GET", address)
         assert found.status == 200
         assert found.headers["content-type"].startswith("application/json")
         assert found.headers["access-control-allow-origin"] == "*"
         assert found.json == {
-            "resource": f"https://twins.example:8080{base.lower()}",
+            "resource": f"https://localhost:8080{base.lower()}",
             "authorization_servers": ["https://issuer.example/"],
             "scopes_supported": ["mcp:tools", "mcp:resources"],
             "bearer_methods_supported": ["header"],
@@ -219,18 +219,76 @@ def test_each_401_leads_to_the_document_of_the_url_that_was_called(guarded: Any)
         }
 
 
-def test_a_document_that_repeats_the_host_of_the_request_is_kept_by_nobody(
-    connect: Callable[..., Any], trail: Trail
+FORGED = ["evil.example", "evil.example:8080", "127.0.0.1.evil.example:8080", "localhost:80@evil"]
+
+
+@pytest.mark.parametrize("host", [*FORGED, ""])
+@pytest.mark.parametrize(
+    ("settings", "origin", "caching"),
+    [
+        ({}, "https://127.0.0.1:8080", "no-store"),
+        (
+            {"server": {"public_url": "https://t.example"}},
+            "https://t.example",
+            "public, max-age=300",
+        ),
+        (
+            {"mcp": {"resource_server_url": "https://m.example/x/mcp"}},
+            "https://m.example",
+            "public, max-age=300",
+        ),
+        (
+            {
+                "server": {"public_url": "https://t.example"},
+                "mcp": {"resource_server_url": "https://m.example/x/mcp"},
+            },
+            "https://t.example",
+            "public, max-age=300",
+        ),
+    ],
+    ids=["nothing is set", "a public URL", "that of the MCP server", "both"],
+)
+def test_a_forged_host_stands_in_no_401_and_in_no_discovery(
+    connect: Callable[..., Any],
+    trail: Trail,
+    settings: dict[str, Any],
+    origin: str,
+    caching: str,
+    host: str,
 ) -> None:
-    for server, caching in (
-        ({}, "no-store"),
-        ({"public_url": "https://twins.example"}, "public, max-age=300"),
-    ):
-        gate = Gate(NamedCaller(), ClaimedPermissions(), trail.append)
-        client = connect(gate=gate, server=server, **ACCESS)
-        answer = client.send("GET", RESOURCE, headers={"host": "evil.example"})
-        assert answer.headers["cache-control"] == caching
-        assert ("evil" in answer.json["resource"]) == (not server)
+    gate = Gate(NamedCaller(), ClaimedPermissions(), trail.append)
+    client = connect(gate=gate, **{**ACCESS, **settings})
+    refused = client.send("GET", "/models", headers={"host": host})
+    assert refused.status == 401
+    assert refused.json["resource_metadata"] == f"{origin}{RESOURCE}"
+    assert f'resource_metadata="{origin}{RESOURCE}"' in refused.headers["www-authenticate"]
+    found = client.send("GET", RESOURCE, headers={"host": host})
+    assert found.json["resource"] == origin
+    # SEC: one that depends on the Host must not be kept for others.
+    assert found.headers["cache-control"] == caching
+
+
+@pytest.mark.parametrize(
+    ("host", "known"),
+    [
+        ("localhost:9999", True),
+        ("127.0.0.1:8080", True),
+        ("LOCALHOST", True),
+        ("twins.example", True),
+        ("twins.example:8443", False),
+        ("any.example:1", True),
+        ("any.example", False),
+    ],
+)
+def test_a_host_that_the_settings_name_stands_in_the_401(
+    connect: Callable[..., Any], trail: Trail, host: str, known: bool
+) -> None:
+    gate = Gate(NamedCaller(), ClaimedPermissions(), trail.append)
+    allowed = ["twins.example", "any.example:*"]
+    client = connect(gate=gate, mcp={"allowed_hosts": allowed}, **ACCESS)
+    refused = client.send("GET", "/models", headers={"host": host})
+    named = host if known else "127.0.0.1:8080"
+    assert refused.json["resource_metadata"] == f"https://{named}{RESOURCE}"
 
 
 def test_clients_in_browsers_may_look_for_the_issuer_with_headers_of_their_own(

@@ -70,7 +70,7 @@ def test_errors_outside_of_any_route_have_the_form_that_the_path_calls_for(besid
 def test_both_planes_are_discovered_each_with_its_scopes(beside: Beside) -> None:
     place = "//.well-known/oauth-protected-resource"
     control = beside.send("GET", f"{place}/api/v1", None).json
-    assert control["resource"] == "https://control.example/api/v1"
+    assert control["resource"] == "https://localhost/api/v1"
     assert control["scopes_supported"] == ["access:platform"]
     assert beside.send("GET", place, None).json["scopes_supported"] != ["access:platform"]
     refused = beside.send("GET", "/projects", None).json
@@ -124,7 +124,7 @@ def test_the_document_of_the_resource_is_for_every_page_and_names_the_issuer(wor
         assert found.headers["access-control-allow-origin"] == "*"
         assert found.json["authorization_servers"] == ["https://issuer.example"]
         assert found.json["scopes_supported"] == ["access:platform"]
-        assert found.json["resource"] == f"https://control.example{path}"
+        assert found.json["resource"] == f"https://localhost{path}"
 
 
 def test_answers_are_not_kept_by_caches_and_requests_have_ids(world: World) -> None:

@@ -153,8 +153,7 @@ def test_every_operation_asks_for_a_token_and_its_scope(world: World, document: 
         assert refused.json == {
             "error": "unauthorized",
             "error_description": "Authentication required. Please provide a valid Bearer token.",
-            "resource_metadata": "https://control.example"
-            "/.well-known/oauth-protected-resource/api/v1",
+            "resource_metadata": "https://localhost/.well-known/oauth-protected-resource/api/v1",
         }
         assert refused.headers["www-authenticate"].startswith('Bearer realm="mcp", resource_metad')
         for scope in ("mcp:tools", "access:platforms", "ACCESS:PLATFORM"):

@@ -347,5 +347,5 @@ def test_the_links_of_pages_lead_through_the_whole_list_once(path: str, data: An
         found += page.json["value"]
         if page.json["nextLink"] is None:
             break
-        target = page.json["nextLink"].removeprefix("https://twins.example:8080")
+        target = page.json["nextLink"].removeprefix("https://localhost:8080")
     assert found == whole

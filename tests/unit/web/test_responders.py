@@ -151,7 +151,7 @@ def test_relationships_are_listed_with_an_absolute_next_link(client: Any, graph:
     assert list(first.json) == ["nextLink", "value"]
     assert first.json["value"] == [{"n": 0}, {"n": 1}]
     link = urlsplit(first.json["nextLink"])
-    assert f"{link.scheme}://{link.netloc}" == "https://twins.example:8080"
+    assert f"{link.scheme}://{link.netloc}" == "https://localhost:8080"
     assert link.path == "/api/DigitalTwins/t/relationships"
     assert parse_qs(link.query) == {
         "relationshipName": ["feeds all"],
@@ -172,7 +172,7 @@ def test_incoming_relationships_have_four_keys_and_an_absolute_link(client: Any)
                 "$relationshipId": "rel 1",
                 "$sourceId": "röom/1",
                 "$relationshipName": "feeds",
-                "$relationshipLink": "https://twins.example:8080/api/digitaltwins/r%C3%B6om%2F1"
+                "$relationshipLink": "https://localhost:8080/api/digitaltwins/r%C3%B6om%2F1"
                 "/relationships/rel%201?api-version=2020-10-31",
             }
         ],
@@ -184,6 +184,17 @@ def test_links_take_the_public_url_when_it_is_set(connect: Callable[..., Any]) -
     assert (
         client.send("GET", "/models").json["nextLink"].startswith("https://public.example/models?")
     )
+
+
+def test_links_are_relative_for_a_host_that_is_no_name_of_the_service(client: Any) -> None:
+    forged = {"host": "evil.example"}
+    listed = client.send("GET", "/models", headers=forged)
+    assert listed.json["nextLink"].startswith("/models?includeModelDefinition=")
+    incoming = client.send("GET", "/api/digitaltwins/t/incomingrelationships", headers=forged)
+    link = incoming.json["value"][0]["$relationshipLink"]
+    assert link.startswith("/api/digitaltwins/r%C3%B6om%2F1/relationships/rel%201?")
+    own = client.send("GET", "/models", headers={"host": "127.0.0.1:8080"})
+    assert own.json["nextLink"].startswith("https://127.0.0.1:8080/models?")
 
 
 def test_a_relationship_is_put_read_patched_and_deleted(client: Any) -> None:

@@ -64,7 +64,9 @@ def build_control_application(
 
     admission = Admission(gate, plane, settings.control, rates)
     lifespan = Lifespan(start, stop)
-    app = _build_layers(plane, settings, gate, STANDALONE_ROUTES, is_ready, lifespan, admission)
+    links = Links(settings)
+    routes = STANDALONE_ROUTES
+    app = _build_layers(plane, settings, gate, routes, is_ready, lifespan, admission, links)
     guard = build_guard(app, settings, lambda _scope, error: build_answer(error), memory)
     return guard
 
@@ -96,8 +98,9 @@ class MountedControl:
         is_ready = partial(_answers, plane)
         admission = Admission(gate, plane, settings.control, rates)
         lifespan = Lifespan((), ())
+        links = Links(settings, settings.control.public_url or settings.mcp.resource_server_url)
         self._app = _build_layers(
-            plane, settings, gate, CONTROL_ROUTES, is_ready, lifespan, admission
+            plane, settings, gate, CONTROL_ROUTES, is_ready, lifespan, admission, links
         )
 
     def serves(self, scope: Scope) -> bool:
@@ -153,8 +156,8 @@ def _build_layers(
     is_ready: Callable[[], Awaitable[bool]],
     lifespan: Lifespan,
     admission: Admission,
+    links: Links,
 ) -> Asgi:
-    links = Links(settings.server.public_url)
     edge = ControlEdge(
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
         links=links,

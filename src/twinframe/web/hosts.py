@@ -1,0 +1,77 @@
+"""The names by which a service is known: a Host header is believed when it shows one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
+from twinframe.settings import LOOPBACK_BINDS, Settings
+from twinframe.web.exchange import Scope
+
+_LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
+_EVERY_ADDRESS: Final = ("0.0.0.0", "[::]")  # noqa: S104  (compared with, not bound to)
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class KnownHosts:
+    """What the settings name: hosts of public URLs, `MCP__AllowedHosts`, hosts of graphs below
+    `Hosting__Domain`, and the addresses in `binds` (of this machine with any port).
+    """
+
+    def __init__(self, settings: Settings, binds: Iterable[str]) -> None:
+        urls = (
+            settings.server.public_url,
+            settings.mcp.resource_server_url,
+            settings.control.public_url,
+            settings.hosting.public_url,
+        )
+        names = {name.lower() for name in settings.mcp.allowed_hosts}
+        for url in filter(None, urls):
+            names |= _list_names(url)
+        for bind in binds:
+            names |= _list_bound(bind)
+        self._exact = frozenset(name for name in names if not name.endswith(":*"))
+        self._any_port = frozenset(name[:-2] for name in names if name.endswith(":*"))
+        domain = settings.hosting.domain.lower()
+        self._below = f".{domain}" if settings.hosting.enabled and domain else ""
+        self._ports = frozenset(name.rpartition(":")[2] for name in names if ":" in name)
+
+    def knows(self, host: str) -> bool:
+        """Whether `host`, with or without a port, is a name of this service."""
+        host = host.lower()
+        if host in self._exact:
+            return True
+        name, colon, port = host.rpartition(":")
+        if not colon:
+            return bool(self._below) and host.endswith(self._below)
+        if port.isdecimal() and name in self._any_port:
+            return True
+        return bool(self._below) and name.endswith(self._below) and port in self._ports
+
+
+def build_local_host(scope: Scope) -> str:
+    """The address, with its port, that a request came in at; `localhost` for one without."""
+    server = scope.get("server")
+    if not server or server[1] is None:  # a socket file
+        return "localhost"
+    address, port = server
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _list_names(url: str) -> set[str]:
+    parts = urlsplit(url.lower())
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    usual = _PORTS.get(parts.scheme)
+    if parts.port is None or parts.port == usual:
+        return {host, f"{host}:{usual}"}
+    return {f"{host}:{parts.port}"}
+
+
+def _list_bound(bind: str) -> set[str]:
+    host = bind.lower().rpartition(":")[0]
+    names = {bind.lower(), host}
+    if bind.startswith(LOOPBACK_BINDS) or host in _EVERY_ADDRESS:
+        # NOTE: with any port: one is often forwarded to another on the way to this machine.
+        names |= {name for near in _LOOPBACK_HOSTS for name in (near, f"{near}:*")}
+    return names
