@@ -65,6 +65,18 @@ CASES = [
     ("WITH true AS l RETURN ‸l[0]", "TypeError", "InvalidArgumentType"),
     ("RETURN ‸[1, 2]['a']", "TypeError", "InvalidArgumentType"),
     ("RETURN [x IN ‸1 | x]", "SyntaxError", "InvalidArgumentType"),
+    *(
+        (f"MATCH p = (n)-[r]->() RETURN 1 IN ‸{right}", "SyntaxError", "InvalidArgumentType")
+        for right in ("true", "1.5", "'abc'", "{a: [1]}", "n", "r", "p", "date()", "count(*)", "toUpper('x')")
+    ),
+    ("MATCH (n) WHERE NOT n.x IN ‸'abc' RETURN n", "SyntaxError", "InvalidArgumentType"),
+    ("WITH 3 AS l RETURN [x IN [1] WHERE x IN ‸l]", "SyntaxError", "InvalidArgumentType"),
+    ("RETURN ‸true + 1", "SyntaxError", "InvalidArgumentType"),
+    ("RETURN ‸{a: 1} + 'a'", "SyntaxError", "InvalidArgumentType"),
+    ("MATCH (n) RETURN ‸n + n", "SyntaxError", "InvalidArgumentType"),
+    ("RETURN ‸date() + 1", "SyntaxError", "InvalidArgumentType"),
+    ("RETURN [1, 2][‸'a'..]", "SyntaxError", "InvalidArgumentType"),
+    ("RETURN [1, 2][0..‸1.5]", "SyntaxError", "InvalidArgumentType"),
     # aggregates
     ("MATCH (a) WHERE ‸count(a) > 1 RETURN a", "SyntaxError", "InvalidAggregation"),
     ("MATCH (a) RETURN a.x ORDER BY ‸max(a.y)", "SyntaxError", "InvalidAggregation"),
@@ -85,6 +97,9 @@ CASES = [
     ),
     ("MATCH (a)--(b) RETURN count(b.x) AS n ORDER BY ‸a.x + count(b.x)", "SyntaxError", "UndefinedVariable"),
     ("MATCH (a)--(b) RETURN a.x + b.x, count(*) AS n ORDER BY ‸a.x + b.x + count(*)", "SyntaxError", "AmbiguousAggregationExpression"),
+    ("MATCH (a)--(b) WITH a.x + b.x, count(*) AS n ORDER BY ‸a.x + b.x + count(*) RETURN *", "SyntaxError", "AmbiguousAggregationExpression"),
+    ("MATCH (a)--(b) WITH a.x + b.x, count(*) AS n ORDER BY ‸b.x RETURN *", "SyntaxError", "UndefinedVariable"),
+    ("MATCH (a)--(b) WITH ‸a.x + b.x, count(*) AS n ORDER BY a.x + b.x RETURN *", "SyntaxError", "NoExpressionAlias"),
     ("MATCH (a)--(b) WITH a.x + b.x AS s, count(*) AS n ORDER BY ‸a.x + b.x + count(*) RETURN *", "SyntaxError", "AmbiguousAggregationExpression"),
     # SKIP and LIMIT
     ("MATCH (n) RETURN n SKIP ‸n.x", "SyntaxError", "NonConstantExpression"),

@@ -113,6 +113,7 @@ class ClauseChecker(PatternChecker):
         merged = clause.aggregating or clause.distinct
         if clause.order or clause.where is not None:
             self._check_after_columns(clause, before, after, merged=merged)
+        self._check_names(clause)
         self.scope = after
         for count, name in ((clause.skip, "SKIP"), (clause.limit, "LIMIT")):
             if count is not None:
@@ -137,12 +138,6 @@ class ClauseChecker(PatternChecker):
         seen_before = self.aggregates_seen
         for item in clause.columns:
             kind = self.check(item.expression)
-            if not item.aliased and (not clause.final or self._inside_call):
-                raise self.error(
-                    item.span,
-                    "NoExpressionAlias",
-                    f"'{item.name}' needs a name here: {item.name} AS ...",
-                )
             if item.name in types:
                 raise self.error(
                     item.span, "ColumnNameConflict", f"two columns have the name '{item.name}'"
@@ -153,6 +148,18 @@ class ClauseChecker(PatternChecker):
         if clause.aggregating:
             self._check_groups(clause)
         return types
+
+    def _check_names(self, clause: ast.Projection) -> None:
+        # NOTE: last, since the kit wants what ORDER BY makes of unnamed columns refused first.
+        if clause.final and not self._inside_call:
+            return
+        for item in clause.items:
+            if not item.aliased:
+                raise self.error(
+                    item.span,
+                    "NoExpressionAlias",
+                    f"'{item.name}' needs a name here: {item.name} AS ...",
+                )
 
     def _check_groups(self, clause: ast.Projection) -> None:
         groups = ComputedColumns(

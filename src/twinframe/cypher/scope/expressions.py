@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, assert_never
 
 from twinframe.cypher import ast
 from twinframe.cypher import static_types as t
-from twinframe.cypher.algebra import PathKind, SubplanKind
+from twinframe.cypher.algebra import BinaryOperator, PathKind, SubplanKind
 from twinframe.cypher.errors import render_suggestion
 from twinframe.cypher.functions import FUNCTIONS_BY_NAME, Function
 from twinframe.cypher.scope.bindings import Scope
 from twinframe.cypher.scope.columns import ComputedColumns
 from twinframe.cypher.scope.operators import (
+    can_add,
     demanded_kinds,
     demanded_kinds_of_unary,
     infer_binary,
@@ -216,9 +217,15 @@ class ExpressionChecker(ABC):
 
     def _check_binary(self, node: ast.Binary) -> StaticType:
         left, right = self.check(node.left), self.check(node.right)
-        demanded = demanded_kinds(node.operator)
-        self._demand(node.left, left, demanded, node.operator.value)
-        self._demand(node.right, right, demanded, node.operator.value)
+        of_left, of_right = demanded_kinds(node.operator)
+        self._demand(node.left, left, of_left, node.operator.value)
+        self._demand(node.right, right, of_right, node.operator.value)
+        if node.operator is BinaryOperator.ADD and not can_add(left, right):
+            raise self.error(
+                node.span,
+                "InvalidArgumentType",
+                f"+ cannot combine {left.kind.value} with {right.kind.value}",
+            )
         return infer_binary(node.operator, left, right)
 
     def _check_property(self, node: ast.Property) -> StaticType:
@@ -251,7 +258,8 @@ class ExpressionChecker(ABC):
         subject = self.check(node.subject)
         for bound in (node.start, node.end):
             if bound is not None:
-                self.check(bound)
+                found = self.check(bound)
+                self._demand(bound, found, UNKNOWN | {Kind.INTEGER}, "a bound of [from..to]")
         if subject.kind not in UNKNOWN | {Kind.LIST}:
             raise self.error(
                 node.span,

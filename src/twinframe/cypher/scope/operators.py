@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from twinframe.cypher.functions import Function
 
 _NUMBERS = frozenset({Kind.INTEGER, Kind.FLOAT})
+_SCALARS = _NUMBERS | {Kind.STRING, Kind.BOOLEAN, Kind.TEMPORAL}
 _PREDICATES = frozenset(
     {
         BinaryOperator.IN,
@@ -24,11 +25,30 @@ _PREDICATES = frozenset(
 _SUBJECTS_OF_MEMBERS = UNKNOWN | {Kind.MAP, Kind.NODE, Kind.RELATIONSHIP, Kind.TEMPORAL}
 
 
-def demanded_kinds(operator: BinaryOperator) -> frozenset[Kind] | None:
-    """The kinds that both operands may have; None: any."""
+def demanded_kinds(
+    operator: BinaryOperator,
+) -> tuple[frozenset[Kind] | None, frozenset[Kind] | None]:
+    """The kinds that the left and the right operand may have; None: any."""
+    if operator is BinaryOperator.IN:
+        return None, UNKNOWN | {Kind.LIST}
+    kinds = _find_kinds_of_both(operator)
+    return kinds, kinds
+
+
+def _find_kinds_of_both(operator: BinaryOperator) -> frozenset[Kind] | None:
     if operator in _PREDICATES or operator is BinaryOperator.ADD:
         return None
     return ARITHMETIC
+
+
+def can_add(left: StaticType, right: StaticType) -> bool:
+    """Whether `+` takes the two: a list and anything, a string and a scalar, numbers, times."""
+    kinds = {left.kind, right.kind}
+    if kinds & (UNKNOWN | {Kind.LIST}):
+        return True
+    if Kind.STRING in kinds:
+        return kinds <= _SCALARS
+    return kinds <= _NUMBERS or kinds == {Kind.TEMPORAL}
 
 
 def infer_binary(operator: BinaryOperator, left: StaticType, right: StaticType) -> StaticType:
