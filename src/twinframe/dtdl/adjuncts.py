@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from twinframe.dtdl.build import Builder
-from twinframe.dtdl.findings import Findings, render_value
+from twinframe.dtdl.findings import Findings, render_list, render_value
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined
 from twinframe.dtdl.metamodel import AdjunctRule, Kind
 from twinframe.dtdl.schemas import PrimitiveSchema
@@ -23,7 +23,7 @@ def check_adjuncts(element: Element, builder: Builder, findings: Findings) -> No
     groups: dict[str, AdjunctRule] = {}
     names = {adjunct.name for adjunct in element.adjuncts}
     for adjunct in element.adjuncts:
-        _check_place(element, adjunct, findings)
+        _check_place(element, adjunct, names, findings)
         _check_needs(element, adjunct, names, findings)
         _check_schema(element, adjunct, builder.graph, findings)
         _check_values(element, adjunct, builder, findings)
@@ -42,15 +42,19 @@ def check_adjuncts(element: Element, builder: Builder, findings: Findings) -> No
             )
 
 
-def _check_place(element: Element, adjunct: AdjunctRule, findings: Findings) -> None:
+def _check_place(
+    element: Element, adjunct: AdjunctRule, names: set[str], findings: Findings
+) -> None:
     version = element.context.rules.version
-    if element.cls not in adjunct.on:
+    if element.cls not in adjunct.on and adjunct.on_beside.get(element.cls) not in names:
         rule = "invalidCotype"
         text = f"the type {adjunct.name} is not for a {element.cls}; only for "
-        text += ", ".join(sorted(adjunct.on))
+        allowed = [f"{cls} that is a {other}" for cls, other in adjunct.on_beside.items()]
+        text += ", ".join([*sorted(adjunct.on), *allowed])
     elif version not in adjunct.versions:
         rule = "invalidCotypeVersion"
-        text = f"the type {adjunct.name} is not for DTDL version {version}"
+        text = f"the type {adjunct.name} is not for DTDL version {version}; only for "
+        text += render_list(sorted(adjunct.versions))
     else:
         return
     place = element.place.at("@type")

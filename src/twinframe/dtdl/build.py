@@ -41,7 +41,7 @@ PREDEFINED |= {name: GeospatialSchema(name) for name in GEOSPATIAL}
 # SPEC: DTDL v4 `scaledDecimal`: a decimal and the power of ten it is scaled by.
 PREDEFINED[SCALED_DECIMAL] = ObjectSchema(
     V4.objects[SCALED_DECIMAL],
-    MappingProxyType({"value": PrimitiveSchema("decimal"), "scale": PrimitiveSchema("integer")}),
+    MappingProxyType({"value": PrimitiveSchema("decimal"), "scale": PrimitiveSchema("short")}),
 )
 
 

@@ -209,6 +209,8 @@ def _compare_property(old: Property, new: Property) -> Iterator[tuple[str, Effec
         yield narrowing.path, Effect.BREAKING, narrowing.text
     if not narrowings and list(list_narrowings(new.schema, old.schema)):
         yield "", Effect.COMPATIBLE, "its schema takes more values"
+    if "Required" in new.types and "Required" not in old.types:
+        yield "", Effect.BREAKING, "it is required now"
     if old.writable and not new.writable:
         yield "", Effect.CAUTION, "is not writable any more"
     yield from _compare_meaning(old, new)

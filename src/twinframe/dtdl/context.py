@@ -13,9 +13,7 @@ from twinframe.dtdl.findings import Findings, Place, render_value
 from twinframe.dtdl.languages import LanguageReader, is_core_context
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.metamodel import AdjunctRule, LanguageRules, Vocabulary
-from twinframe.dtdl.rules import EXTENSIONS
-
-_RESERVED = ("dtmi:dtdl:", "dtmi:standard:")
+from twinframe.dtdl.rules import EXTENSIONS, OWN_PREFIXES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,8 +46,8 @@ class Context:
                 types[name] = types[vocabulary.terms[name]] = adjunct
                 for prop in adjunct.properties:
                     properties[prop] = properties[vocabulary.terms[prop]] = prop
-        for name in self.rules.abstract_classes:
-            types[name] = types[self.rules.core.terms[name]] = name
+        for name, cls in self.rules.abstract_classes.items():
+            types[name] = types[self.rules.core.terms[name]] = cls
         for name, rule in self.rules.classes.items():
             types[name] = types[self.rules.core.terms[name]] = name
             for prop in rule.properties:
@@ -61,7 +59,7 @@ class Context:
             ("known", frozenset(known)),
             (
                 "reserved",
-                _RESERVED
+                OWN_PREFIXES
                 + tuple(v.reserved_prefix for v in self.vocabularies if v.reserved_prefix),
             ),
         ):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-_SEGMENT = r"_?[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?"
+# SPEC: a segment that begins with underscores is a system segment: `_16`, `_contents`, `__name`.
+_SEGMENT = r"(?:_+[A-Za-z0-9]|[A-Za-z])(?:[A-Za-z0-9_]*[A-Za-z0-9])?"
 _USER_SEGMENT = r"[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?"
 _PATH = rf"dtmi:{_USER_SEGMENT}(?::{_USER_SEGMENT})*"
 _MAJOR = r"[1-9][0-9]{0,8}"
@@ -21,7 +22,7 @@ DOTTED_VERSION = re.compile(rf"{_PATH}(?:;{_MAJOR}(?:\.{_MINOR})?)?")
 ANY = re.compile(
     rf"dtmi:(?P<path>{_SEGMENT}(?::{_SEGMENT})*)"
     rf"(?:;(?P<version>{_MAJOR}(?:\.{_MINOR})?))?"
-    rf"(?P<fragment>#{_SEGMENT})?"
+    rf"(?P<fragment>#(?:{_SEGMENT})?)?"
 )
 
 MAX_LENGTH = 2048
@@ -45,8 +46,9 @@ def parse_version(dtmi: str) -> str:
 
 
 def parse_versionless(dtmi: str) -> str:
-    """Return the identifier without its version: `dtmi:com:example:Room`."""
-    return dtmi.partition("#")[0].partition(";")[0]
+    """Return the identifier without its version: `dtmi:com:example:Room`; a fragment stays."""
+    identifier, mark, fragment = dtmi.partition("#")
+    return f"{identifier.partition(';')[0]}{mark}{fragment}"
 
 
 def build_child(parent: str, property_name: str, name: str | None) -> str:

@@ -178,7 +178,7 @@ class ElementReader:
             self._bad_type("multipleMaterialTypes", spot, label, text, types.classes)
             return None
         cls = types.classes[0]
-        if cls not in allowed:
+        if cls not in allowed or cls not in context.rules.classes:
             rule = "badType" if spot.parent else "typeNotRootable"
             text = f"a value has the type {cls}; allowed here: {render_types(allowed)}"
             self._bad_type(rule, spot, label, text, cls)
@@ -394,10 +394,10 @@ class ElementReader:
     ) -> Value | None:
         if isinstance(item, str):
             return self._parse_reference(item, element, rule, place)
-        if isinstance(item, dict):
+        if isinstance(item, dict) and (rule.classes or not rule.terms):
             return self._parse_inline(item, element, rule, place, depth)
         self.findings.add(
-            "refNotStringOrObject",
+            "refObjectNotAllowed" if isinstance(item, dict) else "refNotStringOrObject",
             f"has the value {render_value(item)}; it must be {_render_choice(rule)}",
             place,
             element=element.id,
@@ -454,12 +454,16 @@ class ElementReader:
             return Predefined(name)
         if rule.terms and rule.classes and (name := context.schemas.get(text)) is not None:
             return Predefined(name)
-        reserved = text.startswith(context.reserved)
-        if rule.classes and not reserved and context.rules.id_pattern.fullmatch(text):
+        known = text in context.known
+        if rule.classes and not known and context.rules.id_pattern.fullmatch(text):
             self.graph.references.append(Reference(element, rule, text, place))
             return text
+        wrong = "badType" if known else "badDtmiOrTerm"
+        if known and rule.value_type and not context.rules.strict_keywords:
+            # SPEC: units of DTDL v2 are elements of a class, later ones are values of an Enum.
+            wrong = "notRequiredType"
         self.findings.add(
-            "badType" if text in context.known else "badDtmiOrTerm",
+            wrong,
             f"has the value {render_value(text)}; it must be {_render_choice(rule)}."
             f"{self.findings.suggest(text, rule.terms, terms_only=True)}",
             place,

@@ -30,6 +30,7 @@ def is_core_context(specifier: str) -> bool:
 class LanguageReader:
     """Reads the core contexts of one `@context`; `rules` are those in force so far.
 
+    `chosen`: this `@context` named a version itself, where `rules` may come from an outer one.
     `broken` is set where a finding was made, `unsupported` where it is that of a version nobody
     here supports. SPEC: DTDL v4 "Context": `#limitless` is followed by limits at once.
     """
@@ -37,6 +38,7 @@ class LanguageReader:
     findings: Findings
     limits: ParserLimits
     rules: LanguageRules | None
+    chosen: bool = False
     leading: list[str] = field(default_factory=list)
     limitless: tuple[str, Place] | None = None
     broken: bool = False
@@ -71,8 +73,8 @@ class LanguageReader:
         found = self._find_language(version, specifier, place)
         if found is None:
             return
-        known = all(affiliate in EXTENSIONS for affiliate in self.leading)
-        if self.leading and (self.rules or not found.affiliates_first or not known):
+        leads = all(name in EXTENSIONS and EXTENSIONS[name].leads for name in self.leading)
+        if self.leading and not (found.affiliates_first and leads and not self.chosen):
             self._break(
                 "dtdlContextFollowsAffiliate" if self.rules else "missingDtdlContext",
                 f"'@context' has '{specifier}' after '{self.leading[-1]}'; "
@@ -91,7 +93,7 @@ class LanguageReader:
         elif self.limitless is not None and (fragment == _LIMITLESS or self.rules is not found):
             self._miss_limits()
         else:
-            self.rules = found
+            self.rules, self.chosen = found, True
             self.limitless = (specifier, place) if fragment == _LIMITLESS else None
 
     def _find_language(self, version: int, specifier: str, place: Place) -> LanguageRules | None:

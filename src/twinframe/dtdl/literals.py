@@ -60,6 +60,7 @@ FORMS: Mapping[Kind, tuple[Form, ...]] = {
     Kind.NUMERIC: (_NUMERIC,),
     Kind.DURATION: (_DURATION,),
 }
+_FORMS = (_STRING, _BOOLEAN, _INTEGER, _NUMERIC, _DURATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ class LiteralReader:
                 subject, f"{forms[0].word}ObjectNoValue", "is an object without '@value'", value
             )
             return None
+        inner = value["@value"]
         if "@type" in value:
             declared = value["@type"]
             if isinstance(declared, list):
@@ -122,7 +124,11 @@ class LiteralReader:
                     self._add(subject, "literalTypeNotSingular", text, declared)
                     return None
                 declared = declared[0]
-            matching = [f for f in forms if declared in (f"xsd:{f.xsd}", _XSD + f.xsd)]
+            named = [f for f in _FORMS if declared in (f"xsd:{f.xsd}", _XSD + f.xsd)]
+            matching = [f for f in named if f in forms]
+            if named and not matching and subject.rule.kind is Kind.LITERAL:
+                self._report_other_literal(inner, named[0], forms, subject)
+                return None
             if not matching:
                 self._add(
                     subject,
@@ -132,7 +138,6 @@ class LiteralReader:
                 )
                 return None
             forms = tuple(matching)
-        inner = value["@value"]
         if not any(form.accepts(inner) for form in forms):
             self._add(
                 subject,
@@ -142,6 +147,18 @@ class LiteralReader:
             )
             return None
         return inner
+
+    def _report_other_literal(
+        self, inner: object, declared: Form, forms: tuple[Form, ...], subject: Subject
+    ) -> None:
+        """Report a literal whose '@type' is one of the language, but none of this property."""
+        if not declared.accepts(inner):
+            rule = f"{declared.word}ValueNot{declared.word.capitalize()}"
+            text = f"has '@value' {render_value(inner)}, which is no {declared.word}; "
+        else:
+            rule, text = "literalNotValid", f"has '@type' 'xsd:{declared.xsd}'; "
+        choice = " or ".join(f"'xsd:{form.xsd}'" for form in forms)
+        self._add(subject, rule, f"{text}its '@type' must be {choice}", inner)
 
     def _check_value_keys(self, value: dict[str, object], subject: Subject) -> bool:
         strict = subject.context.rules.strict_keywords

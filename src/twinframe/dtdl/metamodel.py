@@ -77,7 +77,8 @@ class ClassRule:
 class AdjunctRule:
     """A type that stands beside an element's class and adds properties to it.
 
-    `on` are the classes it may stand beside; `schemas` are the schema terms or classes its element
+    `on` are the classes it may stand beside, `on_beside` those beside which it needs another
+    adjunct type; `schemas` are the schema terms or classes its element
     must have (empty: any), `schema_types` adjunct types of that schema; `group` names types of
     which an element takes at most one; `needs` are adjunct types that must stand beside it,
     `excludes` those that must not; `parents` are adjunct types of which the element around it must
@@ -105,6 +106,7 @@ class AdjunctRule:
     siblings: frozenset[str] = frozenset()
     once: bool = False
     children: tuple[str, frozenset[str]] | None = None
+    on_beside: Mapping[str, str] = field(default_factory=dict)
 
     def rename(self, name: str) -> AdjunctRule:
         """Return the same rule for a type called `name`."""
@@ -118,6 +120,7 @@ class Vocabulary:
     `terms` maps a term to its DTMI; `names` is the reverse, DTMI to term. `schemas` maps every
     spelling of a predefined schema it adds to the term; `enums` gives the values of those that are
     enums, and `enum_ids` their DTMIs. `reserved_prefix` starts DTMIs that models must not define.
+    `leads`: it may stand before the context of the language where that allows any to do so.
     """
 
     context: str
@@ -128,6 +131,7 @@ class Vocabulary:
     enums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reserved_prefix: str | None = None
     enum_ids: Mapping[str, str] = field(default_factory=dict)
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +154,9 @@ class LanguageRules:
     """Everything one version of the language says, as data.
 
     Of one version there may be several, equal in everything but figures: one a limit context.
-    `limit_contexts`: the version knows them. `solecisms`: a user may ask that some mistakes of
-    this version are tolerated.
+    `abstract_classes` are names of types no element can have, each with the class that a finding
+    calls it. `limit_contexts`: the version knows them. `solecisms`: a user may ask that some
+    mistakes of this version are tolerated.
     """
 
     version: int
@@ -170,6 +175,6 @@ class LanguageRules:
     hierarchy_extends_max: int | None = None
     hierarchy_elements_max: int | None = None
     schema_cycles: bool = False
-    abstract_classes: tuple[str, ...] = ()
+    abstract_classes: Mapping[str, str] = field(default_factory=dict)
     limit_contexts: bool = False
     solecisms: bool = False

@@ -21,8 +21,8 @@ Test = Callable[[object], bool]
 _FLOAT_END = 3.4028235677973366e38
 _DOUBLE_END = 2**1024
 
-# SPEC: DTDL v4 `decimal`: the lexical form of XML Schema Part 2, section 3.2.3.
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+# SPEC: DTDL v4 `decimal`: digits with or without sign and fraction; no leading zero before others.
+_DECIMAL = re.compile(r"[+-]?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?")
 # SPEC: DTDL v4 `uuid`: RFC 9562 section 4, the form with dashes.
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 # SPEC: DTDL v4 `bytes`: RFC 4648 section 4, padded.

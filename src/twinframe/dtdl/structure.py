@@ -16,6 +16,7 @@ from twinframe.dtdl.findings import Findings, render_value
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined, Reference
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.metamodel import ChainRule, PropertyRule
+from twinframe.dtdl.rules import RESERVED
 from twinframe.dtdl.rules.core import CONTENTS, COUNTED, GEOSPATIAL
 
 
@@ -78,7 +79,7 @@ class Structure:
             first = references[0]
             count = len(references)
             self.findings.add(
-                "unresolvedReference",
+                "undefinedReservedId" if target_id.startswith(RESERVED) else "unresolvedReference",
                 f"failed to resolve requisite references to {target_id} "
                 f"(referenced in {count} place{'' if count == 1 else 's'}); upload it first or in "
                 f"the same request.{self.findings.suggest(target_id, interfaces)}",

@@ -36,7 +36,8 @@ class PropertySet:
 
     `owner` is what error texts call it, `at` the JSON pointer to it; `others` are contents that are
     no property, name to kind; `ignored` are `$`-names that may stand beside the properties;
-    `required`: fields that the Requirement extension names must be there; `noun` is what they are.
+    `required`: fields that the Requirement extension names must be there, and the properties
+    `wanted`; `noun` is what they are.
     """
 
     owner: str
@@ -47,6 +48,7 @@ class PropertySet:
     required: bool = False
     noun: str = "property"
     at: str = ""
+    wanted: tuple[str, ...] = ()
 
     def validate_all(self, values: Mapping[str, object]) -> list[ErrorDetail]:
         """Return every violation among `values`."""
@@ -61,8 +63,17 @@ class PropertySet:
                 details += self.explain_value(name, value)
             # SEC: explaining is dear; a document of nothing but errors must not occupy a worker.
             if len(details) >= _MAX_DETAILS:
-                break
-        return details
+                return details
+        return details + self.list_missing(values) if self.wanted else details
+
+    def list_missing(self, values: Mapping[str, object]) -> list[ErrorDetail]:
+        """Return one violation a required property that `values` lack."""
+        text = f"{self.owner} lacks the required property"
+        return [
+            _detail(f"{text} {name}.", self.at + _point(name))
+            for name in self.wanted
+            if name not in values
+        ]
 
     def validate_one(self, name: str, value: object) -> list[ErrorDetail]:
         """Return every violation of one property."""
@@ -121,6 +132,7 @@ def _compile_properties(
         ignored,
         required,
         at=at,
+        wanted=_list_wanted(interface.properties) if required else (),
     )
 
 
@@ -144,6 +156,10 @@ def _compile_tests(
     return {name: compile_test(prop.schema, required=required) for name, prop in properties.items()}
 
 
+def _list_wanted(properties: Mapping[str, Property]) -> tuple[str, ...]:
+    return tuple(name for name, prop in properties.items() if "Required" in prop.types)
+
+
 def _compile_relationship(relationship: Relationship, *, required: bool) -> PropertySet:
     return PropertySet(
         relationship.name,
@@ -152,6 +168,7 @@ def _compile_relationship(relationship: Relationship, *, required: bool) -> Prop
         {},
         frozenset(),
         required,
+        wanted=_list_wanted(relationship.properties) if required else (),
     )
 
 
@@ -193,7 +210,7 @@ class TwinValidator:
         for name in components:
             if name not in document:
                 details.append(self._missing(name))
-        return details
+        return details + root.list_missing(document) if root.wanted else details
 
     def validate_content(self, name: str, value: object) -> list[ErrorDetail]:
         """Validate one root property or one whole component, as a patch sets it."""
@@ -266,8 +283,8 @@ def compile_validator(
 ) -> TwinValidator:
     """Compile the validator of an interface; `lookup` returns the interfaces of components.
 
-    `required` asks for the fields that the Requirement extension names, which the vendor's service
-    does not.
+    `required` asks for the fields and properties that the Requirement extension names, which the
+    vendor's service does not.
 
     An interface is immutable under its DTMI, so that the result can be kept as long as it.
     Whatever `lookup` raises for an unknown DTMI passes through.

@@ -15,7 +15,11 @@ from twinframe.dtdl import (
 )
 
 
-@pytest.mark.parametrize("text", ["dtmi:foo:bar;1", "dtmi:foo;7", "dtmi:a_b:c9;999999999"])
+@pytest.mark.parametrize(
+    "text",
+    ["dtmi:foo:bar;1", "dtmi:foo;7", "dtmi:a_b:c9;999999999", "dtmi:foo;1#", "dtmi:foo#part",
+     "dtmi:foo_bar:_16:baz33:qux;12", "dtmi:a:_contents:__b;1"],
+)  # fmt: skip
 def test_well_formed_identifiers(text: str) -> None:
     assert is_dtmi(text)
 
@@ -23,7 +27,8 @@ def test_well_formed_identifiers(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "dtmi:;1", "urn:foo;1", "dtmi:1a;1", "dtmi:a_;1", "dtmi:a::b;1", "dtmi:a;01", "dtmi:a;0",
-     "dtmi:a;1234567890", "dtmi:a;1.0", "dtmi:a;1\n", "dtmi:é;1"],
+     "dtmi:a;1234567890", "dtmi:a;1.0", "dtmi:a;1\n", "dtmi:é;1", "dtmi:_;1",
+     "dtmi:a;1#a_", "dtmi:a;1##"],
 )  # fmt: skip
 def test_ill_formed_identifiers(text: str) -> None:
     assert not is_dtmi(text)
@@ -34,6 +39,11 @@ def test_the_parts_of_an_identifier() -> None:
     assert (parse_name(dtmi), parse_version(dtmi)) == ("Room", "3")
     assert parse_versionless(dtmi) == "dtmi:com:example:Room"
     assert (parse_name("dtmi:Room"), parse_version("dtmi:Room")) == ("Room", "")
+    assert parse_versionless(f"{dtmi}#part") == "dtmi:com:example:Room#part"
+
+
+def test_a_model_is_not_defined_under_an_empty_fragment() -> None:
+    assert find_rules(model("A", **{"@id": "dtmi:com:example:A;1#"})) == ["invalidId"]
 
 
 def test_version_2_needs_a_version_and_version_3_does_not() -> None:

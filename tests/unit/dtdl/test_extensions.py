@@ -44,6 +44,25 @@ def test_required_fields_are_asked_for_where_the_validator_is_told_to() -> None:
     assert "the required field 'x'" in violation.message
 
 
+def test_required_properties_are_asked_for_too() -> None:
+    serial = {**prop("serial"), "@type": ["Property", "Required"]}
+    since = {**prop("since", "date"), "@type": ["Property", "Required"]}
+    link = {"@type": "Relationship", "name": "feeds", "properties": [since]}
+    document = extended(serial, prop("note"), link, contexts=(REQUIREMENT,))
+    models = parse_models([document])
+    interface = models.interfaces[A]
+    lax = compile_validator(interface, models.interfaces.__getitem__)
+    strict = compile_validator(interface, models.interfaces.__getitem__, required=True)
+    assert lax.validate_twin({}) == []
+    assert strict.validate_twin({"serial": "1"}) == []
+    (violation,) = strict.validate_twin({"note": "new"})
+    assert violation.message == "Twin lacks the required property serial."
+    (violation,) = strict.validate_relationship("feeds", {})
+    assert violation.message == "feeds lacks the required property since."
+    document["@context"][1] = REQUIREMENT.replace(";2", ";1")
+    assert find_rules(document) == ["invalidCotype", "invalidCotype"]
+
+
 def initialized(name: str, schema: str, value: object) -> dict[str, Any]:
     return {**prop(name, schema, initialValue=value), "@type": ["Property", "Initialized"]}
 
@@ -130,6 +149,10 @@ def test_a_result_field_outside_of_a_result_is_refused() -> None:
         ("a/b/", False),
         ("a/{model", False),
         ("a/#", False),
+        ("$share/a", False),
+        ("a/$share", True),
+        ("a/{model2}", False),
+        ("a/{ex:model:id}", False),
     ],
 )
 def test_a_topic_is_levels_of_labels_and_tokens(topic: str, right: bool) -> None:
@@ -144,6 +167,125 @@ def test_a_topic_is_levels_of_labels_and_tokens(topic: str, right: bool) -> None
 def test_indexes_of_contents_differ() -> None:
     contents = [{**prop(name, index=1), "@type": ["Property", "Indexed"]} for name in ("p", "q")]
     assert find_rules(extended(*contents, contexts=(MQTT,))) == ["nonUniquePropertyValue"]
+    zero = {**contents[0], "index": 0}
+    assert find_rules(extended(zero, contexts=(MQTT,))) == ["valueBelowRange"]
+
+
+def mqtt(version: int, language: int, *contents: Any, **rest: Any) -> dict[str, Any]:
+    context = [f"dtmi:dtdl:context;{language}", f"dtmi:dtdl:extension:mqtt;{version}"]
+    types = {"@type": ["Interface", "Mqtt"], "payloadFormat": "Json/ecma/404"}
+    return {**model("A", contents), "@context": context, **types, **rest}
+
+
+def test_the_first_version_of_mqtt_is_of_language_version_3_alone() -> None:
+    call = {"@type": ["Command", "Idempotent", "Cacheable"], "name": "c", "ttl": "PT15S"}
+    emitted = {"@type": ["Telemetry", "Indexed"], "name": "t", "schema": "double", "index": 1}
+    assert parse_models([mqtt(1, 3, call, emitted, telemetryTopic="a/{modelId}")]).uploaded
+    assert set(find_rules(mqtt(1, 4, call))) == {"invalidCotypeVersion"}
+    assert find_rules(mqtt(1, 3, cmdServiceGroupId="a")) == ["noTypeThatAllows"]
+    assert parse_models([mqtt(2, 3, cmdServiceGroupId="a")]).uploaded
+    assert find_rules(mqtt(3, 3, propertyTopic="a")) == ["noTypeThatAllows"]
+
+
+MAP = {
+    "@type": "Map",
+    "mapKey": {"name": "k", "schema": "string"},
+    "mapValue": {"name": "v", "schema": "double"},
+}
+
+
+def test_fragmented_is_a_property_or_the_value_of_a_property_result() -> None:
+    whole = {**prop("p", MAP), "@type": ["Property", "Fragmented"]}
+    assert parse_models([extended(whole, contexts=(MQTT,))]).uploaded
+    fields = [{"@type": ["Field", "Fragmented"], "name": "f", "schema": MAP}]
+    of_any = prop("p", {"@type": "Object", "fields": fields})
+    assert find_rules(extended(of_any, contexts=(MQTT,))) == ["invalidCotype"]
+    fields[0]["@type"] = ["Field", "PropertyValue", "Fragmented"]
+    of_result = prop("p", {"@type": ["Object", "PropertyResult"], "fields": fields})
+    assert parse_models([extended(of_result, contexts=(MQTT,))]).uploaded
+
+
+@pytest.mark.parametrize(
+    ("cotype", "name"),
+    [("Composite", "ontology"), ("Congruence", "typeRef")],
+)
+def test_texts_of_the_operations_context_have_at_most_128_characters(
+    cotype: str, name: str
+) -> None:
+    document = {**extended(contexts=(OPERATIONS,)), "@type": ["Interface", cotype]}
+    assert parse_models([{**document, name: "a" * 128}]).uploaded
+    assert find_rules({**document, name: "a" * 129}) == ["stringTooLong"]
+
+
+def test_a_composite_is_no_event_and_an_override_is_not_initialized() -> None:
+    both = {"@type": ["Interface", "Composite", "Event"], "ontology": "o"}
+    assert find_rules({**extended(contexts=(OPERATIONS,)), **both}) == ["disallowedCocotype"]
+    contexts = ("annotation;2", "overriding;2", "quantitativeTypes;2", "initialization;1")
+    unit = {
+        "@type": ["Property", "ValueAnnotation", "Override", "Initialized"],
+        "name": "u",
+        "schema": "TemperatureUnit",
+        "annotates": "t",
+        "overrides": "unit",
+        "initialValue": "kelvin",
+    }
+    heat = {**prop("t", "double", unit="kelvin"), "@type": ["Property", "Temperature"]}
+    document = extended(heat, unit, contexts=tuple(f"dtmi:dtdl:extension:{c}" for c in contexts))
+    assert find_rules(document) == ["disallowedCocotype"]
+
+
+CENTRAL = "dtmi:iotcentral:context;2"
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "rules"),
+    [
+        ([CENTRAL, "dtmi:dtdl:context;2"], None, []),
+        ("dtmi:dtdl:context;2", [CENTRAL, "dtmi:dtdl:context;2"], []),
+        ("dtmi:dtdl:context;3", [CENTRAL, "dtmi:dtdl:context;2"], []),
+        ("dtmi:dtdl:context;2", CENTRAL, []),
+        (["dtmi:dtdl:extension:historization;1", "dtmi:dtdl:context;2"], None,
+         ["missingDtdlContext"]),
+        ("dtmi:dtdl:context;2", ["dtmi:dtdl:extension:historization;1", "dtmi:dtdl:context;2"],
+         ["dtdlContextFollowsAffiliate"]),
+        (["dtmi:dtdl:context;2", CENTRAL, "dtmi:dtdl:context;2"], None,
+         ["dtdlContextFollowsAffiliate"]),
+        ([CENTRAL, "dtmi:dtdl:context;3"], None, ["missingDtdlContext"]),
+    ],
+)  # fmt: skip
+def test_a_partner_of_version_2_may_stand_before_the_language(
+    outer: object, inner: object, rules: list[str]
+) -> None:
+    state = {**prop("p", "integer"), "@type": ["Telemetry"]}
+    if inner is not None:
+        state = {**state, "@context": inner, "@type": ["Telemetry", "Event"]}
+    document = {**model("A", [state]), "@context": outer}
+    if rules:
+        assert find_rules(document)[:1] == rules
+    else:
+        assert parse_models([document]).uploaded
+
+
+def test_an_event_of_the_partner_is_a_number_or_a_text() -> None:
+    event = {"@type": ["Telemetry", "Event"], "name": "t", "schema": "date"}
+    document = {**model("A", [event]), "@context": ["dtmi:dtdl:context;2", CENTRAL]}
+    assert find_rules(document) == ["notRequiredType"]
+
+
+def test_a_reference_to_a_reserved_identifier_says_so() -> None:
+    for version in (2, 3, 4):
+        document = model("A", ["dtmi:iotcentral:p;1", "dtmi:dtdl:own;1"], version=version)
+        assert find_rules(document) == ["undefinedReservedId"] * 2
+
+
+def test_the_parts_of_units_stand_on_values_of_enums() -> None:
+    value = {"@type": ["EnumValue", "SymbolicUnit", "DecimalUnit"], "name": "kilofoo"}
+    value |= {"enumValue": "kilofoo", "symbol": "kf", "baseUnit": "watt", "prefix": "kilo"}
+    kinds = {"@type": "Enum", "valueSchema": "string", "enumValues": [value]}
+    contexts = ("dtmi:dtdl:extension:quantitativeTypes;2",)
+    assert parse_models([extended(prop("p", kinds), contexts=contexts)]).uploaded
+    wrong = extended({**prop("p"), "@type": ["Property", "SymbolicUnit"]}, contexts=contexts)
+    assert find_rules(wrong) == ["missingSupplementalLiteralProperty", "invalidCotype"]
 
 
 def test_types_that_exclude_each_other_do_not_stand_together() -> None:

@@ -47,7 +47,11 @@ def conforms(schema: Schema, value: object) -> bool:
         ("unsignedShort", ["65535"], ["65536", "-0"]),
         ("unsignedInteger", ["4294967295"], ["4294967296"]),
         ("unsignedLong", ["18446744073709551615"], ["18446744073709551616", "-0", "-1"]),
-        ("decimal", ['"1"', '"-3.14"', '"+0.5"'], ["1", '"1e3"', '""', '"."', '"1,5"']),
+        (
+            "decimal",
+            ['"1"', '"-3.14"', '"+0.5"', '"3."', '"0"'],
+            ["1", '"1e3"', '""', '"."', '"1,5"', '"01"', '"-00.5"', '".5"'],
+        ),
         ("bytes", ['""', '"aGVsbG8="'], ['"aGVsbG8"', '"aGV*"', "1"]),
         (
             "uuid",
@@ -74,6 +78,7 @@ def test_a_scaled_decimal_is_an_object_of_value_and_scale() -> None:
     schema = build_schema("scaledDecimal")
     assert conforms(schema, {"value": "3.14", "scale": -2})
     assert not conforms(schema, {"value": 3.14})
+    assert not conforms(schema, {"value": "1", "scale": 32768})
     assert not conforms(schema, {"value": "3.14", "precision": 1})
 
 
@@ -211,6 +216,26 @@ def test_a_limit_context_is_accepted_by_family_or_by_version(accepted: str) -> N
     limits = replace(SPECIFICATION, acceptable_limits=frozenset({accepted}))
     chosen = {**model("A"), "@context": [LIMITLESS, ONVIF]}
     assert parse_models([chosen], limits=limits).uploaded
+
+
+@pytest.mark.parametrize(
+    ("limits", "name", "bound"),
+    [
+        ("onvif", "description", 4096),
+        ("onvif", "comment", 512),
+        ("onvif", "displayName", 512),
+        ("aio", "description", 2048),
+        ("aio", "comment", 512),
+        ("aio", "displayName", 512),
+    ],
+)
+def test_limit_contexts_bound_the_texts(limits: str, name: str, bound: int) -> None:
+    accepting = replace(SPECIFICATION, accept_all_limits=True)
+    context = ["dtmi:dtdl:context;4#limitless", f"dtmi:dtdl:limits:{limits};1"]
+    document = {**model("A"), "@context": context}
+    assert parse_models([{**document, name: "a" * bound}], limits=accepting).uploaded
+    (rule,) = find_rules({**document, name: "a" * (bound + 1)}, limits=accepting)
+    assert rule in ("stringTooLong", "langStringValueTooLong")
 
 
 def test_a_payload_may_be_nullable_from_version_4_on() -> None:

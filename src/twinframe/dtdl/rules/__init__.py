@@ -22,6 +22,7 @@ def _with_standard(rules: LanguageRules, standard: Vocabulary) -> LanguageRules:
             terms=core.terms | dict(standard.terms),  # type: ignore[operator]  # both are dicts
             names=core.names | dict(standard.names),  # type: ignore[operator]  # both are dicts
         ),
+        abstract_classes={**rules.abstract_classes, **dict.fromkeys(standard.enums, "Unit")},
     )
 
 
@@ -38,4 +39,9 @@ LIMITED: dict[str, LanguageRules] = {
 }
 """Rules by limit context."""
 
-__all__ = ["EXTENSIONS", "LANGUAGES", "LIMITED"]
+OWN_PREFIXES = ("dtmi:dtdl:", "dtmi:standard:")
+"""What DTMIs of the language itself begin with; models must not define such."""
+RESERVED = (*OWN_PREFIXES, *(v.reserved_prefix for v in EXTENSIONS.values() if v.reserved_prefix))
+"""What DTMIs of the language and of all known contexts begin with."""
+
+__all__ = ["EXTENSIONS", "LANGUAGES", "LIMITED", "OWN_PREFIXES", "RESERVED"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.metamodel import (
+    AdjunctRule,
     ChainRule,
     ClassRule,
     Kind,
@@ -26,6 +27,14 @@ COUNTED = (
     *("properties", "schema", "elementSchema", "mapValue"),
 )
 """Properties whose values count towards the total of an Interface, beside its contents."""
+PAYLOADS = frozenset({"CommandPayload", "CommandRequest", "CommandResponse"})
+CLASSES = (
+    CONTENTS
+    | COMPLEX_SCHEMAS
+    | PAYLOADS
+    | {"EnumValue", "Field", "Interface", "MapKey", "MapValue"}
+)
+"""The classes of elements, of all versions."""
 _PRIMITIVES = "boolean date dateTime double duration float integer long string time"
 PRIMITIVES = tuple(_PRIMITIVES.split())
 # SPEC: DTDL v4 "Primitive schema": what it has beyond v3.
@@ -41,9 +50,11 @@ _ABSTRACT = (
     *("Content", "Entity", "NamedEntity", "Schema", "ComplexSchema", "PrimitiveSchema"),
     *("NumericSchema", "TemporalSchema", "CommandType"),
 )
+_ABSTRACT_V2 = ("Unit", "UnitAttribute")
+_ABSTRACT_V3 = ("CommandPayload", "LatentType", "NamedLatentType", "Unit", "UnitAttribute")
 COMMAND_TYPES = ("synchronous", "asynchronous")
 MAX_INTERFACE_ID = 128
-ABSTRACT_ADJUNCTS = ("SemanticType", "QuantitativeType", "SemanticUnit")
+ABSTRACT_ADJUNCTS = ("AdjunctType", "QuantitativeType", "SemanticType", "SemanticUnit")
 _NAME_TEXT = "a letter, then letters, digits and underscores, not ending in an underscore"
 
 
@@ -142,10 +153,8 @@ V4 = replace(
 )
 # SPEC: the limit contexts beside DTDL v4: figures of others in place of its own.
 LIMITS: dict[str, Figures] = {
-    "dtmi:dtdl:limits:onvif;1": replace(
-        V4, schema_depth=24, description_length=4096, comment_length=4096
-    ),
-    "dtmi:dtdl:limits:aio;1": replace(V4, schema_depth=12),
+    "dtmi:dtdl:limits:onvif;1": replace(V4, schema_depth=24, description_length=4096),
+    "dtmi:dtdl:limits:aio;1": replace(V4, schema_depth=12, description_length=2048),
 }
 
 
@@ -295,7 +304,9 @@ def _schema_table(figures: Figures) -> dict[str, tuple[PropertyRule, ...]]:
 
 def build_abstract_classes(figures: Figures) -> tuple[str, ...]:
     """Return the classes of one version that no element can have."""
-    return (*_ABSTRACT, *(f"{name[0].upper()}{name[1:]}" for name in figures.primitives))
+    more = _ABSTRACT_V2 if figures.version == 2 else _ABSTRACT_V3
+    primitives = (f"{name[0].upper()}{name[1:]}" for name in figures.primitives)
+    return (*_ABSTRACT, *more, *primitives)
 
 
 def build_classes(figures: Figures) -> dict[str, ClassRule]:
@@ -311,9 +322,21 @@ def build_classes(figures: Figures) -> dict[str, ClassRule]:
     }
 
 
+def _build_adjuncts(figures: Figures) -> dict[str, AdjunctRule]:
+    """Return the types of one version's own context; DTDL v2 has its semantic types instead."""
+    if figures.version == 2:
+        return {}
+    terms = build_schema_terms(figures)
+    target = PropertyRule("aliasFor", Kind.ELEMENT, required=True, classes=CLASSES, terms=terms)
+    on = CLASSES - {"CommandPayload"}
+    versions = frozenset({figures.version})
+    return {"Alias": AdjunctRule("Alias", on, {"aliasFor": target}, versions=versions)}
+
+
 def build_vocabulary(figures: Figures, classes: Mapping[str, ClassRule]) -> Vocabulary:
     """Return every term of one version's own context."""
     v = figures.version
+    adjuncts = _build_adjuncts(figures)
     terms = {name: f"dtmi:dtdl:class:{name};{v}" for name in classes}
     terms |= {name: f"dtmi:dtdl:class:{name};{v}" for name in build_abstract_classes(figures)}
     terms |= {name: f"dtmi:dtdl:class:{name};{v}" for name in ABSTRACT_ADJUNCTS}
@@ -321,8 +344,11 @@ def build_vocabulary(figures: Figures, classes: Mapping[str, ClassRule]) -> Voca
         terms |= {name: f"dtmi:dtdl:property:{name};{v}" for name in rule.properties}
         for prop in rule.properties.values():
             terms |= {name: dtmi_ for dtmi_, name in prop.terms.items() if dtmi_ != name}
+    for adjunct in adjuncts.values():
+        terms[adjunct.name] = f"dtmi:dtdl:class:{adjunct.name};{v}"
+        terms |= {name: f"dtmi:dtdl:property:{name};{v}" for name in adjunct.properties}
     names = {identifier: term for term, identifier in terms.items()}
-    return Vocabulary(f"dtmi:dtdl:context;{v}", {}, terms, names)
+    return Vocabulary(f"dtmi:dtdl:context;{v}", adjuncts, terms, names)
 
 
 def build_language(
@@ -368,7 +394,7 @@ def build_language(
         hierarchy_extends_max=figures.hierarchy_extends,
         hierarchy_elements_max=figures.hierarchy_elements,
         schema_cycles=schema_cycles,
-        abstract_classes=build_abstract_classes(figures),
+        abstract_classes={name: name for name in build_abstract_classes(figures)},
         limit_contexts=figures.version >= 4,
         solecisms=not strict,
     )

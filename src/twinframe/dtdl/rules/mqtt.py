@@ -6,14 +6,19 @@ It is the table and no behaviour; what its rows mean is `twinframe.dtdl.adjuncts
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from twinframe.dtdl.metamodel import AdjunctRule, Kind, PropertyRule
 
-_LABEL = r"[!$-*,-.0-z|~]+"
-_LEVEL = rf"(?:{_LABEL}|\{{(?:[A-Za-z]+:)?[A-Za-z][A-Za-z0-9]*\}})"
-_TOPIC = re.compile(rf"{_LEVEL}(?:/{_LEVEL})*")
-_TOPIC_TEXT = "an MQTT topic: levels separated by '/', each a label or a token such as '{modelId}'"
-_GROUP = re.compile(_LABEL)
+_CHARACTERS = "!$-*,-.0-z|~"
+_FIRST = f"[{_CHARACTERS.replace('$', '%')}][{_CHARACTERS}]*"
+_REPLACED = r"\{(?:[A-Za-z]+:)?[A-Za-z]+\}"
+_TOPIC = re.compile(rf"(?:{_FIRST}|{_REPLACED})(?:/(?:[{_CHARACTERS}]+|{_REPLACED}))*")
+_TOPIC_TEXT = (
+    "an MQTT topic: levels separated by '/', each a label or a token of letters such as "
+    "'{modelId}' or '{ex:modelId}', the first without a leading '$'"
+)
+_GROUP = re.compile(f"[{_CHARACTERS}]+")
 _GROUP_TEXT = "one level of an MQTT topic: printable, without '/', '+', '#', '{' and '}'"
 
 
@@ -25,16 +30,13 @@ def _group(name: str) -> PropertyRule:
     return PropertyRule(name, Kind.STRING, pattern=_GROUP, pattern_text=_GROUP_TEXT)
 
 
-def _mqtt(*topics: str) -> AdjunctRule:
-    rules = [
-        PropertyRule("payloadFormat", Kind.STRING, required=True),
-        *(_topic(name) for name in topics),
-        _group("telemServiceGroupId"),
-        _group("cmdServiceGroupId"),
-    ]
+def _mqtt(*rules: PropertyRule) -> AdjunctRule:
+    rules = (PropertyRule("payloadFormat", Kind.STRING, required=True), *rules)
     return AdjunctRule("Mqtt", frozenset({"Interface"}), {rule.name: rule for rule in rules})
 
 
+_TOPICS = (_topic("telemetryTopic"), _topic("commandTopic"))
+_GROUPS = (_group("telemServiceGroupId"), _group("cmdServiceGroupId"))
 _COMMAND = frozenset({"Command"})
 _FIELD = frozenset({"Field"})
 _OBJECT = frozenset({"Object"})
@@ -44,13 +46,16 @@ _RESULT = frozenset({"Result"})
 _RESULT_OR_ERROR = frozenset({"Result", "Error"})
 _PROPERTY_RESULT = frozenset({"PropertyResult"})
 _TTL = PropertyRule("ttl", Kind.DURATION, required=True)
-_INDEX = PropertyRule("index", Kind.INTEGER, required=True, differs=True)
+_INDEX = PropertyRule("index", Kind.INTEGER, required=True, differs=True, minimum=1)
+_INDEXED = AdjunctRule("Indexed", frozenset({"EnumValue", "Field", "Telemetry"}), {"index": _INDEX})
 
-_BASE = (
-    AdjunctRule("Transparent", frozenset({"CommandRequest", "CommandResponse"}), schemas=_OBJECT),
+_CALLS = (
     AdjunctRule("Idempotent", _COMMAND),
     AdjunctRule("Cacheable", _COMMAND, {"ttl": _TTL}, needs=frozenset({"Idempotent"})),
-    AdjunctRule("Indexed", frozenset({"Field", "Property", "Telemetry"}), {"index": _INDEX}),
+)
+_BASE = (
+    *_CALLS,
+    AdjunctRule("Transparent", frozenset({"CommandRequest", "CommandResponse"}), schemas=_OBJECT),
 )
 _RESULTS = (
     AdjunctRule("Error", _OBJECT),
@@ -101,20 +106,27 @@ _DETAILED = (
     AdjunctRule("PropertyValue", _FIELD, parents=_PROPERTY_RESULT, once=True, excludes=_REQUIRED),
     _PROPERTY_ERROR.rename("ReadError"),
     _PROPERTY_ERROR.rename("WriteError"),
-    AdjunctRule("Fragmented", frozenset({"Field", "Property"}), schemas=frozenset({"Map"})),
+    AdjunctRule(
+        "Fragmented",
+        frozenset({"Property"}),
+        schemas=frozenset({"Map"}),
+        on_beside={"Field": "PropertyValue"},
+    ),
     AdjunctRule("Indirect", _FIELD, excludes=_REQUIRED),
 )
 _PLAIN_RESULT = AdjunctRule(
     "Result", _OBJECT, children=("fields", frozenset({"NormalResult", "ErrorResult"}))
 )
 
-# SPEC: the MQTT extension, versions 2 to 4: its types by version.
+# SPEC: the MQTT extension, versions 1 to 4: its types by version.
 MQTT: dict[int, tuple[AdjunctRule, ...]] = {
-    2: (_mqtt("telemetryTopic", "commandTopic"), *_BASE),
-    3: (_mqtt("telemetryTopic", "commandTopic"), *_BASE, *_RESULTS, _PLAIN_RESULT),
+    1: (_mqtt(*_TOPICS), *_CALLS, _INDEXED),
+    2: (_mqtt(*_TOPICS, *_GROUPS), *_BASE, _INDEXED),
+    3: (_mqtt(*_TOPICS, *_GROUPS), *_BASE, _INDEXED, *_RESULTS, _PLAIN_RESULT),
     4: (
-        _mqtt("telemetryTopic", "commandTopic", "propertyTopic"),
+        _mqtt(*_TOPICS, _topic("propertyTopic"), *_GROUPS),
         *_BASE,
+        replace(_INDEXED, on=_INDEXED.on | {"Property"}),
         *_RESULTS,
         *_DETAILED,
     ),

@@ -9,14 +9,14 @@ import re
 from dataclasses import replace
 
 from twinframe.dtdl.metamodel import AdjunctRule, Kind, PropertyRule, Vocabulary
-from twinframe.dtdl.rules.core import COMPLEX_SCHEMAS, GEOSPATIAL, MORE_NUMERIC, PRIMITIVES
+from twinframe.dtdl.rules.core import COMPLEX_SCHEMAS, GEOSPATIAL, MORE_NUMERIC, NUMERIC
 from twinframe.dtdl.rules.vocabulary import build_partner
 
 # --- IoT Central --------------------------------------------------------------------------------
 
 # SPEC: the IoT Central extension of DTDL v2: semantic types, what schema they need, their units.
 _CENTRAL: dict[str, tuple[frozenset[str], str | None]] = {
-    "Event": (frozenset(PRIMITIVES) - {"boolean"}, None),
+    "Event": (NUMERIC | {"string"}, None),
     "State": (frozenset({"Enum"}), None),
     "Location": (frozenset({"geopoint", *GEOSPATIAL}), None),
     "AccelerationVector": (frozenset({"vector"}), "AccelerationUnit"),
@@ -40,10 +40,9 @@ def build_central(standard: Vocabulary) -> Vocabulary:
                 {"unit": unit_rule} if unit_type else {},
                 schemas=schemas,
                 group="semantic type",
-                versions=frozenset({2}),
             )
         )
-    vocabulary = build_partner("iotcentral", 2, *rules)
+    vocabulary = build_partner("iotcentral", 2, *rules, leads=True)
     terms = dict(vocabulary.terms)
     terms |= {name: f"dtmi:iotcentral:schema:{name};2" for name in _CENTRAL_TYPES}
     terms["unit"] = standard.terms["unit"]
@@ -57,20 +56,20 @@ def build_central(standard: Vocabulary) -> Vocabulary:
 
 # --- IoT Operations -----------------------------------------------------------------------------
 
-_V4 = frozenset({4})
 _VALUES = frozenset(
     {"CommandRequest", "CommandResponse", "Field", "MapValue", "Property", "Telemetry"}
 )
-_NAMED = frozenset({"Command", "Component", "EnumValue", "Relationship"}) | _VALUES
+_QUALIFIED = frozenset({"Command", "Component", "Field", "Property", "Relationship", "Telemetry"})
 _TYPES = COMPLEX_SCHEMAS | {"Interface"}
 _INTERFACE = frozenset({"Interface"})
 _RELATIONSHIP = frozenset({"Relationship"})
+_TEXT_LENGTH = 128
 _GROUP = re.compile(r"[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?")
 _GROUP_TEXT = "a letter, then letters, digits and underscores, not ending in an underscore"
 
 
-def _text(name: str, max_length: int | None = None) -> dict[str, PropertyRule]:
-    return {name: PropertyRule(name, Kind.STRING, required=True, max_length=max_length)}
+def _text(name: str) -> dict[str, PropertyRule]:
+    return {name: PropertyRule(name, Kind.STRING, required=True, max_length=_TEXT_LENGTH)}
 
 
 def _number(name: str, *, required: bool = False) -> PropertyRule:
@@ -82,17 +81,17 @@ _GROUP_NAME = PropertyRule(
     "group",
     Kind.STRING,
     required=True,
-    max_length=128,
+    max_length=_TEXT_LENGTH,
     pattern=_GROUP,
     pattern_text=_GROUP_TEXT,
 )
 
 # SPEC: the IoT Operations extension of DTDL v4.
 _OPERATIONS = (
-    AdjunctRule("Composite", _INTERFACE, _text("ontology", 128)),
+    AdjunctRule("Composite", _INTERFACE, _text("ontology"), excludes=frozenset({"Event"})),
     AdjunctRule("Event", _INTERFACE),
     AdjunctRule("Congruence", _TYPES, _text("typeRef")),
-    AdjunctRule("Qualified", _NAMED, _text("namespace", 128)),
+    AdjunctRule("Qualified", _QUALIFIED, _text("namespace")),
     AdjunctRule("HasComponent", _RELATIONSHIP),
     AdjunctRule("HasCapability", _RELATIONSHIP, excludes=frozenset({"HasComponent"})),
     AdjunctRule("Detail", frozenset({"Object"})),
@@ -110,12 +109,10 @@ _OPERATIONS = (
         {"scaleFactor": _number("scaleFactor", required=True)},
         schemas=MORE_NUMERIC,
     ),
-    AdjunctRule(
-        "GroupMember", frozenset({"Command", "Property", "Telemetry"}), {"group": _GROUP_NAME}
-    ),
+    AdjunctRule("GroupMember", frozenset({"Command"}), {"group": _GROUP_NAME}),
 )
 
 
 def build_operations() -> Vocabulary:
     """Return the IoT Operations context."""
-    return build_partner("iotoperations", 4, *(replace(rule, versions=_V4) for rule in _OPERATIONS))
+    return build_partner("iotoperations", 4, *_OPERATIONS)

@@ -1,15 +1,18 @@
-"""Semantic types and units of the language: v2 has them built in, v3 as an extension.
+"""Semantic types and units of the language: v2 has them built in, later versions as an extension.
 
-It holds names only; how a unit is checked beside a semantic type is `twinframe.dtdl.adjuncts`.
+It holds names only; how a unit is checked beside a semantic type is `twinframe.dtdl.adjuncts`. Each
+table adds to the one before it: nothing was ever taken away.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 _BINARY = ("", "kibi", "mebi", "gibi", "tebi", "exbi", "zebi", "yobi")
 _SIZES = [prefix + noun for noun in ("bit", "byte") for prefix in _BINARY]
 
-# SPEC: DTDL v2 "Semantic types" and QuantitativeTypes v1 "Unit types": unit type to its units.
-UNITS: dict[str, str] = {
+# SPEC: DTDL v2 "Semantic types": unit type to its units.
+_UNITS: dict[str, str] = {
     "AccelerationUnit": "metrePerSecondSquared centimetrePerSecondSquared gForce",
     "AngleUnit": "radian degreeOfArc minuteOfArc secondOfArc turn",
     "AngularAccelerationUnit": "radianPerSecondSquared",
@@ -54,89 +57,84 @@ UNITS: dict[str, str] = {
     "VolumeUnit": "cubicMetre cubicCentimetre litre millilitre cubicFoot cubicInch fluidOunce "
     "gallon",
 }
-
-# SPEC: DTDL v2 "Semantic types": semantic type to its unit type.
-SEMANTIC_TYPES: dict[str, str] = {
-    "Acceleration": "AccelerationUnit",
-    "Angle": "AngleUnit",
-    "AngularAcceleration": "AngularAccelerationUnit",
-    "AngularVelocity": "AngularVelocityUnit",
-    "Area": "AreaUnit",
-    "Capacitance": "CapacitanceUnit",
-    "Current": "CurrentUnit",
-    "DataRate": "DataRateUnit",
-    "DataSize": "DataSizeUnit",
-    "Density": "DensityUnit",
-    "Distance": "LengthUnit",
-    "ElectricCharge": "ChargeUnit",
-    "Energy": "EnergyUnit",
-    "Force": "ForceUnit",
-    "Frequency": "FrequencyUnit",
-    "Humidity": "DensityUnit",
-    "Illuminance": "IlluminanceUnit",
-    "Inductance": "InductanceUnit",
-    "Latitude": "AngleUnit",
-    "Length": "LengthUnit",
-    "Longitude": "AngleUnit",
-    "Luminance": "LuminanceUnit",
-    "Luminosity": "PowerUnit",
-    "LuminousFlux": "LuminousFluxUnit",
-    "LuminousIntensity": "LuminousIntensityUnit",
-    "MagneticFlux": "MagneticFluxUnit",
-    "MagneticInduction": "MagneticInductionUnit",
-    "Mass": "MassUnit",
-    "MassFlowRate": "MassFlowRateUnit",
-    "Power": "PowerUnit",
-    "Pressure": "PressureUnit",
-    "RelativeHumidity": "Unitless",
-    "Resistance": "ResistanceUnit",
-    "SoundPressure": "SoundPressureUnit",
-    "Temperature": "TemperatureUnit",
-    "Thrust": "ForceUnit",
-    "TimeSpan": "TimeUnit",
-    "Torque": "TorqueUnit",
-    "Velocity": "VelocityUnit",
-    "Voltage": "VoltageUnit",
-    "Volume": "VolumeUnit",
-    "VolumeFlowRate": "VolumeFlowRateUnit",
-}
-
-# SPEC: QuantitativeTypes v1: what it has beyond the types and units of DTDL v2.
-MORE_UNITS: dict[str, str] = {
-    "ApparentEnergyUnit": "voltAmpereHour kilovoltAmpereHour megavoltAmpereHour",
-    "ApparentPowerUnit": "voltAmpere millivoltAmpere kilovoltAmpere megavoltAmpere",
-    "IrradianceUnit": "wattPerSquareMetre wattPerSquareCentimetre wattPerSquareFoot "
-    "wattPerSquareInch",
-    "PowerUnit": "britishThermalUnitPerHour",
+# SPEC: QuantitativeTypes v1 and v2, which are equal, beyond DTDL v2.
+_UNITS_V1: dict[str, str] = {
+    "ApparentEnergyUnit": "voltAmpereHour kilovoltAmpereHour megavoltAmpereHour gigavoltAmpereHour",
+    "ApparentPowerUnit": "voltAmpere millivoltAmpere kilovoltAmpere megavoltAmpere gigavoltAmpere",
+    "ChargeUnit": "ampereHour milliampereHour",
+    "CurrentUnit": "kiloampere",
+    "DensityUnit": "microgramPerCubicMetre milligramPerCubicMetre",
+    "EnergyUnit": "wattHour milliwattHour megawattHour gigawattHour terawattHour "
+    "britishThermalUnit kiloBritishThermalUnit",
+    "FrequencyUnit": "millihertz",
+    "IonizingRadiationDoseUnit": "gray microgray milligray sievert microsievert millisievert",
+    "IrradianceUnit": "wattPerSquareMetre",
+    "MagneticInductionUnit": "gauss",
+    "MassFlowRateUnit": "massPoundPerHour",
+    "MassUnit": "massPound",
+    "PowerUnit": "joulePerSecond kilojoulePerSecond joulePerHour kilojoulePerHour "
+    "megajoulePerHour gigajoulePerHour britishThermalUnitPerHour kiloBritishThermalUnitPerHour "
+    "tonOfRefrigeration",
+    "PressureUnit": "decapascal hectopascal",
+    "RadioactivityUnit": "becquerel kilobecquerel megabecquerel gigabecquerel",
     "ReactiveEnergyUnit": "voltAmpereReactiveHour kilovoltAmpereReactiveHour "
-    "megavoltAmpereReactiveHour",
+    "megavoltAmpereReactiveHour gigavoltAmpereReactiveHour",
     "ReactivePowerUnit": "voltAmpereReactive millivoltAmpereReactive kilovoltAmpereReactive "
-    "megavoltAmpereReactive",
+    "megavoltAmpereReactive gigavoltAmpereReactive",
     "Unitless": "partsPerMillion partsPerBillion partsPerTrillion partsPerQuadrillion",
     "VolumeFlowRateUnit": "cubicMetrePerSecond cubicMetrePerMinute cubicMetrePerHour "
-    "cubicFootPerMinute gallonPerMinute gallonPerHour litrePerMinute",
+    "cubicFootPerMinute gallonPerMinute gallonPerHour litrePerMinute millilitrePerMinute",
 }
-MORE_SEMANTIC_TYPES: dict[str, str] = {
-    "ApparentEnergy": "ApparentEnergyUnit",
-    "ApparentPower": "ApparentPowerUnit",
-    "Concentration": "Unitless",
-    "EnergyRate": "PowerUnit",
-    "Irradiance": "IrradianceUnit",
-    "ReactiveEnergy": "ReactiveEnergyUnit",
-    "ReactivePower": "ReactivePowerUnit",
-    "RelativeDensity": "Unitless",
+# SPEC: QuantitativeTypes v3, beyond v2.
+_UNITS_V3: dict[str, str] = {
+    "AccelerationUnit": "kilometrePerSecondSquared millimetrePerSecondSquared",
+    "ApparentEnergyUnit": "millivoltAmpereHour",
+    "CurrentUnit": "nanoampere picoampere",
+    "DynamicViscosityUnit": "poise centipoise millipoise pascalSecond millipascalSecond",
+    "GasLeakageRateUnit": "pascalCubicMetrePerSecond decapascalCubicMetrePerSecond "
+    "hectopascalCubicMetrePerSecond kilopascalCubicMetrePerSecond",
+    "KinematicViscosityUnit": "stokes centistokes squareMetrePerSecond",
+    "ReciprocalLengthUnit": "reciprocalMetre reciprocalCentimetre reciprocalMillimetre "
+    "reciprocalMicrometre reciprocalNanometre reciprocalKilometre",
+    "ReciprocalTimeUnit": "reciprocalSecond reciprocalMinute",
+    "VelocityUnit": "millimetrePerSecond",
+    "VolumeFlowRateUnit": "cubicCentimetrePerMinute cubicCentimetrePerSecond",
 }
 
+# SPEC: the same documents: unit type to its semantic types. A semantic type that stands nowhere
+# here has the unit type of its own name, such as `AreaUnit` for `Area`.
+_SHARED = {
+    "AngleUnit": "Angle Latitude Longitude",
+    "ChargeUnit": "ElectricCharge",
+    "DensityUnit": "Density Humidity",
+    "ForceUnit": "Force Thrust",
+    "LengthUnit": "Distance Length",
+    "PowerUnit": "Luminosity Power",
+    "TimeUnit": "TimeSpan",
+    "Unitless": "RelativeHumidity",
+}
+_SHARED_V1 = {"PowerUnit": "EnergyRate", "Unitless": "Concentration RelativeDensity"}
+_SHARED_V3 = {"Unitless": "Efficiency RelativeMeasure Scale Throttle"}
+
+Table = tuple[dict[str, str], dict[str, tuple[str, ...]]]
+"""Semantic types to their unit types, and unit types to their units."""
+
+
+def _build(units: tuple[Mapping[str, str], ...], shared: tuple[Mapping[str, str], ...]) -> Table:
+    merged: dict[str, tuple[str, ...]] = {}
+    for table in units:
+        for kind, names in table.items():
+            merged[kind] = (*merged.get(kind, ()), *names.split())
+    kinds = {
+        name: kind for table in shared for kind, names in table.items() for name in names.split()
+    }
+    own = merged.keys() - kinds.values()
+    return {**kinds, **{kind.removesuffix("Unit"): kind for kind in own}}, merged
+
+
+V2 = _build((_UNITS,), (_SHARED,))
+QUANTITATIVE = _build((_UNITS, _UNITS_V1), (_SHARED, _SHARED_V1))
+QUANTITATIVE_V3 = _build((_UNITS, _UNITS_V1, _UNITS_V3), (_SHARED, _SHARED_V1, _SHARED_V3))
 
 ALIASES: dict[str, str] = {"EnergyRateUnit": "PowerUnit"}
 """Other names of unit types."""
-
-
-def build_units(*tables: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return unit type to its units, the tables merged in order."""
-    merged: dict[str, tuple[str, ...]] = {}
-    for table in tables:
-        for unit_type, units in table.items():
-            known = merged.get(unit_type, ())
-            merged[unit_type] = known + tuple(u for u in units.split() if u not in known)
-    return merged
