@@ -11,7 +11,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -33,6 +33,7 @@ from twinframe.control.work import (
     claim,
     find_claimable,
     list_life_signs,
+    read_fences,
     renew,
 )
 from twinframe.errors import TwinframeError
@@ -187,8 +188,11 @@ class Provisioner:
         return len(tasks)
 
     async def _look(self) -> None:
-        signs = await self._runner.read(list_life_signs)
-        self._cancel_outdated(signs)
+        running = tuple(self._running)
+        signs, fences = await self._runner.read(
+            lambda session: (list_life_signs(session), read_fences(session, running))
+        )
+        self._cancel_outdated(running, fences)
         silent = {
             resource_id: sign
             for resource_id, sign in self._watch.list_silent(signs, self._monotonic()).items()
@@ -234,11 +238,17 @@ class Provisioner:
                 raise
             await self._survive(self._attempts.let_go(mine))
 
-    def _cancel_outdated(self, signs: Mapping[str, LifeSign]) -> None:
-        """End attempts whose number is no longer the one of their work."""
-        for resource_id, running in self._running.items():
-            sign = signs.get(resource_id)
-            if (sign is None or sign[0] != running.mine.fence) and not running.outdated:
+    def _cancel_outdated(self, looked: Sequence[str], fences: Mapping[str, int]) -> None:
+        """End attempts whose number is no longer the one of their work.
+
+        NOTE: an attempt that has stored its result holds nothing any more and has its number still;
+        it is about to end by itself.
+        """
+        for resource_id in looked:
+            running = self._running.get(resource_id)
+            if running is None or running.outdated:
+                continue
+            if fences.get(resource_id) != running.mine.fence:
                 running.outdated = True
                 running.task.cancel()
 

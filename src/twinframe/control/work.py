@@ -80,6 +80,12 @@ def list_life_signs(session: ControlSession) -> dict[str, LifeSign]:
     return {item.id: (item.fence, item.beat) for item in WORK.parse_all(held)}
 
 
+def read_fences(session: ControlSession, resource_ids: Collection[str]) -> dict[str, int]:
+    """The present number of the work at each of these resources, if there is any."""
+    found = ((each, WORK.read(session, each)) for each in resource_ids)
+    return {resource_id: item.fence for resource_id, item in found if item is not None}
+
+
 def find_claimable(
     session: ControlSession, *, now: int, longest_pause: float, limit: int
 ) -> Sequence[WorkItem]:

@@ -7,6 +7,7 @@ import logging
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -354,6 +355,37 @@ def test_a_deletion_ends_the_attempt_that_runs(world: World) -> None:
     asyncio.run(asyncio.wait_for(play(), 20))
     assert [call for call, _ in world.moody.calls] == ["provision", "deprovision"]
     assert [operation.status for operation in world.history()] == ["succeeded", "superseded"]
+
+
+def test_an_attempt_that_has_stored_its_result_is_not_cancelled(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer may be on the way from the store while the provisioner looks for work again."""
+
+    async def play() -> None:
+        write, faults = world.runner.write, FaultPoints()
+        stored, looked = asyncio.Event(), asyncio.Event()
+
+        async def write_late(work: Any) -> Any:
+            result = await write(work)
+            if "create:handled" in faults.passed:
+                stored.set()
+                await looked.wait()
+            return result
+
+        monkeypatch.setattr(world.runner, "write", write_late)
+        provisioner = world.build_provisioner(faults)
+        running = asyncio.ensure_future(provisioner.run_once())
+        await stored.wait()
+        looking = asyncio.ensure_future(provisioner.run_once())
+        await asyncio.sleep(0)
+        looked.set()
+        await asyncio.gather(running, looking)
+        assert faults.passed[-1] == "create:stored"
+
+    world.create(type="Test.Moody")
+    asyncio.run(asyncio.wait_for(play(), 20))
+    assert world.read().status == "running"
 
 
 def test_a_thread_that_was_begun_is_waited_for() -> None:
