@@ -91,8 +91,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             http.client.HTTPConnection(str(place.netloc), timeout=30)
         ) as connection:
             connection.request("POST", self.path, body, fields)
-            answer = connection.getresponse()
-            return answer.status, answer.headers.get("Content-Type", ""), answer.read()
+            with connection.getresponse() as answer:
+                return answer.status, answer.headers.get("Content-Type", ""), answer.read()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (its name there)
         """Nothing."""

@@ -46,8 +46,8 @@ class Asker(Wire):
         connection = self._connection
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, target, None if body is None else body.encode(), sent)
-        answer = connection.getresponse()
-        raw = answer.read()
+        with connection.getresponse() as answer:
+            raw = answer.read()
         return answer.status, {k.lower(): v for k, v in answer.getheaders()}, raw
 
 

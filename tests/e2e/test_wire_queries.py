@@ -30,7 +30,9 @@ PATH = f"/query?{VERSION}"
 QUOTED = "q'1"
 
 
-@pytest.fixture(autouse=True, scope="module")
+# NOTE: as long as the server it fills: a module's fixture is set up again when tests come back to
+# the module, as they do where processes take tests from each other.
+@pytest.fixture(autouse=True, scope="session")
 def twins(wire_server: Server) -> Iterator[None]:
     """Versions of a model and an heir with a number each, words, and rooms that know each other."""
     wire = Wire(wire_server.port)

@@ -29,7 +29,9 @@ Json = Any
 HAS = {"$relationshipName": "has", "$targetId": "rel2"}
 
 
-@pytest.fixture(autouse=True, scope="module")
+# NOTE: as long as the server it fills: a module's fixture is set up again when tests come back to
+# the module, as they do where processes take tests from each other.
+@pytest.fixture(autouse=True, scope="session")
 def twins(wire_server: Server) -> Iterator[None]:
     """Two rooms and a climate."""
     wire = Wire(wire_server.port)

@@ -26,8 +26,8 @@ class Wire:
             kind = "application/json-patch+json" if method == "PATCH" else "application/json"
             sent.setdefault("Content-Type", kind)
         self._connection.request(method, path, data, sent)
-        answer = self._connection.getresponse()
-        raw = answer.read()
+        with self._connection.getresponse() as answer:
+            raw = answer.read()
         document = json.loads(raw) if raw else None
         return answer.status, {k.lower(): v for k, v in answer.getheaders()}, document
 
