@@ -50,7 +50,7 @@ def list_bad_pages(path: Path) -> list[int]:
     load_vfs()
     connection = apsw.Connection(":memory:", vfs=VFS)
     content = path.read_bytes()
-    pages = [content[start : start + PAGE] for start in range(0, len(content), PAGE)]
+    pages = [content[start : start + PAGE] for start in range(0, len(content) // PAGE * PAGE, PAGE)]
     found = [
         number
         for number, page in enumerate(pages)

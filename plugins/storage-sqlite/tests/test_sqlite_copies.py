@@ -207,7 +207,7 @@ def test_a_file_that_is_no_backup_is_refused_in_words_that_say_so(tmp_path: Path
     folder, text = tmp_path / "graph", tmp_path / "notes.txt"
     fill(folder, "a")
     text.write_text("a list of what to buy\n" * 100)
-    with pytest.raises(StorageDamaged, match=r"notes.txt is damaged: file is not a database\."):
+    with pytest.raises(StorageDamaged, match=r"notes.txt is damaged: it is no backup, or was cut"):
         build_store(folder).restore(text, 1)
     assert read_twins(folder) == {"a"}
 

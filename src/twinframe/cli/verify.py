@@ -1,4 +1,4 @@
-"""`twinframe verify`: the stored data checked in depth. It repairs nothing."""
+"""`twinframe verify`: the stored data, or a backup, checked in depth. It repairs nothing."""
 
 from __future__ import annotations
 
@@ -8,15 +8,24 @@ import click
 
 from twinframe.app.installation import load_installation
 from twinframe.cli.console import config_option, write_problems
+from twinframe.storage.backups import check_seal
 
 
 @click.command()
+@click.option(
+    "--backup",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="File of a backup to compare with the digest it was made with, instead of the graph.",
+)
 @config_option
-def verify(config: Path | None) -> None:
+def verify(backup: Path | None, config: Path | None) -> None:
     """Check the stored graph in depth and say what is wrong with it.
 
     The service may run meanwhile. Exit code 1 when something is wrong.
     """
+    if backup is not None:
+        _verify_backup(backup)
+        return
     installation = load_installation(config)
     store = installation.build_store()
     store.open()
@@ -29,3 +38,10 @@ def verify(config: Path | None) -> None:
         raise SystemExit(1)
     storage = installation.settings.storage
     click.echo(f"The graph {storage.graph!r} in storage {storage.provider} is sound.")
+
+
+def _verify_backup(path: Path) -> None:
+    if not check_seal(path):
+        write_problems([f"{path} has no digest: it is no backup, or one of an older release."])
+        raise SystemExit(1)
+    click.echo(f"The backup {path} is what it was when it was made.")

@@ -176,6 +176,22 @@ def test_verify_says_that_the_graph_is_sound() -> None:
     assert "is sound" in result.stdout
 
 
+def test_verify_compares_a_backup_with_its_digest(tmp_path: Path) -> None:
+    backup = tmp_path / "own.backup"
+    assert run("backup", "--to", str(backup)).exit_code == 0
+    assert "is what it was when it was made" in run("verify", "--backup", str(backup)).output
+    content = bytearray(backup.read_bytes())
+    content[len(content) // 2] ^= 1
+    backup.write_bytes(content)
+    result = run("verify", "--backup", str(backup))
+    assert result.exit_code != 0
+    assert "its content is not what it was" in result.output
+    backup.write_bytes(content[: len(content) // 512 * 512])
+    result = run("verify", "--backup", str(backup))
+    assert result.exit_code == 1
+    assert "has no digest" in result.output
+
+
 def test_verify_fails_for_a_damaged_file(tmp_path: Path) -> None:
     assert run("verify").exit_code == 0
     (file,) = [path for path in (tmp_path / "data").iterdir() if path.suffix == ".db"]

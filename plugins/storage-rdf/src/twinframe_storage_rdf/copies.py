@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from twinframe.errors import StorageDamaged, StorageFull
+from twinframe.storage.backups import check_seal, seal_backup
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -53,6 +54,7 @@ def write_archive(source: Path, target: Path) -> None:
             archive.close()
             file.flush()
             os.fsync(file.fileno())
+        seal_backup(unfinished)
         unfinished.replace(target)
         sync_directory(target.parent)
     finally:
@@ -63,8 +65,9 @@ def read_archive(source: Path, target: Path) -> None:
     """Put the files of an archive into the new directory `target`, synced.
 
     SEC: only plain files with plain names are taken out of it, whoever made it.
-    Raises `StorageDamaged` when it is no such archive.
+    Raises `StorageDamaged` when it is no such archive, or not what its seal says.
     """
+    check_seal(source)
     target.mkdir(mode=0o700)
     try:
         with tarfile.open(source, mode="r:") as archive:

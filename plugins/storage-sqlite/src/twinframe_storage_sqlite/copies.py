@@ -11,6 +11,7 @@ from typing import Final
 
 import apsw
 
+from twinframe.storage.backups import check_seal, seal_backup
 from twinframe_storage_sqlite.checksums import (
     RESERVED,
     VFS,
@@ -42,7 +43,7 @@ def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
     try:
         checked = source.reserve_bytes("main") == RESERVED
         _copy(source, unfinished, patience, checked=checked)
-        sync(unfinished)
+        seal_backup(unfinished)
         unfinished.replace(target)
         sync(target.parent)
     except EngineError as error:
@@ -124,6 +125,7 @@ def _prepare(draft: Path, source: Path, check: Check, change: Change, *, checksu
     _remove_database(draft)
     if not source.is_file() or source.stat().st_size == 0:
         raise build_damaged(str(source), "there is no backup in it")
+    check_seal(source)
     vfs = choose_vfs(str(source))
     reader = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
     try:

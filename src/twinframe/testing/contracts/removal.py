@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from twinframe.errors import StorageBusy, StorageDamaged
-from twinframe.storage.backups import Backups
+from twinframe.storage.backups import Backups, check_seal
 from twinframe.storage.base import GraphStore, Instance
 from twinframe.storage.epochs import Epoch, read_epoch
 from twinframe.testing.contracts.base import StoreContract, put, reading
@@ -153,6 +154,51 @@ class BackupContract(StoreContract):
             store.restore(target, 1)
         with pytest.raises(StorageDamaged):
             store.restore(tmp_path / "nothing", 1)
+        again = self._open(place)
+        assert _read_everything(again) == before
+        again.close()
+
+    def test_a_backup_that_is_not_what_it_was_is_refused_and_changes_nothing(
+        self, tmp_path: Path
+    ) -> None:
+        place, target = tmp_path / "graph", tmp_path / "copy"
+        place.mkdir()
+        store = self._open(place)
+        put(store, build_twin_record("a"))
+        assert isinstance(store, Backups)
+        store.back_up(target)
+        put(store, build_twin_record("b"))
+        before = _read_everything(store)
+        store.close()
+        sound = target.read_bytes()
+        assert check_seal(target)
+        dice = random.Random(5)  # noqa: S311  (which bits are tried)
+        flipped = [dice.randrange(len(sound)) for _ in range(12)]
+        for at in (*flipped, len(sound) - 1, len(sound) - 80):
+            target.write_bytes(sound[:at] + bytes([sound[at] ^ 16]) + sound[at + 1 :])
+            with pytest.raises(StorageDamaged, match=r"is damaged: (its content|the digest)"):
+                store.restore(target, 1)
+        for content in (sound[:-7], sound[: len(sound) // 2], sound + b"x", sound + sound):
+            target.write_bytes(content)
+            with pytest.raises(StorageDamaged):
+                store.restore(target, 1)
+        again = self._open(place)
+        assert _read_everything(again) == before
+        again.close()
+
+    def test_a_backup_from_before_there_were_digests_is_restored(self, tmp_path: Path) -> None:
+        place, target = tmp_path / "graph", tmp_path / "copy"
+        place.mkdir()
+        store = self._open(place)
+        put(store, build_twin_record("a"))
+        before = _read_everything(store)
+        assert isinstance(store, Backups)
+        store.back_up(target)
+        store.close()
+        content = target.read_bytes()
+        target.write_bytes(content[: len(content) // 512 * 512])
+        assert not check_seal(target)
+        store.restore(target, 1)
         again = self._open(place)
         assert _read_everything(again) == before
         again.close()
