@@ -24,7 +24,7 @@ from twinframe.graph.relationship_documents import ID as RELATIONSHIP_ID
 from twinframe.graph.relationship_documents import SOURCE
 from twinframe.graph.twin_commands import parse_put_twin
 from twinframe.graph.twin_documents import ID as TWIN_ID
-from twinframe.model.etags import parse_if_none_match
+from twinframe.model.etags import parse_put_condition
 from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings
 from twinframe.storage.base import GraphTransaction, StoredDocument
@@ -60,34 +60,45 @@ class Bulk:
         return self._context.settings.bulk
 
     async def put_twins(
-        self, documents: JsonValue, if_none_match: str | None = None
+        self,
+        documents: JsonValue,
+        if_none_match: str | None = None,
+        if_match: str | None = None,
     ) -> list[ItemResult]:
-        """Create or replace twins, each named by its `$dtId`; `*`: only create.
+        """Create or replace twins, each named by its `$dtId`; the conditions count for each.
 
         Errors of the call: `InvalidArgument`, `LimitExceeded`, and `StorageError` when nothing
         could be stored; errors of an item are those of `Twins.put_twin`.
         """
-        parse_if_none_match(if_none_match)
+        parse_put_condition(if_match, if_none_match)
 
         def parse(document: dict[str, JsonValue]) -> Put:
-            return parse_put_twin(_read_id(document, TWIN_ID), document, if_none_match)
+            twin_id = _read_id(document, TWIN_ID)
+            return parse_put_twin(twin_id, document, if_none_match, if_match)
 
         return await self._put(self._check(documents, "twins"), (TWIN_ID,), parse)
 
     async def put_relationships(
-        self, documents: JsonValue, if_none_match: str | None = None
+        self,
+        documents: JsonValue,
+        if_none_match: str | None = None,
+        if_match: str | None = None,
     ) -> list[ItemResult]:
         """Create or replace relationships, each named by `$sourceId` and `$relationshipId`.
+
+        The conditions count for each.
 
         Errors of the call: `InvalidArgument`, `LimitExceeded`, and `StorageError` when nothing
         could be stored; errors of an item are those of `Relationships.put_relationship`.
         """
-        parse_if_none_match(if_none_match)
+        parse_put_condition(if_match, if_none_match)
 
         def parse(document: dict[str, JsonValue]) -> Put:
             source_id = _read_id(document, SOURCE)
             relationship_id = _read_id(document, RELATIONSHIP_ID)
-            return parse_put_relationship(source_id, relationship_id, document, if_none_match)
+            return parse_put_relationship(
+                source_id, relationship_id, document, if_none_match, if_match
+            )
 
         items = self._check(documents, "relationships")
         return await self._put(items, (SOURCE, RELATIONSHIP_ID), parse)

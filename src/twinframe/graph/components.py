@@ -37,12 +37,19 @@ class Components:
         return StoredDocument(stored.etag, orjson.dumps(twin[name]))
 
     async def patch_component(
-        self, twin_id: str, name: str, patch: JsonValue, if_match: str | None = None
+        self,
+        twin_id: str,
+        name: str,
+        patch: JsonValue,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
     ) -> str:
         """Apply a JSON Patch whose paths start in the component; the twin's new etag.
 
         Errors: as patching a twin; an unknown component is `JsonPatchInvalid` (SPEC: recorded).
         """
         most = self._context.settings.graph.max_patch_operations
-        command = parse_patch_component(twin_id, name, patch, if_match, max_operations=most)
+        command = parse_patch_component(
+            twin_id, name, patch, if_match, if_none_match, max_operations=most
+        )
         return (await run_command(self._context, command)).etag

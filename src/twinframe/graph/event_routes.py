@@ -42,6 +42,7 @@ from twinframe.graph.delivery.records import (
     render_position,
     restart,
 )
+from twinframe.model.etags import NO_ETAG, parse_put_condition
 from twinframe.model.ids import parse_twin_id
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
 from twinframe.model.values import JsonValue
@@ -86,12 +87,19 @@ class EventRoutes:
         self._endpoints = endpoints
         self._hosted = hosted
 
-    async def put_route(self, route_id: str, document: JsonValue) -> None:
+    async def put_route(
+        self,
+        route_id: str,
+        document: JsonValue,
+        if_none_match: str | None = None,
+        if_match: str | None = None,
+    ) -> None:
         """Create or replace a route; a replaced one goes on from where it is.
 
         Errors: `EventRouteIdInvalid`, `EventRouteEndpointInvalid`, `EventRouteFilterInvalid`,
-        `InvalidArgument`, `LimitExceeded`, `EventsDisabled`.
+        `InvalidArgument`, `LimitExceeded`, `PreconditionFailed`, `EventsDisabled`.
         """
+        condition = parse_put_condition(if_match, if_none_match)
         self._require_events()
         parse_route_id(route_id)
         route = self._parse_body(route_id, document)
@@ -99,6 +107,7 @@ class EventRoutes:
 
         def work(transaction: GraphTransaction) -> None:
             is_new = read_route(transaction, route_id) is None
+            condition.check(None if is_new else NO_ETAG, f"an event route with the id {route_id}")
             if is_new and len(read_routes(transaction, after=None, limit=most)) >= most:
                 raise LimitExceeded(
                     f"There are {most} event routes, which is as many as may be "

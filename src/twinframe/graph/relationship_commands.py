@@ -14,7 +14,6 @@ from twinframe.dtdl import Relationship as RelationshipDefinition
 from twinframe.errors import (
     InvalidRelationship,
     OperationNotAllowed,
-    PreconditionFailed,
     RelationshipNotFound,
     TargetTwinNotFound,
     TwinNotFound,
@@ -25,7 +24,12 @@ from twinframe.graph.model_cache import LoadedModel, ModelView
 from twinframe.graph.relationship_documents import RelationshipBody, parse_relationship_body
 from twinframe.graph.twin_commands import require_model
 from twinframe.graph.twin_documents import build_refusal
-from twinframe.model.etags import IfMatch, parse_if_match, parse_if_none_match
+from twinframe.model.etags import (
+    UNCONDITIONED,
+    Condition,
+    parse_condition,
+    parse_put_condition,
+)
 from twinframe.model.ids import build_family, parse_relationship_id, parse_twin_id
 from twinframe.model.patches import PatchOperation, apply_patch, parse_patch
 from twinframe.model.values import JsonValue
@@ -34,12 +38,12 @@ from twinframe.storage.base import GraphSession, GraphTransaction, StoredDocumen
 
 @dataclass(frozen=True, slots=True)
 class PutRelationship:
-    """Create or replace a relationship; `must_be_new`: only create."""
+    """Create or replace a relationship."""
 
     source_id: str
     relationship_id: str
     body: RelationshipBody
-    must_be_new: bool = False
+    condition: Condition = UNCONDITIONED
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
         """The stored relationship.
@@ -50,15 +54,18 @@ class PutRelationship:
         """
         key, body = (self.source_id, self.relationship_id), self.body
         source_model = _require_source(transaction, self.source_id)
-        if self.must_be_new and transaction.read_relationship(*key):
-            raise PreconditionFailed(
-                "If-None-Match: * header was specified but a relationship with the id "
-                f"{self.relationship_id} was found on twin {self.source_id}."
-            )
+        before = None
+        if self.condition.is_asked:
+            before = transaction.read_relationship(*key)
+            etag = None if before is None else before.etag
+            self.condition.check(etag, self._describe())
         target_model = transaction.read_twin_model(body.target_id)
         judge = RelationshipJudge(context, transaction)
         judge.check(self.source_id, source_model, body, target_model)
-        return write_relationship(context, transaction, key, body)
+        return write_relationship(context, transaction, key, body, before)
+
+    def _describe(self) -> str:
+        return f"a relationship with the id {self.relationship_id} of twin {self.source_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ class PatchRelationship:
     source_id: str
     relationship_id: str
     operations: Sequence[PatchOperation]
-    condition: IfMatch
+    condition: Condition
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
         """The changed relationship, under a new etag.
@@ -78,7 +85,7 @@ class PatchRelationship:
         """
         key, operations = (self.source_id, self.relationship_id), self.operations
         stored = require_relationship(transaction, *key)
-        self.condition.check(stored.etag)
+        self.condition.check(stored.etag, f"the relationship {self.relationship_id}")
         before = parse_relationship_body(orjson.loads(stored.body))
         properties = apply_patch(before.properties, operations)
         models = context.models.open(transaction)
@@ -97,13 +104,13 @@ class DeleteRelationship:
 
     source_id: str
     relationship_id: str
-    condition: IfMatch
+    condition: Condition
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> None:
         """Errors: `TwinNotFound`, `RelationshipNotFound`, `PreconditionFailed`."""
         key = self.source_id, self.relationship_id
         stored = require_relationship(transaction, *key)
-        self.condition.check(stored.etag)
+        self.condition.check(stored.etag, f"the relationship {self.relationship_id}")
         remove_relationship(context, transaction, key, stored)
 
 
@@ -146,13 +153,17 @@ class RelationshipJudge:
 
 
 def parse_put_relationship(
-    source_id: str, relationship_id: str, document: JsonValue, if_none_match: str | None = None
+    source_id: str,
+    relationship_id: str,
+    document: JsonValue,
+    if_none_match: str | None = None,
+    if_match: str | None = None,
 ) -> PutRelationship:
     """Errors: `InvalidArgument`."""
-    must_be_new = parse_if_none_match(if_none_match)
+    condition = parse_put_condition(if_match, if_none_match)
     parse_relationship_key(source_id, relationship_id)
     body = parse_relationship_body(document)
-    return PutRelationship(source_id, relationship_id, body, must_be_new)
+    return PutRelationship(source_id, relationship_id, body, condition)
 
 
 def parse_patch_relationship(
@@ -160,11 +171,12 @@ def parse_patch_relationship(
     relationship_id: str,
     patch: JsonValue,
     if_match: str | None = None,
+    if_none_match: str | None = None,
     *,
     max_operations: int,
 ) -> PatchRelationship:
     """Errors: `InvalidArgument`, `JsonPatchInvalid`, also for members with a `$`."""
-    condition = parse_if_match(if_match)
+    condition = parse_condition(if_match, if_none_match)
     parse_relationship_key(source_id, relationship_id)
     operations = parse_patch(patch, max_operations=max_operations)
     _check_paths(operations)
@@ -172,10 +184,13 @@ def parse_patch_relationship(
 
 
 def parse_delete_relationship(
-    source_id: str, relationship_id: str, if_match: str | None = None
+    source_id: str,
+    relationship_id: str,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
 ) -> DeleteRelationship:
     """Errors: `InvalidArgument`."""
-    condition = parse_if_match(if_match)
+    condition = parse_condition(if_match, if_none_match)
     parse_relationship_key(source_id, relationship_id)
     return DeleteRelationship(source_id, relationship_id, condition)
 

@@ -46,18 +46,26 @@ class Relationships:
         relationship_id: str,
         document: JsonValue,
         if_none_match: str | None = None,
+        if_match: str | None = None,
     ) -> StoredDocument:
-        """Create or replace a relationship; with `If-None-Match: *` only create.
+        """Create or replace a relationship; `If-None-Match: *` only creates, `If-Match` replaces.
 
         Errors: `InvalidArgument`, `TwinNotFound` (source), `TargetTwinNotFound`,
         `PreconditionFailed`, `OperationNotAllowed` for a relationship of a twin to itself,
         `InvalidRelationship`, `ValidationFailed`, `LimitExceeded`.
         """
-        command = parse_put_relationship(source_id, relationship_id, document, if_none_match)
+        command = parse_put_relationship(
+            source_id, relationship_id, document, if_none_match, if_match
+        )
         return await run_command(self._context, command)
 
     async def patch_relationship(
-        self, source_id: str, relationship_id: str, patch: JsonValue, if_match: str | None = None
+        self,
+        source_id: str,
+        relationship_id: str,
+        patch: JsonValue,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
     ) -> str:
         """Apply a JSON Patch to the properties of a relationship; its new etag.
 
@@ -67,20 +75,23 @@ class Relationships:
         """
         most = self._context.settings.graph.max_patch_operations
         command = parse_patch_relationship(
-            source_id, relationship_id, patch, if_match, max_operations=most
+            source_id, relationship_id, patch, if_match, if_none_match, max_operations=most
         )
         return (await run_command(self._context, command)).etag
 
     async def delete_relationship(
-        self, source_id: str, relationship_id: str, if_match: str | None = None
+        self,
+        source_id: str,
+        relationship_id: str,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
     ) -> None:
         """Delete a relationship.
 
         Errors: `InvalidArgument`, `TwinNotFound`, `RelationshipNotFound`, `PreconditionFailed`.
         """
-        await run_command(
-            self._context, parse_delete_relationship(source_id, relationship_id, if_match)
-        )
+        command = parse_delete_relationship(source_id, relationship_id, if_match, if_none_match)
+        await run_command(self._context, command)
 
     async def list_relationships(
         self, source_id: str, name: str | None = None, page: PageRequest = FIRST_PAGE

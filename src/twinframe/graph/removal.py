@@ -13,7 +13,7 @@ from twinframe.graph.commands import run_command
 from twinframe.graph.context import GraphContext
 from twinframe.graph.relationship_commands import require_relationship
 from twinframe.graph.twin_commands import require_twin
-from twinframe.model.etags import IfMatch, parse_if_match
+from twinframe.model.etags import Condition, parse_condition
 from twinframe.model.ids import parse_twin_id
 from twinframe.storage.base import GraphSession, GraphTransaction
 
@@ -34,7 +34,7 @@ class Removal:
 
         Errors: `InvalidArgument`, `TwinNotFound`, `PreconditionFailed`, `LimitExceeded`.
         """
-        command = RemoveTwin(twin_id, parse_if_match(if_match))
+        command = RemoveTwin(twin_id, parse_condition(if_match))
         parse_twin_id(twin_id)
         return await run_command(self._context, command)
 
@@ -44,7 +44,7 @@ class RemoveTwin:
     """Delete a twin together with its relationships."""
 
     twin_id: str
-    condition: IfMatch
+    condition: Condition
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> int:
         """How many relationships went along; `TwinNotFound`, `PreconditionFailed`,

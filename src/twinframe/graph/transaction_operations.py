@@ -73,7 +73,9 @@ class _Form:
 
 
 def _parse_put_twin(read: _Members) -> Command[StoredDocument | None]:
-    return parse_put_twin(read.id("twinId"), read.body("document"), read.tag("ifNoneMatch"))
+    return parse_put_twin(
+        read.id("twinId"), read.body("document"), read.tag("ifNoneMatch"), read.tag("ifMatch")
+    )
 
 
 def _parse_patch_twin(read: _Members) -> Command[StoredDocument | None]:
@@ -105,6 +107,7 @@ def _parse_put_relationship(read: _Members) -> Command[StoredDocument | None]:
         read.id("relationshipId"),
         read.body("document"),
         read.tag("ifNoneMatch"),
+        read.tag("ifMatch"),
     )
 
 
@@ -127,13 +130,15 @@ def _parse_delete_relationship(read: _Members) -> Command[StoredDocument | None]
 _EDGE: Final = ("sourceId", "relationshipId")
 _FORMS: Final[Mapping[str, _Form]] = MappingProxyType(
     {
-        "putTwin": _Form(("twinId", "document", "ifNoneMatch"), _parse_put_twin),
+        "putTwin": _Form(("twinId", "document", "ifNoneMatch", "ifMatch"), _parse_put_twin),
         "patchTwin": _Form(("twinId", "patch", "ifMatch"), _parse_patch_twin),
         "deleteTwin": _Form(("twinId", "ifMatch"), _parse_delete_twin),
         "patchComponent": _Form(
             ("twinId", "component", "patch", "ifMatch"), _parse_patch_component
         ),
-        "putRelationship": _Form((*_EDGE, "document", "ifNoneMatch"), _parse_put_relationship),
+        "putRelationship": _Form(
+            (*_EDGE, "document", "ifNoneMatch", "ifMatch"), _parse_put_relationship
+        ),
         "patchRelationship": _Form((*_EDGE, "patch", "ifMatch"), _parse_patch_relationship),
         "deleteRelationship": _Form((*_EDGE, "ifMatch"), _parse_delete_relationship),
     }

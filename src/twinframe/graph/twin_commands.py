@@ -12,7 +12,7 @@ from typing import cast
 
 import orjson
 
-from twinframe.errors import ModelDecommissioned, PreconditionFailed, TwinNotFound
+from twinframe.errors import ModelDecommissioned, TwinNotFound
 from twinframe.graph.changes import remove_twin, write_twin
 from twinframe.graph.context import GraphContext
 from twinframe.graph.model_cache import LoadedModel, ModelView
@@ -27,7 +27,12 @@ from twinframe.graph.twin_documents import (
 )
 from twinframe.graph.twin_patches import TwinPatch, find_new_model, find_parts
 from twinframe.model.clock import render_update_time
-from twinframe.model.etags import IfMatch, parse_if_match, parse_if_none_match
+from twinframe.model.etags import (
+    UNCONDITIONED,
+    Condition,
+    parse_condition,
+    parse_put_condition,
+)
 from twinframe.model.ids import parse_component_name, parse_twin_id
 from twinframe.model.patches import PatchOperation, parse_patch
 from twinframe.model.values import JsonValue
@@ -36,23 +41,23 @@ from twinframe.storage.base import GraphSession, GraphTransaction, StoredDocumen
 
 @dataclass(frozen=True, slots=True)
 class PutTwin:
-    """Create or replace a twin; `must_be_new`: only create. `body` is never changed."""
+    """Create or replace a twin. `body` is never changed."""
 
     twin_id: str
     model_id: str
     body: JsonObject
-    must_be_new: bool = False
+    condition: Condition = UNCONDITIONED
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
         """The stored twin.
 
         Errors: `ValidationFailed`, `ModelDecommissioned`, `LimitExceeded`, `PreconditionFailed`.
         """
-        if self.must_be_new and transaction.has_twin(self.twin_id):
-            raise PreconditionFailed(
-                f"If-None-Match: * header was specified but a twin with the id {self.twin_id} was "
-                "found. Please specify a different twin id."
-            )
+        before = None
+        if self.condition.is_asked:
+            before = transaction.read_twin(self.twin_id)
+            etag = None if before is None else before.etag
+            self.condition.check(etag, f"a twin with the id {self.twin_id}")
         model = self._find_model(context, transaction)
         # Read here, not before: twins of one batch are stamped in the order they are stored.
         now = render_update_time(context.clock())
@@ -61,7 +66,7 @@ class PutTwin:
             raise build_refusal(details)
         parts = model.interface.components
         twin = build_twin(self.twin_id, self.model_id, self.body, parts, now)
-        return write_twin(context, transaction, twin)
+        return write_twin(context, transaction, twin, before)
 
     def _find_model(self, context: GraphContext, transaction: GraphTransaction) -> LoadedModel:
         model = require_model(context.models.open(transaction), self.model_id)
@@ -80,7 +85,7 @@ class PatchTwin:
 
     twin_id: str
     operations: Sequence[PatchOperation]
-    condition: IfMatch
+    condition: Condition
     new_model_id: str | None = None
     part: str | None = None
 
@@ -91,7 +96,7 @@ class PatchTwin:
         `ModelDecommissioned` for a move to such a model, `LimitExceeded`.
         """
         stored = require_twin(transaction, self.twin_id)
-        self.condition.check(stored.etag)
+        self.condition.check(stored.etag, f"the twin {self.twin_id}")
         document = cast("JsonObject", orjson.loads(stored.body))
         model = self._find_model(context, transaction, document)
         parts = find_parts(document, model.interface.contents, model.interface.components)
@@ -127,47 +132,65 @@ class DeleteTwin:
     """Delete a twin that has no relationships."""
 
     twin_id: str
-    condition: IfMatch
+    condition: Condition
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> None:
         """Errors: `TwinNotFound`, `PreconditionFailed`, `RelationshipsNotDeleted`."""
         stored = require_twin(transaction, self.twin_id)
-        self.condition.check(stored.etag)
+        self.condition.check(stored.etag, f"the twin {self.twin_id}")
         remove_twin(context, transaction, self.twin_id, stored)
 
 
-def parse_put_twin(twin_id: str, document: JsonValue, if_none_match: str | None = None) -> PutTwin:
+def parse_put_twin(
+    twin_id: str,
+    document: JsonValue,
+    if_none_match: str | None = None,
+    if_match: str | None = None,
+) -> PutTwin:
     """Errors: `InvalidArgument`, `ValidationFailed` for a document that names no model."""
-    must_be_new = parse_if_none_match(if_none_match)
+    condition = parse_put_condition(if_match, if_none_match)
     parse_twin_id(twin_id)
     body, model_id = parse_twin_body(document)
-    return PutTwin(twin_id, model_id, body, must_be_new)
+    return PutTwin(twin_id, model_id, body, condition)
 
 
 def parse_patch_twin(
-    twin_id: str, patch: JsonValue, if_match: str | None = None, *, max_operations: int
+    twin_id: str,
+    patch: JsonValue,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
+    *,
+    max_operations: int,
 ) -> PatchTwin:
     """Errors: `InvalidArgument`, `JsonPatchInvalid`."""
-    condition = parse_if_match(if_match)
+    condition = parse_condition(if_match, if_none_match)
     operations = parse_patch(patch, max_operations=max_operations)
     parse_twin_id(twin_id)
     return PatchTwin(twin_id, operations, condition, find_new_model(operations))
 
 
 def parse_patch_component(
-    twin_id: str, name: str, patch: JsonValue, if_match: str | None = None, *, max_operations: int
+    twin_id: str,
+    name: str,
+    patch: JsonValue,
+    if_match: str | None = None,
+    if_none_match: str | None = None,
+    *,
+    max_operations: int,
 ) -> PatchTwin:
     """A patch whose paths start in a component. Errors: `InvalidArgument`, `JsonPatchInvalid`."""
-    condition = parse_if_match(if_match)
+    condition = parse_condition(if_match, if_none_match)
     parse_component_name(name)
     operations = parse_patch(patch, max_operations=max_operations, under=(name,))
     parse_twin_id(twin_id)
     return PatchTwin(twin_id, operations, condition, part=name)
 
 
-def parse_delete_twin(twin_id: str, if_match: str | None = None) -> DeleteTwin:
+def parse_delete_twin(
+    twin_id: str, if_match: str | None = None, if_none_match: str | None = None
+) -> DeleteTwin:
     """Errors: `InvalidArgument`."""
-    condition = parse_if_match(if_match)
+    condition = parse_condition(if_match, if_none_match)
     parse_twin_id(twin_id)
     return DeleteTwin(twin_id, condition)
 

@@ -30,29 +30,42 @@ class Twins:
         return await self._context.runner.read(lambda session: require_twin(session, twin_id))
 
     async def put_twin(
-        self, twin_id: str, document: JsonValue, if_none_match: str | None = None
+        self,
+        twin_id: str,
+        document: JsonValue,
+        if_none_match: str | None = None,
+        if_match: str | None = None,
     ) -> StoredDocument:
-        """Create or replace a twin; with `If-None-Match: *` only create.
+        """Create or replace a twin; with `If-None-Match: *` only create, with `If-Match` replace.
 
         Errors: `InvalidArgument`, `ValidationFailed`, `ModelDecommissioned`, `LimitExceeded`,
         `PreconditionFailed`.
         """
-        return await run_command(self._context, parse_put_twin(twin_id, document, if_none_match))
+        command = parse_put_twin(twin_id, document, if_none_match, if_match)
+        return await run_command(self._context, command)
 
-    async def patch_twin(self, twin_id: str, patch: JsonValue, if_match: str | None = None) -> str:
+    async def patch_twin(
+        self,
+        twin_id: str,
+        patch: JsonValue,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+    ) -> str:
         """Apply a JSON Patch to a twin; the new etag, new even for an empty patch.
 
         Errors: `InvalidArgument`, `JsonPatchInvalid`, `ValidationFailed`, `TwinNotFound`,
         `PreconditionFailed`, `ModelDecommissioned` for a move to such a model, `LimitExceeded`.
         """
         most = self._context.settings.graph.max_patch_operations
-        command = parse_patch_twin(twin_id, patch, if_match, max_operations=most)
+        command = parse_patch_twin(twin_id, patch, if_match, if_none_match, max_operations=most)
         return (await run_command(self._context, command)).etag
 
-    async def delete_twin(self, twin_id: str, if_match: str | None = None) -> None:
+    async def delete_twin(
+        self, twin_id: str, if_match: str | None = None, if_none_match: str | None = None
+    ) -> None:
         """Delete a twin that has no relationships.
 
         Errors: `InvalidArgument`, `TwinNotFound`, `PreconditionFailed`,
         `RelationshipsNotDeleted`.
         """
-        await run_command(self._context, parse_delete_twin(twin_id, if_match))
+        await run_command(self._context, parse_delete_twin(twin_id, if_match, if_none_match))

@@ -25,40 +25,90 @@ def render_etag(guid: str) -> str:
     return f'W/"{guid}"'
 
 
+NO_ETAG: Final = ""
+"""Stands for the etag of what is stored and has none: no tag matches it, `*` does."""
+
+
 @dataclass(frozen=True, slots=True)
-class IfMatch:
-    """A parsed `If-Match`: `tags` without their weakness flags, None for `*`."""
+class Condition:
+    """A parsed `If-Match` and `If-None-Match`: what a stored document must be before it is written.
 
-    tags: frozenset[str] | None
+    Each is None where it was not sent, an empty set for `*`, else tags without weakness flags.
+    """
 
-    def check(self, etag: str) -> None:
-        """`PreconditionFailed` unless the stored document's etag is one of those named."""
-        if self.tags is not None and etag.removeprefix("W/") not in self.tags:
-            provided = ", ".join(sorted(f"W/{tag}" for tag in self.tags))
+    match: frozenset[str] | None = None
+    none_match: frozenset[str] | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether there is any condition."""
+        return self.match is not None or self.none_match is not None
+
+    def check(self, etag: str | None, what: str = "it") -> None:
+        """`PreconditionFailed` unless it holds of `what`, stored under `etag` (None: it is not).
+
+        SPEC: RFC 9110 sections 13.1.1 and 13.1.2; `*` stands for whatever is stored.
+        """
+        if self.match is not None:
+            self._check_match(self.match, etag, what)
+        if self.none_match is not None and etag is not None:
+            tag = etag.removeprefix("W/")
+            if not self.none_match or tag in self.none_match:
+                shown = "*" if not self.none_match else etag
+                raise PreconditionFailed(
+                    f"If-None-Match: {shown} header was specified but {what} was found."
+                )
+
+    def _check_match(self, tags: frozenset[str], etag: str | None, what: str) -> None:
+        if etag is None:
+            shown = _render_tags(tags) if tags else "*"
             raise PreconditionFailed(
-                f"The provided etag {provided} doesn't match the current etag {etag}."
+                f"If-Match: {shown} header was specified but {what} was not found."
+            )
+        if tags and etag.removeprefix("W/") not in tags:
+            raise PreconditionFailed(
+                f"The provided etag {_render_tags(tags)} doesn't match the current etag "
+                f"{etag or '(it has none)'}."
             )
 
 
-def parse_if_match(header: str | None) -> IfMatch:
-    """An absent header asks for nothing; `InvalidArgument` when it holds no etags.
+UNCONDITIONED: Final = Condition()
+"""Nothing is asked."""
+
+
+def parse_condition(if_match: str | None, if_none_match: str | None = None) -> Condition:
+    """The condition of a patch or a deletion; `InvalidArgument` for a header without etags.
 
     SPEC: the vendor's etags are weak and compared by their text; a list names several.
     """
-    if header is None or header.strip() == "*":
-        return IfMatch(None)
+    return Condition(_parse("If-Match", if_match), _parse("If-None-Match", if_none_match))
+
+
+def parse_put_condition(if_match: str | None, if_none_match: str | None) -> Condition:
+    """The condition of a put.
+
+    SPEC: of `If-None-Match` the vendor takes `*` alone; it has no `If-Match` there, but whoever
+    sends one means it.
+    """
+    if if_none_match is not None and if_none_match.strip() != "*":
+        raise InvalidArgument(
+            f"Invalid If-None-Match header value {if_none_match[:100]!a}: it must be *."
+        )
+    return parse_condition(if_match, if_none_match)
+
+
+def _parse(name: str, header: str | None) -> frozenset[str] | None:
+    if header is None:
+        return None
+    if header.strip() == "*":
+        return frozenset()
     if not _TAGS.fullmatch(header):
         raise InvalidArgument(
-            f"Invalid If-Match header value {header[:100]!a}: it must be * or an etag such as "
+            f"Invalid {name} header value {header[:100]!a}: it must be * or an etag such as "
             'W/"7e67a355-f19c-4c19-8a10-2d69b2d2253f".'
         )
-    return IfMatch(frozenset(_ONE_TAG.findall(header)))
+    return frozenset(_ONE_TAG.findall(header))
 
 
-def parse_if_none_match(header: str | None) -> bool:
-    """Whether the document must not exist yet. Only `*` is allowed; `InvalidArgument` otherwise."""
-    if header is None:
-        return False
-    if header.strip() != "*":
-        raise InvalidArgument(f"Invalid If-None-Match header value {header[:100]!a}: it must be *.")
-    return True
+def _render_tags(tags: frozenset[str]) -> str:
+    return ", ".join(sorted(f"W/{tag}" for tag in tags))

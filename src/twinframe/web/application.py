@@ -44,6 +44,7 @@ from twinframe.web.mount import Mount, Mounted
 from twinframe.web.openapi import build_document
 from twinframe.web.operations import Route
 from twinframe.web.parameters import refuse_unknown
+from twinframe.web.preconditions import refuse_conditions
 from twinframe.web.rates import find_kind, limit_responder
 from twinframe.web.routes import ROUTES
 from twinframe.web.routing import BoundResponder, TableRouter
@@ -174,7 +175,7 @@ def build_router(
 ) -> TableRouter:
     """A router over the table; every GET answers HEAD too, every path OPTIONS."""
     router = TableRouter()
-    for route in map(refuse_unknown, routes):
+    for route in map(refuse_conditions, map(refuse_unknown, routes)):
         responder: BoundResponder = partial(route.responder, edge)
         if admit is not None:
             responder = admit(route, responder)

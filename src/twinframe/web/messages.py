@@ -111,6 +111,11 @@ def read_list(request: Request, name: str) -> list[str]:
     return [value for value in values if value]
 
 
+def read_conditions(request: Request) -> tuple[str | None, str | None]:
+    """`If-Match` and `If-None-Match`, None where they are absent."""
+    return request.get_header("if-match"), request.get_header("if-none-match")
+
+
 def read_api_version(request: Request) -> str:
     """The `api-version` asked for; any is accepted, and none stands for the newest."""
     return request.get_param("api-version") or DEFAULT_API_VERSION

@@ -105,6 +105,18 @@ these are, at `/sparql`, whose clients send some of their own, and where no perm
 the operations beyond the vendor's refuse them with the nearest name. 400 `InvalidArgument` and
 the errors of the [edge](errors.md) may come from every operation. HEAD answers wherever GET does.
 The machine-readable form is `/openapi.json`, to try out `/swagger`.
+
+A condition that does not hold never writes: 412 `PreconditionFailed`, and nothing was changed.
+
+* `If-Match` (`*`, or ETags) counts for each PUT, PATCH and DELETE of a twin, a component or a
+  relationship, for each item of a bulk write, and as `ifMatch` for each operation of a transaction.
+  A PUT with it only replaces; the vendor's service passes over it there.
+* `If-None-Match: *` of a PUT only creates; a PUT takes no ETag there, as with the vendor. PATCH and
+  DELETE take both forms.
+* Event routes have no ETag: a PUT takes `*` in either header. Other operations that write take
+  `If-Match: *` where one thing that is there is changed, and `If-None-Match: *` where they only
+  create. Anything else there is 412: it cannot be shown to hold.
+* `If-Unmodified-Since` is 412 everywhere, unless `If-Match` comes with it and goes before it.
 """
 _CONTROL_HEAD = ("| operation | what it does | answers | errors | needs |", "| --- " * 5 + "|")
 _CONTROL_INTRODUCTION = """# Routes of the control plane

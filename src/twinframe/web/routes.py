@@ -22,6 +22,8 @@ _NO_CONTENT = Answer(204, "Done.")
 _PATCHED = Answer(204, "Patched.", headers=_ETAG)
 _IF_MATCH = Parameter("If-Match", "header", "`*`, or the ETag the document must have.")
 _IF_NONE_MATCH = Parameter("If-None-Match", "header", "`*`: only create, never replace.")
+_PUT_IF_MATCH = Parameter("If-Match", "header", "`*`, or the ETag it must have: only replace.")
+_IF_OTHER = Parameter("If-None-Match", "header", "An ETag the document must not have.")
 _PAGE_SIZE = Parameter("max-items-per-page", "header", "Most items of the page.", int)
 _TOKEN = Parameter("continuationToken", "query", "Where to go on; part of a nextLink.")
 _DEFINITION = Parameter("includeModelDefinition", "query", "Include the DTDL document.", bool)
@@ -65,7 +67,7 @@ _TWIN_ROUTES = (
         twins.put_twin,
         _TWIN,
         "Twins",
-        (_IF_NONE_MATCH,),
+        (_IF_NONE_MATCH, _PUT_IF_MATCH),
         Body(schemas.DigitalTwin),
         {400: "InvalidArgument, ModelDecommissioned, ValidationFailed", 412: _STALE},
     ),
@@ -78,7 +80,7 @@ _TWIN_ROUTES = (
         twins.patch_twin,
         _PATCHED,
         "Twins",
-        (_IF_MATCH,),
+        (_IF_MATCH, _IF_OTHER),
         _PATCH,
         {400: _PATCH_ERRORS, 404: _NO_TWIN, 412: _STALE},
     ),
@@ -91,7 +93,7 @@ _TWIN_ROUTES = (
         twins.delete_twin,
         _NO_CONTENT,
         "Twins",
-        (_IF_MATCH,),
+        (_IF_MATCH, _IF_OTHER),
         errors={400: "InvalidArgument, RelationshipsNotDeleted", 404: _NO_TWIN, 412: _STALE},
     ),
     Route(
@@ -114,7 +116,7 @@ _TWIN_ROUTES = (
         components.patch_component,
         _PATCHED,
         "Twins",
-        (_IF_MATCH,),
+        (_IF_MATCH, _IF_OTHER),
         _PATCH,
         {400: _PATCH_ERRORS, 404: _NO_TWIN, 412: _STALE},
     ),
@@ -167,7 +169,7 @@ _RELATIONSHIP_ROUTES = (
         relationships.put_relationship,
         _RELATIONSHIP,
         "Relationships",
-        (_IF_NONE_MATCH,),
+        (_IF_NONE_MATCH, _PUT_IF_MATCH),
         Body(schemas.Relationship),
         {
             400: "InvalidArgument, InvalidRelationship, OperationNotAllowed, ValidationFailed",
@@ -184,7 +186,7 @@ _RELATIONSHIP_ROUTES = (
         relationships.patch_relationship,
         _PATCHED,
         "Relationships",
-        (_IF_MATCH,),
+        (_IF_MATCH, _IF_OTHER),
         _PATCH,
         {400: f"InvalidRelationship, {_PATCH_ERRORS}", 404: _NO_EDGE, 412: _STALE},
     ),
@@ -197,7 +199,7 @@ _RELATIONSHIP_ROUTES = (
         relationships.delete_relationship,
         _NO_CONTENT,
         "Relationships",
-        (_IF_MATCH,),
+        (_IF_MATCH, _IF_OTHER),
         errors={404: _NO_EDGE, 412: _STALE},
     ),
     Route(

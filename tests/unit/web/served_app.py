@@ -66,19 +66,29 @@ class FakeTwins:
         return found
 
     async def put_twin(
-        self, twin_id: str, document: JsonValue, if_none_match: str | None
+        self,
+        twin_id: str,
+        document: JsonValue,
+        if_none_match: str | None,
+        if_match: str | None,
     ) -> StoredDocument:
         self.documents.calls.append(("put_twin", twin_id, document, if_none_match))
+        if if_match is not None and (twin_id,) not in self.documents.stored:
+            raise PreconditionFailed("If-Match and no twin")
         if if_none_match == "*" and (twin_id,) in self.documents.stored:
             raise PreconditionFailed("If-None-Match: * and the twin exists")
         return self.documents.put((twin_id,), document)
 
-    async def patch_twin(self, twin_id: str, patch: JsonValue, if_match: str | None) -> str:
+    async def patch_twin(
+        self, twin_id: str, patch: JsonValue, if_match: str | None, if_none_match: str | None
+    ) -> str:
         self.documents.calls.append(("patch_twin", twin_id, patch, if_match))
         await self.read_twin(twin_id)
         return self.documents.put((twin_id,), patch).etag
 
-    async def delete_twin(self, twin_id: str, if_match: str | None) -> None:
+    async def delete_twin(
+        self, twin_id: str, if_match: str | None, if_none_match: str | None
+    ) -> None:
         self.documents.calls.append(("delete_twin", twin_id, if_match))
         await self.read_twin(twin_id)
         del self.documents.stored[(twin_id,)]
@@ -92,7 +102,12 @@ class FakeComponents:
         return StoredDocument(build_etag(7), orjson.dumps({"twin": twin_id, "component": name}))
 
     async def patch_component(
-        self, twin_id: str, name: str, patch: JsonValue, if_match: str | None
+        self,
+        twin_id: str,
+        name: str,
+        patch: JsonValue,
+        if_match: str | None,
+        if_none_match: str | None,
     ) -> str:
         self.documents.calls.append(("patch_component", twin_id, name, patch, if_match))
         return build_etag(8)
@@ -109,17 +124,31 @@ class FakeRelationships:
         return found
 
     async def put_relationship(
-        self, source_id: str, relationship_id: str, document: JsonValue, if_none_match: str | None
+        self,
+        source_id: str,
+        relationship_id: str,
+        document: JsonValue,
+        if_none_match: str | None,
+        if_match: str | None,
     ) -> StoredDocument:
         return self.documents.put((source_id, relationship_id), document)
 
     async def patch_relationship(
-        self, source_id: str, relationship_id: str, patch: JsonValue, if_match: str | None
+        self,
+        source_id: str,
+        relationship_id: str,
+        patch: JsonValue,
+        if_match: str | None,
+        if_none_match: str | None,
     ) -> str:
         return self.documents.put((source_id, relationship_id), patch).etag
 
     async def delete_relationship(
-        self, source_id: str, relationship_id: str, if_match: str | None
+        self,
+        source_id: str,
+        relationship_id: str,
+        if_match: str | None,
+        if_none_match: str | None,
     ) -> None:
         await self.read_relationship(source_id, relationship_id)
         del self.documents.stored[(source_id, relationship_id)]

@@ -258,6 +258,33 @@ def test_a_change_of_what_somebody_else_changed_meanwhile_is_refused(world: Worl
         world.provision()
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("PUT", f"{RESOURCES}/tower", {"name": "B"}),
+        ("DELETE", f"{RESOURCES}/tower", None),
+        ("PUT", "/projects/acme-prj", {"name": "B"}),
+        ("DELETE", "/projects/acme-prj", None),
+        ("POST", RESOURCES, {**GRAPH, "name": "Other"}),
+    ],
+)
+def test_a_condition_that_nobody_looks_at_changes_nothing(
+    world: World, method: str, path: str, body: Any
+) -> None:
+    world.create_resource("acme-prj", OWNER, "tower")
+    world.provision()
+    before = [world.send("GET", each, OWNER).body for each in (RESOURCES, "/projects/acme-prj")]
+    date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    conditions = [{"If-Match": '"no"'}, {"If-Unmodified-Since": date}]
+    if method != "POST":
+        conditions.append({"If-None-Match": "*"})
+    for headers in conditions:
+        answer = world.send(method, path, OWNER, body, headers)
+        assert (answer.status, set(answer.json)) == (412, {"error"})
+    after = [world.send("GET", each, OWNER).body for each in (RESOURCES, "/projects/acme-prj")]
+    assert after == before
+
+
 def test_a_quota_that_is_used_up_says_the_figures(world: World) -> None:
     answers = [
         world.send("POST", RESOURCES, OWNER, {**GRAPH, "id": f"r-{number}", "type": "Platform.Few"})

@@ -76,6 +76,33 @@ def test_a_route_has_the_vendors_form(world: World, connect: Any) -> None:
     assert (answer.status, answer.code) == (404, "EventRouteNotFound")
 
 
+def test_a_put_of_a_route_creates_or_replaces_only_where_it_is_to(
+    world: World, connect: Any
+) -> None:
+    client = type(connect())(world.app)
+
+    def put(name: str, filter_: str, **headers: str) -> Any:
+        body = orjson.dumps({"endpointName": "lines", "filter": filter_})
+        named = {header.replace("_", "-"): value for header, value in headers.items()}
+        answer = client.send("PUT", f"/eventroutes/{name}", body, named)
+        return answer.status, answer.code if answer.body else ""
+
+    failed = (412, "PreconditionFailed")
+    assert put("r", "true", if_match="*") == failed
+    assert call(world, connect, "GET", "/eventroutes/r").status == 404
+    assert put("r", "true", if_none_match="*")[0] == 204
+    assert put("r", "false", if_none_match="*") == failed
+    assert put("r", "false", if_match='W/"x"') == failed
+    assert put("r", "false", if_unmodified_since="Sun, 06 Nov 1994 08:49:37 GMT") == failed
+    assert put("r", "false", if_match="x") == (400, "InvalidArgument")
+    assert call(world, connect, "GET", "/eventroutes/r").json["filter"] == "true"
+    assert put("r", "false", if_match="*")[0] == 204
+    assert call(world, connect, "GET", "/eventroutes/r").json["filter"] == "false"
+    answer = client.send("DELETE", "/eventroutes/r", headers={"if-match": 'W/"x"'})
+    assert (answer.status, answer.code) == failed
+    assert client.send("DELETE", "/eventroutes/r", headers={"if-match": "*"}).status == 204
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [

@@ -20,7 +20,7 @@ from twinframe.settings import BulkSettings
 from twinframe.web.access import authorize_parts
 from twinframe.web.edge import Edge
 from twinframe.web.errors import build_answer, build_single
-from twinframe.web.messages import read_exchange, read_json
+from twinframe.web.messages import read_conditions, read_exchange, read_json
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,8 @@ async def put_twins(edge: Edge, request: Request, response: Response) -> None:
     """POST: create or replace twins; 200 and what became of each."""
     bulk = edge.graph.bulk
     documents = await _read_body(edge, request, bulk.limits)
-    results = await bulk.put_twins(documents, request.get_header("if-none-match"))
+    if_match, if_none_match = read_conditions(request)
+    results = await bulk.put_twins(documents, if_none_match, if_match)
     response.data = _render_results(results, _TWIN)
 
 
@@ -52,7 +53,8 @@ async def put_relationships(edge: Edge, request: Request, response: Response) ->
     """POST: create or replace relationships; 200 and what became of each."""
     bulk = edge.graph.bulk
     documents = await _read_body(edge, request, bulk.limits)
-    results = await bulk.put_relationships(documents, request.get_header("if-none-match"))
+    if_match, if_none_match = read_conditions(request)
+    results = await bulk.put_relationships(documents, if_none_match, if_match)
     response.data = _render_results(results, _RELATIONSHIP)
 
 

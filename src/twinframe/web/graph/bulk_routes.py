@@ -7,7 +7,10 @@ from typing import Final
 from twinframe.web.graph import bulk, bulk_schemas
 from twinframe.web.operations import Answer, Body, Parameter, Route
 
-_IF_NONE_MATCH = Parameter("If-None-Match", "header", "`*`: only create, never replace any.")
+_CONDITIONS = (
+    Parameter("If-None-Match", "header", "`*`: only create, never replace any."),
+    Parameter("If-Match", "header", "`*`, or the ETag that each must have: only replace."),
+)
 _TOO_LARGE = "RequestBodyTooLarge"
 _OPERATIONS = (
     "InvalidArgument, InvalidRelationship, JsonPatchInvalid, LimitExceeded, ModelDecommissioned, "
@@ -25,7 +28,7 @@ BULK_ROUTES: Final[tuple[Route, ...]] = (
         bulk.put_twins,
         Answer(200, "What became of each.", bulk_schemas.BulkTwinResult),
         "Bulk",
-        (_IF_NONE_MATCH,),
+        _CONDITIONS,
         Body(list[bulk_schemas.BulkTwin]),
         {400: "InvalidArgument, LimitExceeded", 413: _TOO_LARGE},
         is_strict=True,
@@ -39,7 +42,7 @@ BULK_ROUTES: Final[tuple[Route, ...]] = (
         bulk.put_relationships,
         Answer(200, "What became of each.", bulk_schemas.BulkRelationshipResult),
         "Bulk",
-        (_IF_NONE_MATCH,),
+        _CONDITIONS,
         Body(list[bulk_schemas.BulkRelationship]),
         {400: "InvalidArgument, LimitExceeded", 413: _TOO_LARGE},
         is_strict=True,

@@ -88,6 +88,7 @@ class PutTwinOperation(_OfTwin):
     op: Literal["putTwin"]
     document: DigitalTwin
     if_none_match: Literal["*"] | None = _NEW
+    if_match: str | None = _CONDITION
 
 
 class PatchTwinOperation(_OfTwin):
@@ -120,6 +121,7 @@ class PutRelationshipOperation(_OfRelationship):
     op: Literal["putRelationship"]
     document: Relationship
     if_none_match: Literal["*"] | None = _NEW
+    if_match: str | None = _CONDITION
 
 
 class PatchRelationshipOperation(_OfRelationship):

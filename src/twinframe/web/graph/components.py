@@ -5,7 +5,13 @@ from __future__ import annotations
 from falcon.asgi import Request, Response
 
 from twinframe.web.edge import Edge
-from twinframe.web.messages import PATCH_TYPES, read_json, write_document, write_no_content
+from twinframe.web.messages import (
+    PATCH_TYPES,
+    read_conditions,
+    read_json,
+    write_document,
+    write_no_content,
+)
 
 
 async def read_component(
@@ -20,6 +26,7 @@ async def patch_component(
 ) -> None:
     """PATCH: 204 and the twin's new ETag."""
     patch = await read_json(edge, request, PATCH_TYPES)
-    if_match = request.get_header("if-match")
-    etag = await edge.graph.components.patch_component(twin_id, component, patch, if_match)
+    etag = await edge.graph.components.patch_component(
+        twin_id, component, patch, *read_conditions(request)
+    )
     write_no_content(response, etag)

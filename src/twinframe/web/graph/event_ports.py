@@ -16,7 +16,13 @@ from twinframe.model.values import JsonValue
 class EventRoutes(Protocol):
     """Event routes."""
 
-    async def put_route(self, route_id: str, document: JsonValue) -> None:
+    async def put_route(
+        self,
+        route_id: str,
+        document: JsonValue,
+        if_none_match: str | None,
+        if_match: str | None,
+    ) -> None:
         """Create or replace a route."""
 
     async def read_route(self, route_id: str) -> Route:

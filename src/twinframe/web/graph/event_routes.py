@@ -16,6 +16,10 @@ _LAST_ID = Parameter(
     "Last-Event-ID", "header", "The id behind which to begin; 0 for all that is kept."
 )
 _LAST_ID_TOO = Parameter("lastEventId", "query", "The same, for clients that set no headers.")
+_CONDITIONS = (
+    Parameter("If-None-Match", "header", "`*`: only create, never replace."),
+    Parameter("If-Match", "header", "`*`: only replace, never create."),
+)
 _ROUTE = "/eventroutes/{route_id}"
 _NO_ROUTE = {404: "EventRouteNotFound"}
 _REFUSED = (
@@ -56,8 +60,9 @@ _VENDOR_ROUTES: Final[tuple[Route, ...]] = (
         events.put_route,
         _NO_CONTENT,
         _TAG,
-        body=Body(schemas.EventRoute),
-        errors={400: _REFUSED},
+        _CONDITIONS,
+        Body(schemas.EventRoute),
+        {400: _REFUSED, 412: "PreconditionFailed"},
     ),
     Route(
         "DELETE",

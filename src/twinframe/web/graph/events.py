@@ -20,6 +20,7 @@ from twinframe.web.access import authorize_parts, may_go_on
 from twinframe.web.edge import Edge
 from twinframe.web.messages import (
     build_next_link,
+    read_conditions,
     read_exchange,
     read_json,
     read_page_request,
@@ -45,7 +46,9 @@ _ID: Final = re.compile(r"(?:(?P<epoch>[0-9a-f]{1,32})-)?(?P<position>[0-9]{1,18
 
 async def put_route(edge: Edge, request: Request, response: Response, route_id: str) -> None:
     """PUT: 204, created or replaced."""
-    await edge.graph.event_routes.put_route(route_id, await read_json(edge, request))
+    document = await read_json(edge, request)
+    if_match, if_none_match = read_conditions(request)
+    await edge.graph.event_routes.put_route(route_id, document, if_none_match, if_match)
     write_no_content(response)
 
 

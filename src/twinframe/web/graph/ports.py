@@ -27,14 +27,22 @@ class Twins(Protocol):
         """The twin."""
 
     async def put_twin(
-        self, twin_id: str, document: JsonValue, if_none_match: str | None
+        self,
+        twin_id: str,
+        document: JsonValue,
+        if_none_match: str | None,
+        if_match: str | None,
     ) -> StoredDocument:
         """Create or replace; the stored twin."""
 
-    async def patch_twin(self, twin_id: str, patch: JsonValue, if_match: str | None) -> str:
+    async def patch_twin(
+        self, twin_id: str, patch: JsonValue, if_match: str | None, if_none_match: str | None
+    ) -> str:
         """Apply a JSON Patch; the new ETag."""
 
-    async def delete_twin(self, twin_id: str, if_match: str | None) -> None:
+    async def delete_twin(
+        self, twin_id: str, if_match: str | None, if_none_match: str | None
+    ) -> None:
         """Delete a twin that has no relationships."""
 
 
@@ -45,7 +53,12 @@ class Components(Protocol):
         """The component."""
 
     async def patch_component(
-        self, twin_id: str, name: str, patch: JsonValue, if_match: str | None
+        self,
+        twin_id: str,
+        name: str,
+        patch: JsonValue,
+        if_match: str | None,
+        if_none_match: str | None,
     ) -> str:
         """Apply a JSON Patch; the twin's new ETag."""
 
@@ -62,16 +75,26 @@ class Relationships(Protocol):
         relationship_id: str,
         document: JsonValue,
         if_none_match: str | None,
+        if_match: str | None,
     ) -> StoredDocument:
         """Create or replace; the stored relationship."""
 
     async def patch_relationship(
-        self, source_id: str, relationship_id: str, patch: JsonValue, if_match: str | None
+        self,
+        source_id: str,
+        relationship_id: str,
+        patch: JsonValue,
+        if_match: str | None,
+        if_none_match: str | None,
     ) -> str:
         """Apply a JSON Patch; the new ETag."""
 
     async def delete_relationship(
-        self, source_id: str, relationship_id: str, if_match: str | None
+        self,
+        source_id: str,
+        relationship_id: str,
+        if_match: str | None,
+        if_none_match: str | None,
     ) -> None:
         """Delete the relationship."""
 
@@ -187,12 +210,12 @@ class Bulk(Protocol):
         """How much one call may bring."""
 
     async def put_twins(
-        self, documents: JsonValue, if_none_match: str | None
+        self, documents: JsonValue, if_none_match: str | None, if_match: str | None
     ) -> Sequence[ItemResult]:
         """Create or replace twins; what became of each."""
 
     async def put_relationships(
-        self, documents: JsonValue, if_none_match: str | None
+        self, documents: JsonValue, if_none_match: str | None, if_match: str | None
     ) -> Sequence[ItemResult]:
         """Create or replace relationships; what became of each."""
 

@@ -10,6 +10,7 @@ from twinframe.web.messages import (
     PATCH_TYPES,
     build_next_link,
     read_api_version,
+    read_conditions,
     read_exchange,
     read_json,
     read_page_request,
@@ -32,9 +33,9 @@ async def put_relationship(
 ) -> None:
     """PUT: create or replace; always 200 with the stored relationship."""
     document = await read_json(edge, request)
-    if_none_match = request.get_header("if-none-match")
+    if_match, if_none_match = read_conditions(request)
     stored = await edge.graph.relationships.put_relationship(
-        twin_id, relationship_id, document, if_none_match
+        twin_id, relationship_id, document, if_none_match, if_match
     )
     write_document(response, stored)
 
@@ -44,9 +45,8 @@ async def patch_relationship(
 ) -> None:
     """PATCH: 204 and the new ETag."""
     patch = await read_json(edge, request, PATCH_TYPES)
-    if_match = request.get_header("if-match")
     etag = await edge.graph.relationships.patch_relationship(
-        twin_id, relationship_id, patch, if_match
+        twin_id, relationship_id, patch, *read_conditions(request)
     )
     write_no_content(response, etag)
 
@@ -55,8 +55,9 @@ async def delete_relationship(
     edge: Edge, request: Request, response: Response, twin_id: str, relationship_id: str
 ) -> None:
     """DELETE: 204."""
-    if_match = request.get_header("if-match")
-    await edge.graph.relationships.delete_relationship(twin_id, relationship_id, if_match)
+    await edge.graph.relationships.delete_relationship(
+        twin_id, relationship_id, *read_conditions(request)
+    )
     write_no_content(response)
 
 

@@ -1,0 +1,75 @@
+"""Conditions that an operation does not look at. Those it takes are the use cases' matter.
+
+Who sends a condition means it: what cannot be shown to hold is not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Final
+
+from falcon.asgi import Request, Response
+
+from twinframe.errors import PreconditionFailed
+from twinframe.model.etags import parse_condition
+from twinframe.web.edge import ServiceEdge
+from twinframe.web.messages import read_conditions
+from twinframe.web.operations import Route
+
+_MATCH: Final = "If-Match"
+_NONE_MATCH: Final = "If-None-Match"
+_CREATED: Final = 201
+
+
+def refuse_conditions(route: Route) -> Route:
+    """The route, where it writes with a responder that refuses conditions it does not look at.
+
+    SPEC: RFC 9110 section 13. `If-Modified-Since` and `If-Range` are none of a write.
+    """
+    if route.method == "GET" or (route.permission or "").endswith("/read"):
+        return route
+    known = {each.name for each in route.parameters if each.place == "header"}
+    creates = route.answer.status == _CREATED
+    is_of_one = route.method != "POST" and not creates
+
+    async def respond(
+        edge: ServiceEdge, request: Request, response: Response, **names: str
+    ) -> None:
+        if_match, if_none_match = read_conditions(request)
+        if if_match is not None:
+            if _MATCH not in known:
+                _check_match(if_match, is_of_one=is_of_one)
+        elif request.get_header("if-unmodified-since") is not None:
+            raise PreconditionFailed(
+                "If-Unmodified-Since is not looked at here, so nothing was changed. "
+                f"{_advise(known)}"
+            )
+        if if_none_match is not None and _NONE_MATCH not in known:
+            _check_none_match(if_none_match, has_etag=_MATCH in known, creates=creates)
+        await route.responder(edge, request, response, **names)
+
+    return replace(route, responder=respond)
+
+
+def _check_match(header: str, *, is_of_one: bool) -> None:
+    """`*` holds where there is one thing to be written, which the operation then asks for."""
+    if parse_condition(header).match or not is_of_one:
+        raise PreconditionFailed(
+            f"If-Match: {header[:100]!a} was specified, but this operation looks at no ETag, so "
+            f"nothing was changed. {_advise(())}"
+        )
+
+
+def _check_none_match(header: str, *, has_etag: bool, creates: bool) -> None:
+    """`*` holds for what only creates, and tags for what has none."""
+    tags = parse_condition(None, header).none_match
+    if has_etag or not (tags or creates):
+        raise PreconditionFailed(
+            f"If-None-Match: {header[:100]!a} was specified, but this operation does not look at "
+            f"it, so nothing was changed. {_advise((_MATCH,) if has_etag else ())}"
+        )
+
+
+def _advise(known: Collection[str]) -> str:
+    return "Send If-Match with the ETag." if _MATCH in known else "Leave it out."
