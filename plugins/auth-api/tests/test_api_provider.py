@@ -29,7 +29,7 @@ from twinframe.testing.scripted_service import (
 from twinframe_auth_api.address import render_url
 from twinframe_auth_api.client import _load_trust
 from twinframe_auth_api.errors import AnswerRefusedError
-from twinframe_auth_api.plugin import twinframe_permission_provider
+from twinframe_auth_api.plugin import twinframe_findings, twinframe_permission_provider
 from twinframe_auth_api.provider import ApiProvider
 from twinframe_auth_api.settings import ApiProviderSettings
 
@@ -89,12 +89,15 @@ def test_subject_and_resource_go_into_the_query_encoded() -> None:
     assert request.method == "GET"
     assert request.target == (
         "/api/v1/permissions/check?scopeType=resource&scopeId=my%20graph&userId=a%26b%3Dc%2F%C3%BC"
+        "&graph=service"
     )
 
 
 def test_a_query_of_the_endpoint_is_kept() -> None:
     _answers, (request,) = ask(GOOD, CheckEndpoint="/check?v=1")
-    assert request.target == "/check?v=1&scopeType=resource&scopeId=default&userId=ann"
+    assert request.target == (
+        "/check?v=1&scopeType=resource&scopeId=default&userId=ann&graph=service"
+    )
 
 
 def test_subject_and_resource_go_into_the_placeholders_encoded() -> None:
@@ -263,6 +266,36 @@ def test_a_hosted_graph_is_asked_about_by_its_own_id(endpoint: str, url: str) ->
         base_url="https://s", check_endpoint=endpoint, resource_name="another"
     )
     assert render_url(section, "u", "my-graph") == url
+
+
+@pytest.mark.parametrize("name", ["default", "campus", "_own", "my graph"])
+def test_the_services_own_graph_is_never_asked_about_as_a_hosted_one(name: str) -> None:
+    section = ApiProviderSettings(base_url="https://s", resource_name=name)
+    own, hosted = render_url(section, "u"), render_url(section, "u", name)
+    assert own == f"{hosted}&graph=service"
+    assert "graph=" not in hosted
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "name", "severity"),
+    [
+        ("/api/v1/permissions/check", "default", "fine"),
+        ("/check?scopeType=resource&scopeId={resourceName}&userId={userId}", "default", "warning"),
+        ("/of/{resourceName}/users/{userId}", "campus", "warning"),
+        ("/of/{resourceName}/users/{userId}", "_own", "fine"),
+        ("/users/{userId}", "default", "fine"),
+    ],
+)
+def test_the_check_says_when_a_tenant_could_choose_the_name_of_the_own_graph(
+    endpoint: str, name: str, severity: str
+) -> None:
+    section = ApiProviderSettings(
+        base_url="http://127.0.0.1:9", check_endpoint=endpoint, resource_name=name
+    )
+    (found,) = (each for each in twinframe_findings(section) if each.check == "access")
+    assert found.severity == severity
+    assert name in found.message
+    assert ("ResourceName" in found.fix) == (severity == "warning")
 
 
 def test_providers_of_many_graphs_share_the_authorities_they_trust() -> None:

@@ -27,6 +27,7 @@ _READ: Final[Mapping[ScopeType, str]] = {
     "organization": "organizations/read",
     "project": "projects/read",
     "resource": "resources/read",
+    "service": "access/read",
 }
 """What lets one see that a scope exists."""
 _EMAIL_COUNTS: Final = 7 * 86_400 * 1_000_000_000

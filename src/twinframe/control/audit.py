@@ -117,7 +117,7 @@ def _build_conditions(
     conditions = [_equal("organization", path.organization_id or None)]
     if path.project_id:
         conditions.append(_equal("project", path.project_id))
-    if scope.type == "resource":
+    if scope.type in ("resource", "service"):
         conditions.append(_equal("target", scope.key))
     return conditions
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from twinframe.errors import InvalidArgument
+from twinframe.model.ids import is_resource_id
 
-_ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _LONGEST_NAME: Final = 200
 _JOINERS: Final = "\u200c\u200d"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -27,7 +27,7 @@ _MOMENT: Final = re.compile(
 
 def parse_id(noun: str, text: str) -> str:
     """An id that may stand in paths and host names, as it is. Raises `InvalidArgument`."""
-    if not _ID.fullmatch(text):
+    if not is_resource_id(text):
         raise InvalidArgument(
             f"{text[:100]!a} cannot be the id of {noun}: write 1 to 63 of a-z, 0-9 and -, "
             "neither beginning nor ending with -."

@@ -43,8 +43,13 @@ _INTRODUCTION = """# Roles and permissions
 This page is generated from the tables in the code; do not edit it.
 
 A role is a set of permissions. It is held by a user or service account at a scope: the platform,
-an organization, a project or a resource, and counts for everything that lies within. What somebody
-may do at a scope is the union of the roles held there and at all it lies in.
+an organization, a project, a resource or a service, and counts for everything that lies within.
+What somebody may do at a scope is the union of the roles held there and at all it lies in.
+
+A service is a scope for the graph that a graph service has of its own, beside those it hosts. Its
+id is the service's `Authorization__ApiProvider__ResourceName`. It lies in the platform, so that
+nobody has anything there but who holds a role at the platform or was granted one at
+`/api/v1/services/{id}/role-assignments`. A resource of the same id is something else.
 
 ## Built-in roles
 """

@@ -10,12 +10,14 @@ from twinframe.control.states import ResourceState
 from twinframe.errors import InvalidArgument
 from twinframe.storage.control import ControlSession, Record
 
-ScopeType: TypeAlias = Literal["platform", "organization", "project", "resource"]
+ScopeType: TypeAlias = Literal["platform", "organization", "project", "resource", "service"]
+
+_LONGEST_SERVICE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The platform, an organization, a project or a resource."""
+    """The platform, an organization, a project, a resource, or the own graph of a service."""
 
     type: ScopeType
     id: str
@@ -67,10 +69,13 @@ def parse_scope(scope_type: str, scope_id: str) -> Scope:
 def find_path(session: ControlSession, scope: Scope) -> ScopePath | None:
     """The path of a scope, or None if it does not exist. One read by id.
 
-    NOTE: the types of scopes but the platform are named as their kinds of record are.
+    NOTE: organizations, projects and resources are named as their kinds of record are. A service
+    has no record: it is told by its name alone, and lies in the platform.
     """
     if scope.type == "platform":
         return PLATFORM_PATH if scope == PLATFORM else None
+    if scope.type == "service":
+        return ScopePath((scope, PLATFORM)) if _is_service_name(scope.id) else None
     found = session.read(scope.type, scope.id)
     if found is None:
         return None
@@ -92,6 +97,11 @@ def is_terminated(session: ControlSession, scope: Scope) -> bool:
         return False
     found = session.read(scope.type, scope.id)
     return found is not None and found.keys["status"] == ResourceState.TERMINATED
+
+
+def _is_service_name(text: str) -> bool:
+    # NOTE: keys of records join scope and principal by `|`.
+    return 0 < len(text) <= _LONGEST_SERVICE and text.isprintable() and "|" not in text
 
 
 def _find_organization(record: Record) -> Scope:

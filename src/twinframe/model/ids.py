@@ -1,4 +1,4 @@
-"""Identifiers of twins, relationships, components and models: what is accepted, and what they name.
+"""Identifiers of twins, relationships, models and resources: what is accepted, what they name.
 
 It does not say whether anything of that id exists, and does not parse DTDL documents.
 
@@ -25,6 +25,7 @@ _MODEL_ID: Final = re.compile(
     r"dtmi:[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?(?::[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?)*"
     r"(?:;[1-9][0-9]{0,8}(?:\.[1-9][0-9]{0,5})?)?"
 )
+_RESOURCE_ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _NAME: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9_]*[A-Za-z0-9])?")
 
 TWIN_LABEL: Final = "Twin"
@@ -52,6 +53,11 @@ def parse_job_id(text: str) -> str:
             f"{_shown(text)}."
         )
     return _parse_id("job", text)
+
+
+def is_resource_id(text: str) -> bool:
+    """Whether this can be the id of a resource: a label of a host name, in lower case."""
+    return _RESOURCE_ID.fullmatch(text) is not None
 
 
 def parse_model_id(text: str) -> str:

@@ -26,12 +26,12 @@ from typing import Any, Final
 import orjson
 
 from twinframe.errors import Conflict, InvalidArgument, StorageBusy, StorageDamaged, StorageError
+from twinframe.model.ids import is_resource_id
 
 FORMAT: Final = 1
 
 _log = logging.getLogger(__name__)
 
-_ID: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _INCARNATION: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _RECORD: Final = "graph.json"
 _PART: Final = ".part"
@@ -92,11 +92,6 @@ class CatalogEntry:
         return self.incarnation, self.store, self.generation, self.availability
 
 
-def is_resource_id(text: str) -> bool:
-    """Whether this can be the id of a resource: a label of a host name, in lower case."""
-    return _ID.fullmatch(text) is not None
-
-
 class Catalog:
     """The catalog in `directory`, which all processes of a machine share.
 
@@ -126,7 +121,7 @@ class Catalog:
         PERF: one `stat` of a file; it is read when it is another than the last time.
         """
         # SEC: the id comes from clients and becomes a path.
-        if not _ID.fullmatch(resource_id):
+        if not is_resource_id(resource_id):
             return None
         path = f"{self._served}/{resource_id}.json"
         try:
@@ -167,7 +162,7 @@ class Catalog:
 
     def build_place(self, resource_id: str, incarnation: str) -> Path:
         """The directory of a graph. Raises `InvalidArgument` for what cannot be its name."""
-        if not _ID.fullmatch(resource_id) or not _INCARNATION.fullmatch(incarnation):
+        if not is_resource_id(resource_id) or not _INCARNATION.fullmatch(incarnation):
             raise InvalidArgument(f"{resource_id!r} of {incarnation!r} cannot name a hosted graph.")
         return self._graphs / f"{resource_id}.{incarnation}"
 

@@ -17,8 +17,8 @@ from falcon.asgi import Request, Response
 from twinframe.admission.rates import CallerRates
 from twinframe.authentication.gate import Gate
 from twinframe.errors import GraphNotFound, TwinframeError, Unauthenticated
+from twinframe.model.ids import is_resource_id
 from twinframe.settings import Settings
-from twinframe.storage.catalog import is_resource_id
 from twinframe.web.access import build_errand, find_needed, find_public, identify, is_public
 from twinframe.web.application import Lifespan, build_falcon
 from twinframe.web.discovery import DOCUMENT, WELL_KNOWN

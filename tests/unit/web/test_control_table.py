@@ -117,6 +117,7 @@ def build_names(world: World, tenant: str) -> dict[str, str]:
         "account_id": opened.json["account_id"],
         "user_id": owner,
         "month": "2024-02",
+        "service_id": f"{tenant}-service",
     }
 
 

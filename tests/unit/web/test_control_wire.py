@@ -313,6 +313,46 @@ def test_roles_are_given_checked_and_taken_away(world: World) -> None:
         assert world.send("GET", f"/permissions/check?{query}", "ann").status == 400
 
 
+def test_the_own_graph_of_a_service_is_no_resource_whatever_its_name(world: World) -> None:
+    world.create_resource("acme-prj", OWNER, "default")
+    asked = "/permissions/check?scopeType=resource&scopeId=default"
+    assert "digitaltwins/*" in world.send("GET", asked, OWNER).json["permissions"]
+    world.grant("/platform", "checker", "permission-checker", "root")
+    for own in (f"{asked}&graph=service", asked.replace("=resource", "=service")):
+        for more, caller in (("", OWNER), (f"&userId={OWNER}", "checker")):
+            found = world.send("GET", own + more, caller)
+            assert (found.status, found.json) == (200, {"permissions": []})
+        assert "digitaltwins/*" in world.send("GET", own, "root").json["permissions"]
+    grants = "/services/default/role-assignments"
+    assert world.send("POST", grants, OWNER, {"role_id": "viewer", "user_id": "x"}).status == 404
+    world.grant("/services/default", OWNER, "graph-data-viewer", "root")
+    seen = world.send("GET", f"{asked}&graph=service&userId={OWNER}", "checker").json
+    assert "models/read" in seen["permissions"]
+    assert "models/*" not in seen["permissions"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "scopeType=resource&scopeId=x&graph=own",
+        "scopeType=resource&scopeId=x&graph=",
+        "scopeType=project&scopeId=x&graph=service",
+        "scopeType=platform&scopeId=platform&graph=service",
+    ],
+)
+def test_a_question_about_a_graph_that_is_none_is_refused(shared: World, query: str) -> None:
+    answer = shared.send("GET", f"/permissions/check?{query}", "root")
+    assert answer.status == 400
+    assert "service" in answer.json["error"]
+
+
+@pytest.mark.parametrize("name", ["a%7Cb", "x" * 201])
+def test_a_service_has_a_name_that_can_be_kept(shared: World, name: str) -> None:
+    answer = shared.send("GET", f"/services/{name}/role-assignments", "root")
+    assert answer.status == 404
+    assert shared.send("GET", "/services/My%20graph/role-assignments", "root").status == 200
+
+
 def test_an_invitation_waits_for_the_verified_email(world: World) -> None:
     invitation = {"email": "Ann@Example.com", "role_id": "viewer"}
     made = world.send("POST", "/organizations/acme/role-assignments", OWNER, invitation)

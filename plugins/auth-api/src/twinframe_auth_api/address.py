@@ -14,7 +14,9 @@ LONGEST_SUBJECT = 1024
 def render_url(settings: ApiProviderSettings, subject: str, resource: str = "") -> str:
     """The address to ask about `subject`. Raises `AnswerRefusedError` if it fits in none.
 
-    `resource` is asked about; empty is the one that the settings name.
+    `resource` is the hosted graph that is asked about; empty is the service's own, which the
+    settings name. SEC: `graph=service` then tells it from a hosted graph of that name, whose id
+    some tenant has chosen.
 
     SEC: a subject is data of the token's issuer; it must not be able to name another path.
     """
@@ -28,7 +30,7 @@ def render_url(settings: ApiProviderSettings, subject: str, resource: str = "") 
     if filled == endpoint:
         filled += "&" if "?" in endpoint else "?"
         filled += f"scopeType=resource&scopeId={_encode(name)}"
-        filled += f"&userId={_encode(subject)}"
+        filled += f"&userId={_encode(subject)}" + ("" if resource else "&graph=service")
     return settings.base_url + filled
 
 

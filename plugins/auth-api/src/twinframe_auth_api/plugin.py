@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from twinframe import hookimpl
 from twinframe.diagnosis.endpoints import check_endpoint
-from twinframe.diagnosis.findings import Finding
+from twinframe.diagnosis.findings import Finding, build_fine, build_warning
 from twinframe.diagnosis.secrecy import check_secret
+from twinframe.model.ids import is_resource_id
 from twinframe.permissions.base import PermissionProvider
 from twinframe.settings import Section
 from twinframe_auth_api.provider import ApiProvider
@@ -33,8 +34,28 @@ def _check(settings: ApiProviderSettings) -> Iterator[Finding]:
         if url:
             key = f"{section}__{name}"
             yield from check_endpoint(key, url, ca_file=settings.ca_file, timeout=seconds)
+    yield _check_name(settings)
     yield from check_secret(f"{section}__BearerToken", settings.bearer_token.get_secret_value())
     yield from check_secret(f"{section}__ClientSecret", settings.client_secret.get_secret_value())
+
+
+def _check_name(settings: ApiProviderSettings) -> Finding:
+    """Whether somebody could choose the name of the service's own graph for a resource."""
+    name, endpoint = settings.resource_name, settings.check_endpoint
+    if "{resourceName}" not in endpoint or not is_resource_id(name):
+        how = "" if "{" in endpoint else " with graph=service"
+        return build_fine(
+            "access",
+            f"The service's own graph is asked about as {name!r}{how}: as no resource of a tenant.",
+        )
+    return build_warning(
+        "access",
+        f"Authorization__ApiProvider__CheckEndpoint={endpoint} asks about the service's own graph "
+        f"as it does about a resource with the id {name!r}: whoever may create one owns this "
+        "graph, if the service that is asked is a control plane.",
+        "Leave the braces out of CheckEndpoint, so that graph=service is sent; or set "
+        "Authorization__ApiProvider__ResourceName to what is no resource's id, such as _own.",
+    )
 
 
 @hookimpl

@@ -16,10 +16,11 @@ class ApiProviderSettings(Section):
     check_endpoint: str = Field(
         default="/api/v1/permissions/check",
         description="Path of the check. `{userId}` and `{resourceName}` are put in; without any of "
-        "them `?scopeType=resource&scopeId=…&userId=…` is appended.",
+        "them `?scopeType=resource&scopeId=…&userId=…` is appended, and `&graph=service` for the "
+        "service's own graph.",
     )
     resource_name: Annotated[str, Field(min_length=1)] = Field(
-        default="default", description="Name of this graph at the service."
+        default="default", description="Name of the service's own graph where it is asked about."
     )
     cache_expiration_minutes: Annotated[float, Field(ge=0, le=24 * 60)] = Field(
         default=0.0,

@@ -10,6 +10,7 @@ from twinframe.control.actors import parse_principal
 from twinframe.control.assignments import Reach
 from twinframe.control.names import parse_moment
 from twinframe.control.scopes import PLATFORM, Scope, parse_scope
+from twinframe.errors import InvalidArgument
 from twinframe.web.control import views
 from twinframe.web.control.edge import ControlEdge, read_actor
 from twinframe.web.control.requests import (
@@ -93,8 +94,17 @@ async def delete_assignment(
 
 
 async def check_permissions(edge: ControlEdge, request: Request, response: Response) -> None:
-    """GET: what the caller, or `userId`, may do at a scope."""
+    """GET: what the caller, or `userId`, may do at a scope.
+
+    SEC: a service asks about its own graph by the words it uses for resources, and by `graph`: else
+    whoever creates a resource of that name would own it.
+    """
     scope = parse_scope(read_required(request, "scopeType"), read_required(request, "scopeId"))
+    if request.get_param("graph") is not None:
+        read_choice(request, "graph", ("service",), "")
+        if scope.type not in ("resource", "service"):
+            raise InvalidArgument("graph=service goes with scopeType=resource or service.")
+        scope = Scope("service", scope.id)
     user = request.get_param("userId")
     permissions = await edge.plane.access.permissions(read_actor(request), scope, user)
     view: dict[str, Any] = {"permissions": list(permissions)}
@@ -111,10 +121,10 @@ async def list_audit(edge: ControlEdge, request: Request, response: Response, **
 
 
 async def _find_scope(edge: ControlEdge, names: dict[str, str]) -> Scope:
-    """The scope of a path: the platform, an organization, a project, or a resource of one."""
+    """The scope that a path names; the platform if it names none."""
     if "resource_id" in names:
         return await edge.plane.resources.find_scope(names["project_id"], names["resource_id"])
-    for type_ in ("project", "organization"):
+    for type_ in ("project", "organization", "service"):
         if f"{type_}_id" in names:
             return parse_scope(type_, names[f"{type_}_id"])
     return PLATFORM

@@ -40,6 +40,7 @@ _SCOPES: Final = (
     ("Organization", ORGANIZATION, "an organization"),
     ("Project", PROJECT, "a project"),
     ("Resource", RESOURCE, "a resource"),
+    ("Service", PREFIX + "/services/{service_id}", "the own graph of a service"),
 )
 _IF_MATCH = Parameter("If-Match", "header", "`*`, or the ETag the resource must have.")
 _TAG = {"ETag": "The version of the resource."}
@@ -468,11 +469,14 @@ _ACCESS_ROUTES = (
             Parameter(
                 "scopeType",
                 "query",
-                "organization, project, resource or platform.",
+                "organization, project, resource, service or platform.",
                 required=True,
             ),
             Parameter("scopeId", "query", "Its id.", required=True),
             Parameter("userId", "query", "The subject of whom is asked about; else the caller."),
+            Parameter(
+                "graph", "query", "`service`: the own graph of a service, which is no resource."
+            ),
         ),
         errors=READ,
     ),
