@@ -110,6 +110,11 @@ The reading half of openCypher 9:
 Twins have members that begin with a dollar sign. These mean the same: `` t.`$dtId` ``,
 `t['$dtId']`, `t.$dtId`; so do `` {`$dtId`: 'x'} `` and `{$dtId: 'x'}`.
 
+A `range()` whose numbers are only gone through is not built and takes no memory, however many they
+are: behind `UNWIND` and `IN`, in `size`, `isEmpty`, `head`, `last`, a subscript, comprehensions,
+quantifiers and `reduce`, also through `tail`, `reverse` and `[from..to]`. One that is kept, as in
+`WITH range(1, 9) AS l`, is a list.
+
 There are no procedures: `CALL name()` is refused. Map projections `n {.name}` are not read.
 """
 

@@ -8,8 +8,8 @@ walking the tree for every row does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import assert_never
+from collections.abc import Callable, Iterator, Sequence
+from typing import assert_never, cast
 
 from twinframe.cypher.algebra import (
     Binary,
@@ -47,6 +47,15 @@ from twinframe.evaluator.logic import (
     compile_unary,
 )
 from twinframe.evaluator.members import has_member, read_member, read_slice, read_subscript
+from twinframe.evaluator.membership import compile_membership
+from twinframe.evaluator.ranges import (
+    ANSWERS,
+    PARTS,
+    EvaluateItems,
+    build_list,
+    build_range,
+    reads_range,
+)
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.evaluator.scope import Scope
 from twinframe.model.comparison import INTEGER_MAXIMUM, equals, name_type
@@ -68,14 +77,18 @@ def compile_expression(  # noqa: C901  # one arm an expression kind
             return _compile_property(expression, scope)
         case Subscript():
             return _compile_subscript(expression, scope)
+        case Slice() if reads_range(expression):
+            return _compile_built(expression, scope)
         case Slice():
-            return _compile_slice(expression, scope)
+            return cast("Evaluate", _compile_slice(expression, scope))
         case ListExpression():
             return _compile_list(expression, scope)
         case MapExpression():
             return _compile_map(expression, scope)
         case Unary(operator=operator, operand=operand):
             return compile_unary(operator, compile_expression(operand, scope))
+        case Binary(operator=BinaryOperator.IN, left=item, right=items):
+            return compile_membership(compile_expression(item, scope), compile_items(items, scope))
         case Binary(operator=binary, left=left, right=right):
             return compile_binary(
                 binary, compile_expression(left, scope), compile_expression(right, scope)
@@ -96,6 +109,21 @@ def compile_expression(  # noqa: C901  # one arm an expression kind
             return _compile_subplan(expression, scope)
         case _:
             assert_never(expression)
+
+
+def compile_items(expression: Expression, scope: Scope) -> EvaluateItems:
+    """As `compile_expression`, for a place that only goes through a list: ranges are not built."""
+    match expression:
+        case FunctionCall(name="range"):
+            bounds = [compile_expression(one, scope) for one in expression.arguments]
+            return lambda row, run: build_range(*[one(row, run) for one in bounds])
+        case FunctionCall(name=name, arguments=(source,)) if reads_range(expression):
+            part, numbers = PARTS[name], _compile_numbers(source, scope)
+            return lambda row, run: None if (found := numbers(row, run)) is None else part(found)
+        case Slice():
+            return _compile_slice(expression, scope)
+        case _:
+            return compile_expression(expression, scope)
 
 
 def compile_test(expression: Expression, scope: Scope, place: str, *, wanted: bool = True) -> Test:
@@ -158,14 +186,14 @@ def _compile_typed_property(subject: Evaluate, key: str) -> Evaluate:
 
 
 def _compile_subscript(expression: Subscript, scope: Scope) -> Evaluate:
-    subject = compile_expression(expression.subject, scope)
+    subject = compile_items(expression.subject, scope)
     index = compile_expression(expression.index, scope)
     if scope.plans.typing is not None:
         return _compile_typed_subscript(subject, index)
     return lambda row, run: read_subscript(subject(row, run), index(row, run))
 
 
-def _compile_typed_subscript(subject: Evaluate, index: Evaluate) -> Evaluate:
+def _compile_typed_subscript(subject: EvaluateItems, index: Evaluate) -> Evaluate:
     def evaluate(row: Row, run: Run) -> Value:
         owner, key = subject(row, run), index(row, run)
         if isinstance(owner, Node | Relationship) and isinstance(key, str):
@@ -175,8 +203,8 @@ def _compile_typed_subscript(subject: Evaluate, index: Evaluate) -> Evaluate:
     return evaluate
 
 
-def _compile_slice(expression: Slice, scope: Scope) -> Evaluate:
-    subject = compile_expression(expression.subject, scope)
+def _compile_slice(expression: Slice, scope: Scope) -> EvaluateItems:
+    subject = compile_items(expression.subject, scope)
     start = compile_expression(expression.start or Literal(0), scope)
     end = compile_expression(expression.end or Literal(INTEGER_MAXIMUM), scope)
     return lambda row, run: read_slice(subject(row, run), start(row, run), end(row, run))
@@ -230,7 +258,23 @@ def _compile_map(expression: MapExpression, scope: Scope) -> Evaluate:
     return evaluate
 
 
+def _compile_numbers(source: Expression, scope: Scope) -> Callable[[Row, Run], range | None]:
+    return cast("Callable[[Row, Run], range | None]", compile_items(source, scope))
+
+
+def _compile_built(expression: Expression, scope: Scope) -> Evaluate:
+    """A part of a range that is kept: only the part is built."""
+    numbers = _compile_numbers(expression, scope)
+    return lambda row, run: build_list(numbers(row, run), run)
+
+
 def _compile_function(expression: FunctionCall, scope: Scope) -> Evaluate:
+    name = expression.name
+    if name in PARTS and reads_range(expression):
+        return _compile_built(expression, scope)
+    if name in ANSWERS and reads_range(expression.arguments[0]):
+        answer, numbers = ANSWERS[name], _compile_numbers(expression.arguments[0], scope)
+        return lambda row, run: None if (found := numbers(row, run)) is None else answer(found)
     arguments = [compile_expression(one, scope) for one in expression.arguments]
     presences = [compile_presence(one, scope) for one in expression.arguments]
     return compile_call(expression.name, arguments, presences)
@@ -292,12 +336,12 @@ def _compile_case(expression: Case, scope: Scope) -> Evaluate:
 
 def _compile_elements(
     source: Expression, scope: Scope, name: str
-) -> Callable[[Row, Run], list[Value] | None]:
-    values = compile_expression(source, scope)
+) -> Callable[[Row, Run], Sequence[Value] | None]:
+    values = compile_items(source, scope)
 
-    def evaluate(row: Row, run: Run) -> list[Value] | None:
+    def evaluate(row: Row, run: Run) -> Sequence[Value] | None:
         value = values(row, run)
-        if value is None or isinstance(value, list):
+        if value is None or isinstance(value, list | range):
             return value
         raise build_type_error(f"{name} goes over a List, not over {name_type(value)}.")
 
@@ -320,6 +364,7 @@ def _compile_comprehension(expression: ListComprehension, scope: Scope) -> Evalu
             extended = (*row, item)
             if keeps(extended, run):
                 kept.append(project(extended, run))
+                run.budget.check_length(len(kept))
         run.budget.check_members(kept)
         return kept
 
@@ -349,65 +394,38 @@ def _compile_some(expression: Quantifier, scope: Scope) -> Test:
 
 def _compile_quantifier(expression: Quantifier, scope: Scope) -> Evaluate:
     """SPEC: `any` is an OR of its elements and `all` an AND: as there, what decides does so."""
-    elements = _compile_elements(expression.source, scope, f"{expression.kind.value}()")
-    predicate = compile_expression(expression.predicate, scope.extend(expression.variable))
-    decide = _QUANTIFIERS[expression.kind]
     place = f"{expression.kind.value}()"
+    elements = _compile_elements(expression.source, scope, place)
+    predicate = compile_expression(expression.predicate, scope.extend(expression.variable))
+    kind = expression.kind
+    decisive = kind is not QuantifierKind.ALL
+    needed = 2 if kind is QuantifierKind.SINGLE else 1
 
     def evaluate(row: Row, run: Run) -> Value:
         items = elements(row, run)
         if items is None:
             return None
-        answers: list[bool | None] = []
+        found, has_null = 0, False
         failure: QueryInvalid | None = None
         for item in items:
             run.budget.tick()
             try:
                 # NOTE: checked one by one, for 1 is in Python what true is.
-                answers.append(check_truth(predicate((*row, item), run), place))
+                answer = check_truth(predicate((*row, item), run), place)
             except QueryInvalid as error:
                 failure = failure or error
-        if failure is None:
-            return decide(answers)
-        # NOTE: with a null for what failed, the answer is null unless the others decide it.
-        answer = decide([*answers, None])
-        if answer is None:
+                continue
+            has_null = has_null or answer is None
+            found += answer is decisive
+            if found == needed:
+                return kind is QuantifierKind.ANY
+        if failure is not None:
             raise failure
-        return answer
+        if has_null:
+            return None
+        return found == 1 if kind is QuantifierKind.SINGLE else kind is not QuantifierKind.ANY
 
     return evaluate
-
-
-def _decide_all(answers: list[bool | None]) -> bool | None:
-    if False in answers:
-        return False
-    return None if None in answers else True
-
-
-def _decide_any(answers: list[bool | None]) -> bool | None:
-    if True in answers:
-        return True
-    return None if None in answers else False
-
-
-def _decide_none(answers: list[bool | None]) -> bool | None:
-    found = _decide_any(answers)
-    return None if found is None else not found
-
-
-def _decide_single(answers: list[bool | None]) -> bool | None:
-    certain = answers.count(True)
-    if certain > 1:
-        return False
-    return None if None in answers else certain == 1
-
-
-_QUANTIFIERS = {
-    QuantifierKind.ALL: _decide_all,
-    QuantifierKind.ANY: _decide_any,
-    QuantifierKind.NONE: _decide_none,
-    QuantifierKind.SINGLE: _decide_single,
-}
 
 
 def _compile_reduce(expression: Reduce, scope: Scope) -> Evaluate:

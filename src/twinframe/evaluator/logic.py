@@ -12,7 +12,6 @@ from twinframe.cypher.algebra import BinaryOperator, UnaryOperator
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator import arithmetic, text
 from twinframe.evaluator.failures import build_type_error
-from twinframe.evaluator.membership import compile_membership
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.model.comparison import equals, is_less, is_less_or_equal, name_type, negate
 from twinframe.model.values import Value
@@ -52,7 +51,7 @@ def compile_binary(operator: BinaryOperator, left: Evaluate, right: Evaluate) ->
         case BinaryOperator.ADD:
             return lambda row, run: arithmetic.add(left(row, run), right(row, run), run)
         case BinaryOperator.IN:
-            return compile_membership(left, right)
+            raise AssertionError("IN stands in `membership`: its right side may be a range.")
         case _:
             apply = _STRICT[operator]
             return lambda row, run: apply(left(row, run), right(row, run))

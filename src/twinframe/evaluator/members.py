@@ -5,6 +5,8 @@ A missing member is null. `has_member` alone tells a missing member from a null 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.failures import build_type_error
 from twinframe.model.comparison import name_type
@@ -37,11 +39,11 @@ def has_member(subject: Value, key: Value) -> bool:
     return isinstance(subject, dict) and key in subject
 
 
-def read_subscript(subject: Value, index: Value) -> Value:
+def read_subscript(subject: Value | range, index: Value) -> Value:
     """`subject[index]`: negative list positions count from the end, outside ones are null."""
     if subject is None or index is None:
         return None
-    if isinstance(subject, list):
+    if isinstance(subject, list | range):
         return _read_element(subject, index)
     if isinstance(subject, Node | Relationship | dict):
         if isinstance(index, str):
@@ -53,23 +55,24 @@ def read_subscript(subject: Value, index: Value) -> Value:
     raise build_type_error(f"{name_type(subject)} cannot be subscripted.")
 
 
-def read_slice(subject: Value, start: Value, end: Value) -> Value:
+def read_slice(subject: Value | range, start: Value, end: Value) -> Value | range:
     """`subject[start..end]`, `end` exclusive; bounds outside of the list are its ends."""
     if subject is None or start is None or end is None:
         return None
-    if not isinstance(subject, list):
+    if not isinstance(subject, list | range):
         raise build_type_error(f"{name_type(subject)} cannot be sliced; a List can.")
     if type(start) is not int or type(end) is not int:
         raise _refuse_position(start if type(start) is not int else end)
     return subject[start:end]
 
 
-def _read_element(items: list[Value], index: Value) -> Value:
+def _read_element(items: Sequence[Value], index: Value) -> Value:
     if type(index) is not int:
         raise _refuse_position(index)
-    if -len(items) <= index < len(items):
+    try:
         return items[index]
-    return None
+    except IndexError:
+        return None
 
 
 def _refuse_position(index: Value) -> QueryInvalid:

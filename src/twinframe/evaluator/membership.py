@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from typing import Final
 
 from twinframe.evaluator.failures import build_type_error
+from twinframe.evaluator.ranges import EvaluateItems, is_in_range
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.model.comparison import build_equivalence_key, equals, name_type
 from twinframe.model.values import Value
@@ -36,7 +37,7 @@ class Members:
                 self.keys.add(build_equivalence_key(one))
 
 
-def compile_membership(left: Evaluate, right: Evaluate) -> Evaluate:
+def compile_membership(left: Evaluate, right: EvaluateItems) -> Evaluate:
     """`item IN items`: null when only a null could have been the match.
 
     PERF: a list that comes again is made a set: 100,000 elements take 3 ms a row without. One that
@@ -48,6 +49,8 @@ def compile_membership(left: Evaluate, right: Evaluate) -> Evaluate:
         item, items = left(row, run), right(row, run)
         if items is None:
             return None
+        if type(items) is range:
+            return is_in_range(item, items)
         if not isinstance(items, list):
             raise build_type_error(f"IN takes a List at its right, not {name_type(items)}.")
         if len(items) > _FEW and type(item) in _SCALARS:

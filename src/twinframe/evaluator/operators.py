@@ -33,7 +33,7 @@ from twinframe.cypher.algebra import (
     Variable,
 )
 from twinframe.errors import QueryInvalid
-from twinframe.evaluator.expressions import compile_expression
+from twinframe.evaluator.expressions import compile_expression, compile_items
 from twinframe.evaluator.grouping import compile_groups
 from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.evaluator.patterns.matching import compile_filter, compile_pattern
@@ -200,14 +200,14 @@ def _compile_pick(expressions: Sequence[Expression], scope: Scope) -> Callable[[
 
 
 def _compile_unwind(operator: Unwind, source: CompiledPlan) -> CompiledPlan:
-    expression = compile_expression(operator.expression, source.scope)
+    expression = compile_items(operator.expression, source.scope)
 
     def stream(run: Run, argument: Row) -> Iterator[Row]:
         for row in source.stream(run, argument):
             value = expression(row, run)
             if value is None:
                 continue
-            for item in value if isinstance(value, list) else (value,):
+            for item in value if isinstance(value, list | range) else (value,):
                 run.budget.tick()
                 yield (*row, item)
 

@@ -169,6 +169,24 @@ def test_the_usual_page_size_is_a_setting(sensors: Any) -> None:
             world.do(world.graph.queries.run(ALL, None, None, size))
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("UNWIND range(1000000, 2000000) AS i WITH i LIMIT 3000 RETURN sum(i) AS x", 3004498500),
+        ("UNWIND range(1, 20000) AS i RETURN count(i) AS x", 20000),
+        ("RETURN size(range(1, 2000000)) AS x", 2000000),
+        ("MATCH (t:Sensor) WHERE t.$dtId = 's00' AND 7 IN range(1, 2000000) RETURN 1 AS x", 1),
+        ("MATCH (t:Sensor) WITH t LIMIT 1 UNWIND range(5, 30000) AS i RETURN min(i) AS x", 5),
+    ],
+)
+def test_a_range_is_no_list_that_counts_against_the_rows(
+    sensors: Any, text: str, value: int
+) -> None:
+    settings = Settings.model_validate({"Query": {"MaxRows": 100}})
+    served = type(sensors)(sensors.store, settings)
+    assert served.do(served.graph.queries.run(text)).rows == (b'{"x":%d}' % value,)
+
+
 def test_a_query_sees_every_write_before_it(sensors: Any) -> None:
     count = "MATCH (t:Sensor) RETURN count(*) AS n"
     run = sensors.graph.queries.run

@@ -30,7 +30,7 @@ from twinframe_storage_sqlite.compiler.elements import (
     render_item,
 )
 from twinframe_storage_sqlite.compiler.guards import render_trap
-from twinframe_storage_sqlite.compiler.lists import LONGEST_RANGE
+from twinframe_storage_sqlite.compiler.lists import LONGEST_LIST
 from twinframe_storage_sqlite.compiler.select import Select, build_column
 from twinframe_storage_sqlite.compiler.term import Term, render_forced
 
@@ -166,7 +166,7 @@ def compile_reduce(
     )
     value = (
         f"CASE WHEN {items} IS NULL THEN NULL"
-        f" WHEN json_array_length({items}) > {LONGEST_RANGE} THEN {trap} ELSE {value} END"
+        f" WHEN json_array_length({items}) > {LONGEST_LIST} THEN {trap} ELSE {value} END"
     )
     nullable = 0 if source.kinds == k.LIST else k.NULL
     term = replace(accumulated, kinds=kinds | nullable)

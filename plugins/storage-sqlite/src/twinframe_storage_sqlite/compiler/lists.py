@@ -32,8 +32,11 @@ from twinframe_storage_sqlite.compiler.term import (
     may_fail,
 )
 
-LONGEST_RANGE = 100_000
-"""Elements of a `range()` above which the evaluator, which counts memory, is asked."""
+LONGEST_LIST = 100_000
+"""Elements of a list above which the evaluator, which counts memory, is asked for a `reduce()`."""
+
+_LONGEST_RANGE = 10_000
+"""Numbers of a `range()` above which the evaluator, which need not build it, is asked."""
 
 
 # --- one element --------------------------------------------------------------------------------
@@ -221,7 +224,7 @@ def compile_range(arguments: Sequence[Term]) -> Term:
     text = (
         f"CASE WHEN {a} IS NULL OR {b} IS NULL OR {s} IS NULL THEN NULL"
         f" WHEN NOT ({small}) THEN {trap} WHEN {empty} THEN '[]'"
-        f" WHEN {counted} > {LONGEST_RANGE} THEN {trap} ELSE {numbers} END"
+        f" WHEN {counted} > {_LONGEST_RANGE} THEN {trap} ELSE {numbers} END"
     )
     nullable = (terms[0].kinds | terms[1].kinds | terms[2].kinds) & k.NULL
     return Term(k.LIST | nullable, let.wrap(text), elements=k.INTEGER, assumed=True)

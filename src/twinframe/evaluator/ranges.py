@@ -1,0 +1,83 @@
+"""Ranges that are only gone through: they stay two bounds and a step, and no list is built.
+
+Cypher's `range()` is a list of integers; where nothing keeps it, Python's `range` stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from twinframe.cypher.algebra import Expression, FunctionCall, Slice
+from twinframe.evaluator.arithmetic import check_integer
+from twinframe.evaluator.failures import build_argument_type_error, build_range_error
+from twinframe.evaluator.run import Row, Run
+from twinframe.model.values import Value
+
+EvaluateItems: TypeAlias = "Callable[[Row, Run], Value | range]"
+"""A compiled expression for a place that goes through its value and keeps no list."""
+
+
+def reads_range(expression: Expression) -> bool:
+    """Whether the expression is a call of `range()`, or a part of one."""
+    while True:
+        match expression:
+            case FunctionCall(name="range"):
+                return True
+            case FunctionCall(name="tail" | "reverse", arguments=(source,)) | Slice(subject=source):
+                expression = source
+            case _:
+                return False
+
+
+def build_range(start: Value, end: Value, step: Value = 1) -> range | None:
+    """Integers from `start` to `end`, both inclusive, by `step`; null if one of them is."""
+    if start is None or end is None or step is None:
+        return None
+    bounds: list[int] = []
+    for bound in (start, end, step):
+        if type(bound) is not int:
+            raise build_argument_type_error("range", bound, "Integers", kind="ArgumentError")
+        bounds.append(bound)
+    first, last, by = bounds
+    if by == 0:
+        raise build_range_error("range() takes a step other than 0.")
+    return range(first, last + (1 if by > 0 else -1), by)
+
+
+def build_list(numbers: range | None, run: Run) -> list[Value] | None:
+    """The numbers as a list of their own; `LimitExceeded` when it would be too long."""
+    if numbers is None:
+        return None
+    run.budget.check_length(count_numbers(numbers))
+    return list(numbers)
+
+
+def count_numbers(numbers: range) -> int:
+    """How many there are. NOTE: `len` cannot count beyond the platform's word."""
+    away = 1 if numbers.step > 0 else -1
+    return max(0, (numbers.stop - away - numbers.start) // numbers.step + 1)
+
+
+def is_in_range(item: Value, numbers: range) -> bool | None:
+    """`item IN range(...)`, without looking at each."""
+    if item is None:
+        return None if numbers else False
+    if type(item) is float and item.is_integer():
+        return int(item) in numbers
+    return type(item) is int and item in numbers
+
+
+ANSWERS: Final[Mapping[str, Callable[[range], Value]]] = {
+    "size": lambda numbers: check_integer(count_numbers(numbers)),
+    "isEmpty": lambda numbers: not numbers,
+    "head": lambda numbers: numbers[0] if numbers else None,
+    "last": lambda numbers: numbers[-1] if numbers else None,
+}
+"""Functions of a list that need none of a range."""
+
+PARTS: Final[Mapping[str, Callable[[range], range]]] = {
+    "tail": lambda numbers: numbers[1:],
+    "reverse": lambda numbers: numbers[::-1],
+}
+"""Functions of a range that give one."""
