@@ -114,10 +114,16 @@ class InvalidArgument(InputError):
     code = "InvalidArgument"
 
 
-class EmptyBody(InputError):
-    """A body is required and none was sent."""
+class BadRequest(InputError):
+    """A body is required and none was sent, or a continuation token is damaged, expired, or of
+    another listing, query or instance.
+    """
 
     code = "BadRequest"
+
+
+class EmptyBody(BadRequest):
+    """A body is required and none was sent."""
 
 
 class MissingArgument(InputError):
@@ -148,10 +154,8 @@ class MemoryLimitExceeded(LimitExceeded):
         self.limit = limit
 
 
-class InvalidContinuationToken(InputError):
-    """A continuation token is damaged, expired, or belongs to another query or instance."""
-
-    code = "InvalidContinuationToken"
+class InvalidContinuationToken(BadRequest):
+    """A continuation token is damaged, expired, or belongs to another listing or instance."""
 
 
 class JsonPatchInvalid(InputError):

@@ -223,7 +223,7 @@ def test_keywords_and_odd_keys_are_names_in_brackets_or_behind_a_dot(wire: Wire)
         ({}, "InvalidArgument"),
         ([], "InvalidArgument"),
         ({"query": 1}, "InvalidArgument"),
-        ({"continuationToken": "no"}, "InvalidContinuationToken"),
+        ({"continuationToken": "no"}, "BadRequest"),
         ({"query": "foo"}, "SqlQueryError"),
         ({"query": "SELECT foo"}, "SqlQueryError"),
         ({"query": "SELECT * FROM elsewhere"}, "SqlQueryError"),

@@ -249,7 +249,7 @@ def test_lists_of_nothing_are_empty_and_tokens_bound_to_their_list(wire: Wire) -
     token = quote(parse_qs(urlparse(page["nextLink"]).query)["continuationToken"][0])
     for path in (twin_path("rel2", "relationships"), twin_path("rel1", "incomingrelationships")):
         answer = wire.call("GET", f"{path}&continuationToken={token}")
-        check_refusal(answer, 400, "InvalidContinuationToken")
+        check_refusal(answer, 400, "BadRequest")
 
 
 @pytest.mark.parametrize(

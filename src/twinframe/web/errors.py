@@ -193,7 +193,7 @@ def build_answer(
         details = details or (ErrorDetail(error.code, message),)
         message = _VALIDATION_MESSAGE
     headers = [("content-type", JSON)]
-    if not isinstance(error, EmptyBody):  # SPEC: the vendor's BadRequest carries no code header
+    if not isinstance(error, EmptyBody):  # SPEC: recorded: the answer to no body has no code header
         headers.append(("x-ms-error-code", error.code))
     if isinstance(error, QuotaExceeded | RateExceeded):
         headers.append(_NO_STORE)

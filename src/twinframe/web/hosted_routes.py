@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 from falcon.asgi import Request, Response
 
-from twinframe.errors import InvalidArgument
+from twinframe.errors import InvalidArgument, InvalidContinuationToken
 from twinframe.web.edge import Edge
 from twinframe.web.errors import RouteNotFound
 from twinframe.web.hosting import read_visit
@@ -42,7 +42,7 @@ async def read_audit_log(edge: Edge, request: Request, response: Response) -> No
     if not _DAY.fullmatch(day):
         raise InvalidArgument(f"day must be like 2024-01-31, not {day!a}.")
     if not _TOKEN.fullmatch(token):
-        raise InvalidArgument("continuationToken must be that of a nextLink.")
+        raise InvalidContinuationToken("The continuation token is not one of this listing.")
     size = min(read_page_size(request) or _LARGEST_PAGE, _LARGEST_PAGE)
     lines, following = await journal.read_changes(day, int(token), size)
     link = b"null"

@@ -216,7 +216,7 @@ _RELATIONSHIP_ROUTES = (
             _TOKEN,
             _PAGE_SIZE,
         ),
-        errors={400: "InvalidArgument, InvalidContinuationToken", 404: _NO_TWIN},
+        errors={400: "BadRequest, InvalidArgument", 404: _NO_TWIN},
     ),
     Route(
         "GET",
@@ -228,7 +228,7 @@ _RELATIONSHIP_ROUTES = (
         Answer(200, "A page.", schemas.Listing[schemas.IncomingRelationship]),
         "Relationships",
         (_TOKEN, _PAGE_SIZE),
-        errors={400: "InvalidArgument, InvalidContinuationToken", 404: _NO_TWIN},
+        errors={400: "BadRequest, InvalidArgument", 404: _NO_TWIN},
     ),
 )
 
@@ -268,7 +268,7 @@ _MODEL_ROUTES = (
             _TOKEN,
             _PAGE_SIZE,
         ),
-        errors={400: "InvalidArgument, InvalidContinuationToken", 404: "ModelNotFound"},
+        errors={400: "BadRequest, InvalidArgument", 404: "ModelNotFound"},
     ),
     Route(
         "DELETE",
@@ -331,7 +331,7 @@ _QUERY_ROUTES = (
         "Query",
         (_PAGE_SIZE,),
         Body(schemas.QuerySpecification),
-        {400: "InvalidArgument, InvalidContinuationToken, SqlQueryError, TimeoutError"},
+        {400: "BadRequest, InvalidArgument, SqlQueryError, TimeoutError"},
     ),
 )
 

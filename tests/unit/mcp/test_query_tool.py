@@ -169,7 +169,7 @@ def test_a_query_or_a_token_is_needed(assistant: Assistant) -> None:
 
 def test_a_damaged_token_is_refused(assistant: Assistant) -> None:
     text = assistant.fail("query_digital_twins", continuation_token="abc")
-    assert text.startswith("InvalidContinuationToken")
+    assert text.startswith("BadRequest")
 
 
 def test_a_plan_is_explained_and_its_names_are_checked(assistant: Assistant) -> None:

@@ -38,7 +38,7 @@ _VENDOR_ROUTES: Final[tuple[Route, ...]] = (
         Answer(200, "A page.", schemas.Listing[schemas.EventRoute]),
         _TAG,
         (_PAGE_SIZE, _TOKEN),
-        errors={400: "InvalidArgument, InvalidContinuationToken"},
+        errors={400: "BadRequest, InvalidArgument"},
     ),
     Route(
         "GET",
@@ -113,7 +113,7 @@ _OWN_ROUTES: Final[tuple[Route, ...]] = (
         Answer(200, "A page.", schemas.Listing[event_schemas.DeadLetter]),
         _TAG,
         (_PAGE_SIZE, _TOKEN),
-        errors={400: "InvalidArgument, InvalidContinuationToken", **_NO_ROUTE},
+        errors={400: "BadRequest, InvalidArgument", **_NO_ROUTE},
         is_strict=True,
     ),
     Route(

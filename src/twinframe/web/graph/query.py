@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import orjson
 from falcon.asgi import Request, Response
 
-from twinframe.errors import InvalidArgument
+from twinframe.errors import InvalidArgument, InvalidContinuationToken
 from twinframe.instruments.base import CURRENT_REQUEST
 from twinframe.model.values import JsonValue
 from twinframe.web.departure import DepartureWatch
@@ -17,17 +17,24 @@ from twinframe.web.messages import read_exchange, read_json, read_page_size, ren
 
 
 async def run_query(edge: Edge, request: Request, response: Response) -> None:
-    """POST: a page of rows; with a continuation token the text may be left out."""
+    """POST: a page of rows.
+
+    SPEC: with a continuation token query and parameters may be left out, and are passed over.
+    """
     body = await read_json(edge, request)
     if not isinstance(body, dict):
         raise InvalidArgument("Payload is invalid: the body must be an object with a query.")
     text = _read_text(body, "query")
-    token = _read_text(body, "continuationToken") or None  # empty is none, as in listings
+    token = body.get("continuationToken") or None  # empty is none, as in listings
+    if token is not None and not isinstance(token, str):
+        raise InvalidContinuationToken("The continuation token is no text.")
     if text is None and token is None:
         raise InvalidArgument("The body must hold a query or a continuationToken.")
     parameters = body.get("parameters") or {}
     if not isinstance(parameters, dict):
         raise InvalidArgument("parameters must be an object: names to values.")
+    if token is not None:
+        text, parameters = None, {}
     size = read_page_size(request)
     exchange = read_exchange(request)
     CURRENT_REQUEST.set(exchange.request_id.decode("ascii"))  # for the log of slow ones
