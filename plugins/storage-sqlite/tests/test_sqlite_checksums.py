@@ -84,7 +84,7 @@ def test_a_file_keeps_its_checksums_whatever_the_setting_says(sound: Path) -> No
 
 
 def test_a_file_without_them_is_used_as_it_is(tmp_path: Path) -> None:
-    build_store(tmp_path).close()
+    build_store(tmp_path, checksums=False).close()
     store = build_store(tmp_path, checksums=True)
     write_entries(store, 10)
     store.close()
@@ -124,7 +124,7 @@ def is_seen(folder: Path) -> bool:
 
 def test_without_them_some_flips_go_unseen(tmp_path: Path) -> None:
     """The test above can fail: the same damage in a file without checksums."""
-    store = build_store(tmp_path)
+    store = build_store(tmp_path, checksums=False)
     write_entries(store, 1500)
     store.close()
     path = tmp_path / "graph.db"
@@ -174,7 +174,7 @@ def test_a_backup_has_them_too(sound: Path, tmp_path: Path) -> None:
 
 
 def test_a_graph_gets_them_by_a_restore(tmp_path: Path) -> None:
-    store = build_store(tmp_path)
+    store = build_store(tmp_path, checksums=False)
     write_entries(store, 300)
     store.back_up(tmp_path / "copy.db")
     store.close()

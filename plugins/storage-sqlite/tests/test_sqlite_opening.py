@@ -242,7 +242,9 @@ _OPEN_UNPRIVILEGED = """
 import os, sys
 from twinframe.errors import ConfigurationError
 from twinframe_storage_sqlite.settings import SqliteSettings
+from twinframe_storage_sqlite.checksums import load_vfs
 from twinframe_storage_sqlite.store import APPLICATION_ID, SqliteGraphStore
+load_vfs()  # while the interpreter's own files may be read
 if os.getuid() == 0:
     os.setresuid(65534, 65534, 65534)
 try:

@@ -25,7 +25,7 @@ class SqliteSettings(Section):
         "end of the process, but power loss may take the last writes (never parts of one).",
     )
     checksums: bool = Field(
-        default=False,
+        default=True,
         description="Give new files a checksum a page, so that bits that flip on the disk are "
         "found. Files that have them keep them; a backup that is restored gets them.",
     )
