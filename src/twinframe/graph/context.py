@@ -53,5 +53,5 @@ class GraphContext:
     async def open_listing(self, operation: str, *arguments: JsonValue) -> Listing:
         """A listing of the data plane; its tokens are bound to the operation and its arguments."""
         graph = self.settings.graph
-        sizes = PageSizes(graph.page_size, graph.max_page_size)
+        sizes = PageSizes(graph.page_size, graph.max_page_size, graph.max_page_bytes)
         return Listing(await self.read_signer(), sizes, operation, list(arguments))

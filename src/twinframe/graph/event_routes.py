@@ -127,10 +127,15 @@ class EventRoutes:
         listing = await self._context.open_listing("eventroutes")
         after, size = listing.start(page)
         key = None if after is None else str(after)
-        found = await self._context.runner.read(
-            lambda session: read_routes(session, after=key, limit=size + 1)
-        )
-        return listing.page([(route.id, route) for route in found], size)
+
+        def read(session: GraphSession) -> Sequence[tuple[str, Route]]:
+            def fetch(after: str | None, limit: int) -> Sequence[tuple[str, Route]]:
+                return [(each.id, each) for each in read_routes(session, after=after, limit=limit)]
+
+            return listing.gather(fetch, key, size, _measure_route)
+
+        found = await self._context.runner.read(read)
+        return listing.page(found, size, _measure_route)
 
     async def delete_route(self, route_id: str) -> None:
         """Delete a route with its place and its dead letters; `EventRouteNotFound`.
@@ -178,14 +183,20 @@ class EventRoutes:
         """What the route gave up, oldest first; `EventRouteNotFound`."""
         listing = await self._context.open_listing("deadletters", route_id)
         after, size = listing.start(page)
-        key = None if after is None else render_position(int(after))
+        start = None if after is None else int(after)
 
-        def read(session: GraphSession) -> Sequence[DeadLetter]:
+        def read(session: GraphSession) -> Sequence[tuple[int, DeadLetter]]:
             _require(session, route_id)
-            return read_dead_letters(session, route_id, after=key, limit=size + 1)
+
+            def fetch(after: int | None, limit: int) -> Sequence[tuple[int, DeadLetter]]:
+                key = None if after is None else render_position(after)
+                some = read_dead_letters(session, route_id, after=key, limit=limit)
+                return [(letter.position, letter) for letter in some]
+
+            return listing.gather(fetch, start, size, _measure_letter)
 
         found = await self._context.runner.read(read)
-        return listing.page([(letter.position, letter) for letter in found], size)
+        return listing.page(found, size, _measure_letter)
 
     async def replay_dead_letters(self, route_id: str) -> int:
         """Send what was given up once more, at most 1,000 a call; how many there are."""
@@ -308,3 +319,11 @@ def _require(session: GraphSession, route_id: str) -> Route:
     if route is None:
         raise EventRouteNotFound(route_id)
     return route
+
+
+def _measure_route(route: Route) -> int:
+    return len(route.filter)
+
+
+def _measure_letter(letter: DeadLetter) -> int:
+    return len(letter.text) + len(letter.error)

@@ -1,7 +1,7 @@
 """Use case of following events as they happen. It sends nothing: who follows takes each batch.
 
-PERF: a follower holds no queue: it reads the outbox at its own pace, so a slow one costs memory
-nowhere, and one that comes back goes on where it was.
+PERF: a follower holds no queue: it reads the outbox at its own pace, so a slow one costs one batch,
+and one that comes back goes on where it was.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from twinframe.errors import EventsDisabled, InvalidArgument, TooManyStreams
 from twinframe.events.event import Event
 from twinframe.events.filters import Filter, build_filter
 from twinframe.graph.context import GraphContext
-from twinframe.graph.delivery.reading import EventReader
+from twinframe.graph.delivery.reading import MUCH, EventReader
 from twinframe.instruments.base import Level
+from twinframe.memory import Part
 from twinframe.storage.base import GraphSession
 from twinframe.storage.epochs import Epoch, read_epoch
 
 _SHORTEST_LOOK: Final = 0.05
 _LONGEST_LOOK: Final = 0.5
+_PAUSE: Final = 0.5
+_FREE: Final = 64 * 1024
+"""A batch of so many bytes is not charged: most have far less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +122,15 @@ class EventStreams:
         heartbeat = self._context.settings.events.heartbeat
         told, look = loop.time(), _SHORTEST_LOOK
         reader = EventReader(self._context, position, passes)
+        memory = self._context.memory
         while not self._has_ended:
+            if not memory.has_room(Part.ANSWERS, MUCH):  # nothing is read before it can be kept
+                await asyncio.sleep(_PAUSE)
+                continue
             batch = await reader.read()
             if batch.events or batch.missed or loop.time() - told >= heartbeat:
-                yield Followed(batch.events, batch.position, epoch, batch.missed)
+                with memory.hold(Part.ANSWERS, batch.size if batch.size > _FREE else 0):
+                    yield Followed(batch.events, batch.position, epoch, batch.missed)
                 told = loop.time()
             if batch.read:
                 look = _SHORTEST_LOOK

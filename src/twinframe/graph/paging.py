@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from twinframe.errors import InvalidArgument
 from twinframe.graph.tokens import Continuation, TokenSigner
@@ -14,13 +14,44 @@ from twinframe.model.values import JsonValue
 T = TypeVar("T")
 K = TypeVar("K", int, str)
 
+_FIRST_ROWS: Final = 8
+_MORE_ROWS: Final = 4
+
+
+def gather(
+    fetch: Callable[[K | None, int], Sequence[tuple[K, T]]],
+    after: K | None,
+    count: int,
+    most_bytes: int,
+    measure: Callable[[T], int],
+) -> list[tuple[K, T]]:
+    """Up to `count` rows behind the key `after`, no more than it takes to pass `most_bytes`.
+
+    `fetch` gives up to so many rows behind a key, in their order. `measure` gives a row's bytes.
+
+    SEC: rows are read a few at a time, since each may have a mebibyte: a page of 2,000 of them
+    would be 2 GB before anybody could cut it.
+    """
+    found: list[tuple[K, T]] = []
+    at_once = _FIRST_ROWS
+    while True:
+        asked = min(at_once, count - len(found))
+        some = fetch(after, asked)
+        found += some
+        most_bytes -= sum(measure(item) for _, item in some)
+        if len(some) < asked or len(found) >= count or most_bytes < 0:
+            return found
+        after = some[-1][0]
+        at_once *= _MORE_ROWS
+
 
 @dataclass(frozen=True, slots=True)
 class PageSizes:
-    """`usual`: items when none are asked for. `most`: more are never given."""
+    """`usual`: items when none are asked for. `most`: more are never given, nor more `bytes`."""
 
     usual: int
     most: int
+    bytes: int
 
     def build(self, asked: int | None, carried: int | None = None) -> int:
         """Items of this page. `carried` is the size of the pages before it."""
@@ -36,7 +67,7 @@ class Listing:
     """One listing with its arguments: what its tokens are bound to.
 
     `start(request)` gives the key behind which the page starts (None: at the begin) and its size;
-    read one item more than that, and `page` cuts it off and makes the token.
+    `gather` reads one item more than that, or all that fit, and `page` cuts and makes the token.
     """
 
     signer: TokenSigner
@@ -51,10 +82,35 @@ class Listing:
         carried = self.signer.parse(self.operation, self.arguments, request.token)
         return cast("str | int", carried.state), self.sizes.build(request.size, carried.size)
 
-    def page(self, found: Sequence[tuple[K, T]], size: int) -> Page[T]:
-        """The page of the first `size` of `found` (key and item); more of them make a token."""
-        items = tuple(item for _, item in found[:size])
-        if len(found) <= size:
+    def gather(
+        self,
+        fetch: Callable[[K | None, int], Sequence[tuple[K, T]]],
+        after: K | None,
+        size: int,
+        measure: Callable[[T], int],
+    ) -> list[tuple[K, T]]:
+        """The rows of a page, and one more where there are more. See `gather`."""
+        return gather(fetch, after, size + 1, self.sizes.bytes, measure)
+
+    def page(
+        self, found: Sequence[tuple[K, T]], size: int, measure: Callable[[T], int] | None = None
+    ) -> Page[T]:
+        """The page of the first of `found` (key and item); more of them make a token.
+
+        `size` items, and fewer when `measure` says that they have more bytes than a page may; one
+        it has in any case.
+        """
+        count = size if measure is None else self._count_fitting(found[:size], measure)
+        items = tuple(item for _, item in found[:count])
+        if len(found) <= count:
             return Page(items)
-        continuation = Continuation(found[size - 1][0], size)
+        continuation = Continuation(found[count - 1][0], size)
         return Page(items, self.signer.render(self.operation, self.arguments, continuation))
+
+    def _count_fitting(self, found: Sequence[tuple[K, T]], measure: Callable[[T], int]) -> int:
+        room = self.sizes.bytes
+        for at, (_, item) in enumerate(found):
+            room -= measure(item)
+            if room < 0:
+                return max(at, 1)
+        return len(found)

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, TypeAlias, cast
@@ -41,6 +42,7 @@ _BYTES_A_UNIT: Final = 64 * 1024
 _STORE_STEPS_A_UNIT: Final = 50_000
 _EVALUATOR_STEPS_A_UNIT: Final = 500
 _PAUSE: Final = 0.01
+_ROWS_AT_ONCE: Final = 16
 
 _log = logging.getLogger(__name__)
 
@@ -93,10 +95,14 @@ _Publish: TypeAlias = Callable[[_Answer], None]
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What it takes to answer a page. `watch` is None where nobody wants to know how it went."""
+    """What it takes to answer a page of `size` rows, of at most `bytes` but for the first one.
+
+    `watch` is None where nobody wants to know how it went.
+    """
 
     position: _Position
     size: int
+    bytes: int
     limits: Limits
     watch: QueryWatch | None = None
 
@@ -118,7 +124,8 @@ class Queries:
         settings = context.settings.query
         self._context = context
         self._instruments = instruments
-        self._sizes = PageSizes(settings.page_size, settings.max_page_size)
+        most_bytes = context.settings.graph.max_page_bytes
+        self._sizes = PageSizes(settings.page_size, settings.max_page_size, most_bytes)
         self._plans = QueryPlans(settings, context.models, engine)
         self._spool = ResultSpool(
             scratch,
@@ -208,7 +215,8 @@ class Queries:
     async def _read_kept(self, position: _Position, name: str, offset: int, size: int) -> _Answer:
         """A page of a result that was, or still is being, written down."""
         deadline = time.monotonic() + self._context.settings.query.timeout
-        while (page := await asyncio.to_thread(self._spool.read, name, offset, size)) is None:
+        read = partial(self._spool.read, name, offset, size, self._sizes.bytes)
+        while (page := await asyncio.to_thread(read)) is None:
             if time.monotonic() > deadline:
                 raise QueryTimeout("The next rows of the result did not come in time.")
             await asyncio.sleep(_PAUSE)
@@ -225,7 +233,7 @@ class Queries:
         settings = self._context.settings.query
         deadline = time.monotonic() + settings.timeout
         limits = Limits(settings.max_rows, deadline, settings.max_hops, Meter())
-        request = _Request(position, size, limits, watch)
+        request = _Request(position, size, self._sizes.bytes, limits, watch)
         text, values = position.text, position.values
         plan = self._plans.find(text, values) if is_small(text, values) else None
         if plan is not None and plan.is_short and settings.timeout > SHORT_SECONDS:
@@ -286,13 +294,13 @@ class Queries:
         size, is_keyed = request.size, plan.execution.resumable
         # PERF: the rows of a longer result go on to be written down; one page alone is fetched.
         found = _run_plan(session, request, plan, size + 1 if is_keyed else None)
-        rows = list(islice(found, size + 1))
-        answer = _build_answer(session, request, plan, rows)
-        if len(rows) <= size or is_keyed:
+        rows, count = _take_rows(found, request)
+        answer = _build_answer(session, request, plan, rows, count)
+        if len(rows) <= count or is_keyed:
             return answer
         answer, writer = self._open_result(request, answer)
         publish(answer)
-        self._write_down(request, plan, writer, chain(rows[size:], found))
+        self._write_down(request, plan, writer, chain(rows[count:], found))
         return answer
 
     def _open_result(self, request: _Request, answer: _Answer) -> tuple[_Answer, SpoolWriter]:
@@ -328,10 +336,37 @@ def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer
     """The page, unless the models changed or its rows go on in a result to be written down."""
     if session.read_schema_version() != plan.key.schema_version:
         return None
-    rows = list(_run_plan(session, request, plan, request.size + 1))
-    if len(rows) > request.size and not plan.execution.resumable:
+    found = _run_plan(session, request, plan, request.size + 1)
+    rows, count = _take_rows(found, request)
+    if len(rows) > count and not plan.execution.resumable:
         return None
-    return _build_answer(session, request, plan, rows)
+    return _build_answer(session, request, plan, rows, count)
+
+
+def _take_rows(found: Iterator[JsonRow], request: _Request) -> tuple[list[JsonRow], int]:
+    """Rows of a page, and some more if there are any; how many of them the page has.
+
+    SEC: they are taken a few at a time, and no more when the page is large enough.
+    """
+    rows: list[JsonRow] = []
+    most, room = request.size + 1, request.bytes
+    while room >= 0 and len(rows) < most:
+        asked = min(_ROWS_AT_ONCE, most - len(rows))
+        some = list(islice(found, asked))
+        rows += some
+        room -= sum([len(body) for body, _ in some])
+        if len(some) < asked:
+            break
+    return rows, _count_fitting(rows, request) if room < 0 else min(len(rows), request.size)
+
+
+def _count_fitting(rows: Sequence[JsonRow], request: _Request) -> int:
+    room = request.bytes
+    for at, (body, _) in enumerate(rows[: request.size]):
+        room -= len(body)
+        if room < 0:
+            return max(at, 1)
+    return min(len(rows), request.size)
 
 
 def _run_plan(
@@ -348,17 +383,17 @@ def _run_plan(
 
 
 def _build_answer(
-    session: GraphSession, request: _Request, plan: Plan, rows: Sequence[JsonRow]
+    session: GraphSession, request: _Request, plan: Plan, rows: Sequence[JsonRow], count: int
 ) -> _Answer:
-    """The page of `rows`, of which there may be one more, and where a resumable scan goes on."""
-    position, size = request.position, request.size
+    """The page of the first `count` rows; where a resumable scan goes on when there are more."""
+    position = request.position
     following = None
     # PERF: a list first; a generator here takes twice as long for a page.
     bodies = [body for body, _ in rows]
-    if len(rows) > size:
-        del bodies[size:]
+    if len(rows) > count:
+        del bodies[count:]
         if plan.execution.resumable:
-            following = replace(position, after=rows[size - 1][1])
+            following = replace(position, after=rows[count - 1][1])
     given = tuple(bodies)
     warnings = plan.warnings if position.after is None else ()
     # PERF: all of the cost is found here, where the rows are in the processor's cache yet.

@@ -104,16 +104,18 @@ class Relationships:
         listing = await self._context.open_listing("relationships", source_id, name)
         after, size = listing.start(page)
 
-        def read(session: GraphSession) -> Sequence[Listed[StoredDocument]]:
-            found = session.read_relationships(
-                source_id, name=name, after=cast("str | None", after), limit=size + 1
-            )
+        def read(session: GraphSession) -> Sequence[tuple[str, bytes]]:
+            def fetch(after: str | None, limit: int) -> Sequence[tuple[str, bytes]]:
+                some = session.read_relationships(source_id, name=name, after=after, limit=limit)
+                return [(listed.key, listed.item.body) for listed in some]
+
+            found = listing.gather(fetch, cast("str | None", after), size, len)
             if not found and not session.has_twin(source_id):
                 raise TwinNotFound(source_id)
             return found
 
         found = await self._context.runner.read(read)
-        return listing.page([(listed.key, listed.item.body) for listed in found], size)
+        return listing.page(found, size, len)
 
     async def list_incoming(
         self, target_id: str, page: PageRequest = FIRST_PAGE

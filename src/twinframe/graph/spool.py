@@ -14,7 +14,7 @@ import secrets
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -39,6 +39,7 @@ _NO_ROW: Final = frozenset(b".!")
 _KEPT_ERRORS: Final = (LimitExceeded, QueryTimeout, QueryInvalid)
 _BUFFER: Final = 256 * 1024
 _TIDIES_A_LIFETIME: Final = 10
+_LINES_AT_ONCE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +132,10 @@ class ResultSpool:
                 f"The result cannot be kept for its next page: {error.strerror}."
             ) from error
 
-    def read(self, name: str, offset: int, count: int) -> SpooledPage | None:
-        """The next `count` rows from `offset`; None while they are still being written.
+    def read(self, name: str, offset: int, count: int, most_bytes: int) -> SpooledPage | None:
+        """The next `count` rows from `offset`, fewer when they have more than `most_bytes`.
+
+        None while they are still being written.
 
         `InvalidContinuationToken` when the result is gone. Where the rows end with the error that
         ended the query, that error.
@@ -146,10 +149,12 @@ class ResultSpool:
             with path.open("rb") as file:
                 unfinished = _is_locked(file)  # asked before reading: what is missing then is lost
                 file.seek(offset)
-                lines = list(islice(file, count + 1))
+                lines = _read_lines(file, count + 1, most_bytes)
         except OSError as error:
             raise _build_gone() from error
-        return _build_page(lines, offset, count, unfinished=unfinished)
+        return _build_page(
+            lines, offset, _count_fitting(lines[:count], most_bytes), unfinished=unfinished
+        )
 
     def measure(self) -> tuple[int, int]:
         """Bytes and number of the results that are kept."""
@@ -215,6 +220,25 @@ def _is_locked(file: BinaryIO) -> bool:
         return True
     fcntl.flock(file, fcntl.LOCK_UN)
     return False
+
+
+def _read_lines(file: BinaryIO, count: int, most_bytes: int) -> list[bytes]:
+    """Up to `count` lines, no more than it takes to pass `most_bytes`."""
+    lines: list[bytes] = []
+    while most_bytes >= 0 and (some := list(islice(file, min(_LINES_AT_ONCE, count - len(lines))))):
+        lines += some
+        most_bytes -= sum(map(len, some))
+    return lines
+
+
+def _count_fitting(lines: Sequence[bytes], most_bytes: int) -> int:
+    """How many of the lines a page has; one in any case."""
+    room = most_bytes + len(lines)  # without the ends of lines
+    for at, line in enumerate(lines):
+        room -= len(line)
+        if room < 0:
+            return max(at, 1)
+    return max(len(lines), 1)
 
 
 def _build_page(

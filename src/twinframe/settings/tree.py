@@ -228,6 +228,11 @@ class GraphSettings(Section):
         default=100, description="Items of a listing's page when none is asked for."
     )
     max_page_size: Count = Field(default=2000, description="Most items of a listing's page.")
+    max_page_bytes: Bytes = Field(
+        default=4 * 1024 * 1024,
+        description="Most bytes of items on a page of a listing or a query; the next page begins "
+        "behind the last that fitted. One item a page has in any case.",
+    )
     token_lifetime: Seconds = Field(
         default=86400.0, description="Seconds after which a continuation token expires."
     )

@@ -15,6 +15,7 @@ from twinframe.errors import (
 )
 from twinframe.graph import Graph
 from twinframe.graph.event_streams import Followed, Place
+from twinframe.memory import MemoryAccount, Part
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
 from twinframe.storage.base import GraphTransaction
@@ -184,3 +185,22 @@ def test_what_cannot_be_followed_is_refused_before_it_begins(world: Any) -> None
         world.do(follow(graph, None, Place(-1)))
     with pytest.raises(EventsDisabled):
         world.do(follow(build_graph(world, enabled=False), None, None))
+
+
+def test_nothing_is_read_for_a_follower_while_there_is_no_memory_for_it(world: Any) -> None:
+    memory = MemoryAccount(8 * 1024 * 1024)
+    settings = Settings.model_validate({"events": {"heartbeat": 0.05}})
+    graph = Graph(InlineRunner(world.store), settings, clock=world.read_clock, memory=memory)
+
+    async def check() -> int:
+        full = memory.hold(Part.ANSWERS, memory.total)
+        async with graph.event_streams.follow(None, Place(0)) as found:
+            first = asyncio.ensure_future(anext(found))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert not first.done()
+            full.release()
+            return (await first).position
+
+    world.put("a")
+    assert world.do(check()) > 0

@@ -43,7 +43,7 @@ def read_all(results: ResultSpool, name: str, size: int) -> list[bytes]:
     found: list[bytes] = []
     offset: int | None = 0
     while offset is not None:
-        page = results.read(name, offset, size)
+        page = results.read(name, offset, size, 10**6)
         assert page is not None
         assert page.rows or offset == 0
         found += page.rows
@@ -70,16 +70,16 @@ def test_a_page_waits_until_it_is_known_what_follows(
 ) -> None:
     monkeypatch.setattr(spool, "_BUFFER", 2)  # each row is seen at once
     with results.open_writer() as writer:
-        assert results.read(writer.name, 0, 3) is None
+        assert results.read(writer.name, 0, 3, 10**6) is None
         writer.write(ROWS[:3])
-        assert results.read(writer.name, 0, 3) is None
+        assert results.read(writer.name, 0, 3, 10**6) is None
         writer.write(ROWS[3:4])
-        page = results.read(writer.name, 0, 3)
+        page = results.read(writer.name, 0, 3, 10**6)
         assert page is not None
         assert page.rows == tuple(ROWS[:3])
         writer.finish()
     assert page.following is not None
-    last = results.read(writer.name, page.following, 3)
+    last = results.read(writer.name, page.following, 3, 10**6)
     assert last is not None
     assert (last.rows, last.following) == ((ROWS[3],), None)
 
@@ -87,18 +87,18 @@ def test_a_page_waits_until_it_is_known_what_follows(
 @pytest.mark.parametrize("error", [QueryTimeout("late"), LimitExceeded("much")])
 def test_an_error_is_given_where_the_rows_end(results: ResultSpool, error: TwinframeError) -> None:
     name = keep(results, ROWS, error)
-    page = results.read(name, 0, 10)
+    page = results.read(name, 0, 10, 10**6)
     assert page is not None
     assert page.rows == tuple(ROWS)
     assert page.following is not None
     with pytest.raises(type(error), match=error.message):
-        results.read(name, page.following, 10)
+        results.read(name, page.following, 10, 10**6)
 
 
 def test_an_error_of_the_store_asks_to_run_the_query_again(results: ResultSpool) -> None:
     name = keep(results, [], StorageError("disk"))
     with pytest.raises(InvalidContinuationToken, match="Run it again"):
-        results.read(name, 0, 10)
+        results.read(name, 0, 10, 10**6)
 
 
 def test_a_result_that_is_too_large_is_an_error_that_names_the_setting(
@@ -126,10 +126,10 @@ def test_a_writer_that_dies_leaves_a_result_that_is_lost_not_late(
     ) as other:
         assert other.stdout is not None
         name = other.stdout.readline().strip()
-        assert results.read(name, 0, 3) is None
+        assert results.read(name, 0, 3, 10**6) is None
         other.communicate("x")
     with pytest.raises(InvalidContinuationToken, match="Run the query again"):
-        results.read(name, 0, 3)
+        results.read(name, 0, 3, 10**6)
 
 
 def test_what_is_not_used_expires_and_use_prolongs(results: ResultSpool, tmp_path: Path) -> None:
@@ -137,12 +137,12 @@ def test_what_is_not_used_expires_and_use_prolongs(results: ResultSpool, tmp_pat
     for name, age in ((used, LIMITS.lifetime - 20), (unused, LIMITS.lifetime + 1)):
         then = time.time() - age
         os.utime(tmp_path / "results" / f"{name}.rows", (then, then))
-    assert results.read(used, 0, 3) is not None
+    assert results.read(used, 0, 3, 10**6) is not None
     assert (tmp_path / "results" / f"{used}.rows").stat().st_mtime > time.time() - 20
     results.tidy()
-    assert results.read(used, 0, 3) is not None
+    assert results.read(used, 0, 3, 10**6) is not None
     with pytest.raises(InvalidContinuationToken, match="Run the query again"):
-        results.read(unused, 0, 3)
+        results.read(unused, 0, 3, 10**6)
 
 
 def test_the_longest_unused_go_when_there_is_too_much(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_the_longest_unused_go_when_there_is_too_much(tmp_path: Path) -> None:
 def test_only_names_given_out_are_opened(results: ResultSpool, name: str) -> None:
     keep(results, ROWS)
     with pytest.raises(InvalidContinuationToken):
-        results.read(name, 0, 3)
+        results.read(name, 0, 3, 10**6)
 
 
 def test_nobody_else_may_read_what_is_kept(results: ResultSpool, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_pages_never_repeat_nor_lose_what_stays(
     keys: set[int], size: int, changes: list[tuple[bool, int]]
 ) -> None:
     """Items come and go between pages; those there all along are given exactly once."""
-    listing = Listing(signer(), PageSizes(5, 10), "op", [])
+    listing = Listing(signer(), PageSizes(5, 10, 10_000), "op", [])
     present, stayed = set(keys), set(keys)
     given_: list[int] = []
     request = PageRequest(size)
@@ -130,7 +130,7 @@ def test_pages_never_repeat_nor_lose_what_stays(
 
 
 def test_page_sizes() -> None:
-    sizes = PageSizes(usual=5, most=10)
+    sizes = PageSizes(usual=5, most=10, bytes=10_000)
     assert [sizes.build(asked) for asked in (None, 1, 10, 11)] == [5, 1, 10, 10]
     assert [sizes.build(None, carried) for carried in (3, 20)] == [3, 10]
     assert sizes.build(4, 3) == 4

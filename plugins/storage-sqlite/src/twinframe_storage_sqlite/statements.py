@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, Final
 
 import apsw
@@ -29,6 +30,8 @@ _STEPS_PER_LONG_CHECK: Final = 100_000
 # microseconds, and a hundred times what one step on a value of the largest size takes.
 _STEPS_PER_SHORT_CHECK: Final = 100
 _LARGEST_SHORT_VALUE: Final = 16 * 1024
+
+_ROWS_AT_ONCE: Final = 16
 
 
 class StatementRunner:
@@ -143,6 +146,21 @@ class StatementRunner:
         self._open.add(cursor)
         try:
             yield from cursor.execute(sql, bindings)
+        except EngineError as error:
+            raise build_error(error, self.connection.filename) from error
+        finally:
+            self._open.discard(cursor)
+            cursor.close(force=True)
+
+    def iterate_some(self, sql: str, bindings: Bindings = ()) -> Iterator[list[Row]]:
+        """The rows as they are found, some at a time; other statements may run in between."""
+        self.check_deadline()
+        cursor = self.connection.cursor()
+        self._open.add(cursor)
+        try:
+            found = cursor.execute(sql, bindings)
+            while some := list(islice(found, _ROWS_AT_ONCE)):
+                yield some
         except EngineError as error:
             raise build_error(error, self.connection.filename) from error
         finally:

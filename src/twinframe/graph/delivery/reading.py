@@ -13,12 +13,13 @@ from twinframe.events.event import Event
 from twinframe.events.filters import Filter
 from twinframe.graph.context import GraphContext
 from twinframe.graph.model_cache import ModelCache, ModelView
-from twinframe.storage.base import GraphSession
+from twinframe.graph.paging import gather
+from twinframe.storage.base import GraphSession, OutboxEvent
 
 # PERF: some 10 us an event to parse and judge it; the event loop stands still for less than 1 ms.
 BATCH: Final = 64
 _FIRST: Final = 8
-_MUCH: Final = 512 * 1024
+MUCH: Final = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,9 @@ def read_batches(
 
 def _adapt(limit: int, batch: EventBatch) -> int:
     """How many to read next: fewer when those were large."""
-    if batch.size > _MUCH:
+    if batch.size > MUCH:
         return max(limit // 2, 1)
-    return min(limit * 2, BATCH) if batch.size < _MUCH // 4 else limit
+    return min(limit * 2, BATCH) if batch.size < MUCH // 4 else limit
 
 
 def build_read(
@@ -83,7 +84,10 @@ def build_read(
     """The same as a function of a session."""
 
     def read(session: GraphSession) -> EventBatch:
-        rows = session.read_events(after=after, limit=limit)
+        def fetch(after: int | None, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
+            return session.read_events(after=after or 0, limit=limit)
+
+        rows = gather(fetch, after, limit, MUCH, _measure)
         if not rows:
             return _build_empty(session, after)
         missed = 0
@@ -98,6 +102,10 @@ def build_read(
         return EventBatch(rows[-1][0], len(rows), missed, events, size)
 
     return read
+
+
+def _measure(event: OutboxEvent) -> int:
+    return len(event.body)
 
 
 def _build_empty(session: GraphSession, after: int) -> EventBatch:

@@ -5,8 +5,8 @@ It keeps no cache and no connection; plans are cached above, statements by the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, cast
 
 from twinframe.cypher.algebra import Query
@@ -69,9 +69,12 @@ class SqliteQuery(CompiledQuery):
         text = self.text
         if self._scan is not None:
             text = self._scan.choose(_read_scans(session), bindings)
-        # PERF: no frame of Python's own between SQLite and the row; a page is fetched at once.
-        fetch = _run if limit is None else _run_all
-        return iter(cast("Iterable[JsonRow]", fetch(session, text, bindings)))
+        # PERF: no frame of Python's own between SQLite and most rows of a page. They are not
+        # fetched at once: each may have a mebibyte, and a page ends where it is large enough.
+        if limit is None:
+            return cast("Iterator[JsonRow]", _run(session, text, bindings))
+        pieces = _run_page(session, text, bindings)
+        return cast("Iterator[JsonRow]", chain.from_iterable(pieces))
 
     def list_indexes(self, session: GraphSession, parameters: Mapping[str, Value]) -> Sequence[str]:
         """The indexes that SQLite would use for a page of 1,000 rows of the present graph."""
@@ -118,11 +121,11 @@ def _read_count(bindings: Mapping[str, SqliteValue], placeholder: str | None) ->
     return count if isinstance(count, int) else None
 
 
-def _run_all(
+def _run_page(
     session: GraphSession, sql: str, bindings: Mapping[str, SqliteValue]
-) -> list[tuple[Any, ...]]:
+) -> Iterator[list[tuple[Any, ...]]]:
     try:
-        return _read_scans(session).read_all(sql, bindings)
+        yield from _read_scans(session).iterate_some(sql, bindings)
     except StorageError as error:
         trap = find_trap(error)
         if trap is None:
