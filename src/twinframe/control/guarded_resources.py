@@ -149,7 +149,10 @@ class GuardedResources:
     async def delete(
         self, actor: Actor, project_id: str, resource_id: str, if_match: str | None = None
     ) -> Resource:
-        """Have a resource and its data taken down. Needs `resources/delete`. Again: no effect."""
+        """Have a resource and its data taken down. Needs `resources/delete`. Again: no effect.
+
+        Raises `StateConflict` for one that is terminated.
+        """
 
         def work(transaction: ControlTransaction) -> Resource:
             now = self._context.clock()

@@ -171,6 +171,8 @@ def parse_settings_document(text: str) -> dict[str, JsonValue]:
     """
     value: JsonValue = json.loads(text)
     if isinstance(value, str):
+        if not value.strip():
+            raise ValidationFailed("is an empty text. Write {} for no settings.")
         value = parse_json(value.encode(), JsonLimits())
     if isinstance(value, dict):
         return value

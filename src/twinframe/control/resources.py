@@ -157,7 +157,7 @@ class Resources:
     def delete(
         self, transaction: ControlTransaction, project_id: str, resource_id: str, actor: str
     ) -> Resource:
-        """Have a resource taken down, whatever its state. Again, it changes nothing."""
+        """Have a resource taken down. Again, it changes nothing; `StateConflict` once it is."""
         stored = self.read(transaction, project_id, resource_id)
         status = find_next(resource_id, stored.status, Cause.DELETE)
         if status is stored.status:

@@ -49,7 +49,6 @@ TRANSITIONS: Final[Mapping[tuple[State | None, Cause], State | None]] = {
     (State.ERROR, Cause.DELETE): State.DELETING,
     (State.DELETING, Cause.DELETE): State.DELETING,
     (State.DELETING, Cause.DONE): State.TERMINATED,
-    (State.TERMINATED, Cause.DELETE): State.TERMINATED,
     (State.TERMINATED, Cause.LIFETIME): None,
 }
 """State and cause -> next state. `None` is no resource: before the first and after the last."""
@@ -73,6 +72,11 @@ def find_next(resource_id: str, state: State, cause: Cause) -> State:
     found = TRANSITIONS.get((state, cause))
     if found is not None:
         return found
+    if state is State.TERMINATED:
+        raise StateConflict(
+            f"The resource {resource_id!r} is terminated: nothing of it is left that could change.",
+            state=state,
+        )
     allowed = " or ".join(each for (each, by) in TRANSITIONS if by is cause and each is not None)
     raise StateConflict(
         f"The resource {resource_id!r} is {state}; {cause} is possible while it is {allowed}.",
@@ -105,7 +109,9 @@ stored together with its reason and time, and `GET .../resources/{id}/operations
 
 _END: Final = """
 An attempt that fails is tried again with growing pauses. A deletion is tried until it succeeds: a
-resource is `terminated` only when nothing of it is left. From then on its id is free again: for its
-own project at once, for any other when the tombstone is gone, so that clients who still have the
-address cannot be led to somebody else's resource.
+resource is `terminated` only when nothing of it is left. To delete it once more while it is
+`deleting` changes nothing and is answered as the first time; from `terminated` on it is 409, as is
+any other change: whoever repeats a `DELETE` takes that for done. From then on its id is free again:
+for its own project at once, for any other when the tombstone is gone, so that clients who still
+have the address cannot be led to somebody else's resource.
 """

@@ -126,10 +126,10 @@ This page is generated from the route table; do not edit it.
 Every call needs a bearer token with the scopes of `Control__RequiredScopes` (401 without a token,
 403 without a scope); what else it needs is a permission, held by a role at what the path or body
 names or at what that lies in. `a token`: nothing else. Errors are `{"error"}`, 400 is
-`{"error", "details"}` with one text a finding; what a caller may not see is answered as what does
-not exist. Listings take `limit` and `offset` and tell `total`. Query parameters and members of
-bodies that an operation does not know are refused. The machine-readable form is
-`/api/v1/openapi.json`, to try out `/api/v1/swagger`.
+`{"error", "details", "findings"}`: `findings` has one text a finding, `details` is all of them in
+one text. What a caller may not see is answered as what does not exist. Listings take `limit` and
+`offset` and tell `total`. Query parameters and members of bodies that an operation does not know
+are refused. The machine-readable form is `/api/v1/openapi.json`, to try out `/api/v1/swagger`.
 """
 _ERRORS_INTRODUCTION = """# Errors
 

@@ -84,8 +84,11 @@ class ResourceMachine(RuleBasedStateMachine):
     def delete(self, id_: str, foreign: bool) -> None:
         present, project = self.known.get(id_), self._find_project(id_, foreign=foreign)
         missing = present is None or present.project != project
-        self._call(ControlNotFound if missing else None, "delete", id_, project)
-        if present is not None and not missing and present.status not in ("deleting", "terminated"):
+        wanted: type[TwinframeError] | None = ControlNotFound if missing else None
+        if present is not None and not missing and present.status == "terminated":
+            wanted = StateConflict
+        done = self._call(wanted, "delete", id_, project)
+        if done and present is not None and present.status != "deleting":
             present.status = "deleting"
             present.operations.append("delete")
 

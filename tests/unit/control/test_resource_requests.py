@@ -57,6 +57,13 @@ def test_settings_may_be_a_text_that_holds_an_object() -> None:
     assert message.startswith("max_concurrent_connections: ")
 
 
+def test_a_text_without_anything_in_it_is_told_what_would_be_none() -> None:
+    for settings in ("", " \n"):
+        (message,) = _refused(_body(settings_json=settings))
+        assert message == "settings_json is an empty text. Write {} for no settings."
+    assert READER.parse_create(_body(settings_json=" {} ")).settings_json == '" {} "'
+
+
 @pytest.mark.parametrize("settings", [[], 1, None, "no json", "[]", True])
 def test_settings_that_are_no_object_are_refused(settings: object) -> None:
     (message,) = _refused(_body(settings_json=settings))

@@ -21,15 +21,19 @@ def test_every_state_is_reached_and_leads_to_the_end() -> None:
         assert None in seen, state
 
 
-def test_a_deletion_is_possible_in_every_state() -> None:
-    for state in ResourceState:
-        assert find_next("x", state, Cause.DELETE) in (
-            ResourceState.DELETING,
-            ResourceState.TERMINATED,
-        )
+def test_a_deletion_is_possible_in_every_state_but_the_last() -> None:
+    for state in set(ResourceState) - {ResourceState.TERMINATED}:
+        assert find_next("x", state, Cause.DELETE) is ResourceState.DELETING
 
 
-@pytest.mark.parametrize("state", ["creating", "updating", "deleting", "terminated"])
+@pytest.mark.parametrize("cause", [Cause.DELETE, Cause.UPDATE, Cause.REPAIR])
+def test_what_is_terminated_stays_as_it_is(cause: Cause) -> None:
+    with pytest.raises(StateConflict, match="'x' is terminated") as caught:
+        find_next("x", ResourceState.TERMINATED, cause)
+    assert caught.value.state == "terminated"
+
+
+@pytest.mark.parametrize("state", ["creating", "updating", "deleting"])
 def test_a_change_is_refused_naming_the_states_that_allow_it(state: str) -> None:
     with pytest.raises(StateConflict, match=rf"'x' is {state}.* running or error") as caught:
         find_next("x", ResourceState(state), Cause.UPDATE)

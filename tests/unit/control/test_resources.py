@@ -158,8 +158,10 @@ def test_a_deletion_again_changes_nothing(world: World) -> None:
     world.pass_time(5)
     assert world.delete() == first
     world.settle()
-    assert world.delete().status == "terminated"
-    assert world.list_files() == set()
+    for _ in range(2):
+        with pytest.raises(StateConflict, match="is terminated"):
+            world.delete()
+    assert (world.read().status, world.list_files()) == ("terminated", set())
     assert [operation.type for operation in world.history()] == ["delete", "create"]
 
 

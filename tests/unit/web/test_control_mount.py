@@ -62,7 +62,7 @@ def test_one_service_answers_for_both_planes_each_in_its_own_form(beside: Beside
 
 def test_errors_outside_of_any_route_have_the_form_that_the_path_calls_for(beside: Beside) -> None:
     control = beside.send("GET", "/projects/%zz", "root")
-    assert (control.status, set(control.json)) == (400, {"error", "details"})
+    assert (control.status, set(control.json)) == (400, {"error", "details", "findings"})
     graph = beside.send("GET", "//digitaltwins/%zz", "root")
     assert (graph.status, graph.json["error"]["code"]) == (400, "InvalidArgument")
 

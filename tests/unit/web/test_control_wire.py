@@ -67,10 +67,14 @@ def test_a_resource_has_exactly_the_members_of_its_state(world: World) -> None:
         "resource_id": "tower",
         "status": "deleting",
     }
+    assert world.send("DELETE", f"{RESOURCES}/tower", OWNER).json == gone.json
     world.provision()
     tombstone = world.send("GET", f"{RESOURCES}/tower", OWNER).json
     assert set(tombstone) == MEMBERS
     assert tombstone["status"] == "terminated"
+    again = world.send("DELETE", f"{RESOURCES}/tower", OWNER)
+    assert (again.status, set(again.json)) == (409, {"error"})
+    assert "'tower' is terminated" in again.json["error"]
     assert world.send("GET", RESOURCES, OWNER).json["resources"] == []
     listed = world.send("GET", f"{RESOURCES}?status=terminated", OWNER).json
     assert [each["resource_id"] for each in listed["resources"]] == ["tower"]
@@ -109,6 +113,22 @@ def test_settings_come_back_as_the_text_that_was_given(world: World, text: bytes
         assert text in world.send("GET", target, OWNER).body
     world.provision()
     assert text in world.send("PUT", f"{RESOURCES}/tower", OWNER, {"name": "Other"}).body
+
+
+def test_settings_in_a_text_are_checked_and_carried_out_as_an_object_is(world: World) -> None:
+    settings = orjson.dumps({"max_concurrent_connections": 7}).decode()
+    made = world.send("POST", RESOURCES, OWNER, {**GRAPH, "settings_json": settings})
+    assert (made.status, made.json["settings_json"]) == (201, settings)
+    world.provision()
+    assert world.send("GET", f"{RESOURCES}/tower", OWNER).json["status"] == "running"
+    changed = world.send("PUT", f"{RESOURCES}/tower", OWNER, {"settings_json": " {} "})
+    assert (changed.status, changed.json["settings_json"]) == (200, " {} ")
+    world.provision()
+    for wrong in ("", "no json", "[]", "null", '{"a": 1, "a": 2}', '{"a": NaN}', '"{}"'):
+        refused = world.send("PUT", f"{RESOURCES}/tower", OWNER, {"settings_json": wrong})
+        assert refused.status == 400, wrong
+        assert refused.json["details"].startswith("settings_json "), refused.json
+    assert world.send("GET", f"{RESOURCES}/tower", OWNER).json["settings_json"] == " {} "
 
 
 @given(
@@ -168,7 +188,7 @@ def test_a_wrong_query_is_refused_with_what_would_be_right(
 ) -> None:
     answer = shared.send("GET", f"{RESOURCES}?{query}", OWNER)
     assert answer.status == 400
-    assert set(answer.json) == {"error", "details"}
+    assert set(answer.json) == {"error", "details", "findings"}
     assert hint in answer.json["error"]
 
 
@@ -186,15 +206,16 @@ def test_a_wrong_body_is_refused_with_all_that_is_wrong(
 ) -> None:
     answer = shared.send("POST", RESOURCES, OWNER, body)
     assert answer.status == 400
-    assert set(answer.json) == {"error", "details"}
+    assert set(answer.json) == {"error", "details", "findings"}
     for hint in hints:
-        assert any(hint in detail for detail in answer.json["details"]), (hint, answer.json)
+        assert any(hint in finding for finding in answer.json["findings"]), (hint, answer.json)
+    assert answer.json["details"] == " ".join(answer.json["findings"])
 
 
 def test_bodies_that_are_no_json_or_too_large_or_of_another_kind_are_refused(shared: World) -> None:
     assert shared.send("POST", RESOURCES, OWNER, b"{").json["details"]
     empty = shared.send("POST", RESOURCES, OWNER, b"")
-    assert (empty.status, set(empty.json)) == (400, {"error", "details"})
+    assert (empty.status, set(empty.json)) == (400, {"error", "details", "findings"})
     large = shared.send("POST", RESOURCES, OWNER, b" " * (1024 * 1024 + 1))
     assert (large.status, set(large.json)) == (413, {"error"})
     text = shared.send("POST", RESOURCES, OWNER, GRAPH, {"content-type": "text/plain"})
@@ -205,7 +226,7 @@ def test_bodies_that_are_no_json_or_too_large_or_of_another_kind_are_refused(sha
     nowhere = shared.send("GET", "/resource", OWNER)
     assert (nowhere.status, set(nowhere.json)) == (404, {"error"})
     broken = shared.send("GET", "/projects/%zz", OWNER)
-    assert (broken.status, set(broken.json)) == (400, {"error", "details"})
+    assert (broken.status, set(broken.json)) == (400, {"error", "details", "findings"})
 
 
 def test_a_taken_id_and_a_state_that_does_not_allow_the_call_are_conflicts(world: World) -> None:

@@ -40,7 +40,7 @@ _START = PREFIX.encode()
 CONTROL_DIALECT = Dialect(
     "twinframe control plane",
     "Organizations, projects, access and billing, and resources that are brought up. Errors are "
-    '`{"error"}`, those with status 400 `{"error", "details"}`.',
+    '`{"error"}`, those with status 400 `{"error", "details", "findings"}`.',
     ErrorBody,
 )
 

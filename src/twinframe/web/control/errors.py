@@ -27,7 +27,7 @@ from twinframe.web.errors import (
 def build_answer(error: TwinframeError) -> ErrorAnswer:
     """The answer to an error.
 
-    SPEC: 400 has `details`, a list of texts with at least one; all others have `error` alone.
+    SPEC: 400 has `details`, one text, and `findings`, its parts; all others have `error` alone.
     """
     status = build_status(error)
     # SEC: what one caller may not do or see must not be remembered for another.
@@ -46,9 +46,13 @@ def render_body(status: int, error: TwinframeError) -> bytes:
     """The body of an error answer."""
     body: dict[str, Any] = {"error": render_text(error.message)}
     if status == 400:
-        details = [render_text(detail.message) for detail in error.details]
-        body["details"] = details or [body["error"]]
+        body |= _build_details([render_text(detail.message) for detail in error.details], body)
     return orjson.dumps(body)
+
+
+def _build_details(findings: list[str], body: dict[str, Any]) -> dict[str, Any]:
+    findings = findings or [body["error"]]
+    return {"details": " ".join(findings), "findings": findings}
 
 
 async def write_error(
@@ -71,6 +75,6 @@ async def write_http_error(
         return
     body: dict[str, Any] = {"error": error.description or error.title or ""}
     if error.status_code == 400:
-        body["details"] = [body["error"]]
+        body |= _build_details([], body)
     headers = (("content-type", JSON), ("cache-control", "no-store"))
     write_answer(response, ErrorAnswer(error.status_code, orjson.dumps(body), headers))

@@ -7,7 +7,6 @@ from falcon.asgi import Request, Response
 from twinframe.control.guarded_resources import build_tag
 from twinframe.control.resource_documents import build_operation_view, build_view
 from twinframe.control.resources import ResourceFilter, parse_status
-from twinframe.control.states import ResourceState
 from twinframe.web.control import views
 from twinframe.web.control.edge import ControlEdge, read_actor
 from twinframe.web.control.requests import parse_key, parse_slice, read_body
@@ -69,8 +68,7 @@ async def delete_resource(
     found = await edge.plane.resources.delete(
         read_actor(request), project_id, resource_id, request.get_header("If-Match")
     )
-    gone = found.status is ResourceState.TERMINATED
-    message = "The resource is terminated." if gone else "The resource is being deleted."
+    message = "The resource is being deleted."
     view = {"message": message, "resource_id": found.id, "status": found.status}
     views.write_json(response, view, 202)
 

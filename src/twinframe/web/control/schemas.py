@@ -21,10 +21,11 @@ Moment = str
 
 
 class ErrorBody(BaseModel):
-    """Any error. `details` is there with 400 alone: one text a finding."""
+    """Any error. With 400 alone `findings` has one text a finding, and `details` all of them."""
 
     error: str
-    details: list[str] = Field(default_factory=list)
+    details: str = ""
+    findings: list[str] = Field(default_factory=list)
 
 
 class Page(BaseModel):
@@ -130,7 +131,7 @@ class ResourceList(Page):
 
 
 class Deletion(BaseModel):
-    """The deletion has begun, or is done already."""
+    """The deletion has begun."""
 
     message: str
     resource_id: str

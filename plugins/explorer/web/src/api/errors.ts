@@ -7,7 +7,7 @@ export class ApiError extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
-    /** The `details` of the vendor's envelope, or the body as it came. */
+    /** The `details` of the vendor's envelope, the control plane's `findings`, or the body. */
     readonly details: Json = null,
     readonly requestId: string | null = null,
   ) {
@@ -55,8 +55,10 @@ export async function readError(response: Response): Promise<ApiError> {
     }
     // SPEC: RFC 6749, 5.2: `error` is a code there, and the description is what people read.
     const told = [body["error_description"], inner, body["detail"], body["title"]];
-    const message = told.find((one) => typeof one === "string");
-    return new ApiError(response.status, "", String(message ?? text), body["details"] ?? body, id);
+    const message = String(told.find((one) => typeof one === "string") ?? text);
+    const details = body["details"]; // the control plane's: what of it is wrong, in one text
+    const more = typeof details === "string" && details !== message ? ` ${details}` : "";
+    return new ApiError(response.status, "", message + more, body["findings"] ?? body, id);
   }
   return new ApiError(response.status, "", text, body, id);
 }
