@@ -57,7 +57,7 @@ class ApiKeyAuthenticator(Authenticator):
             raise Unauthenticated(MISSING)
         if len(sent) > 1:
             raise Unauthenticated("more than one X-API-Key header was sent")
-        parsed = parse_key(sent[0].decode("latin-1"))
+        parsed = parse_key(sent[0].strip(b" \t").decode("latin-1"))
         if parsed is None:
             raise Unauthenticated("the API key is not of the form tfk_<id>_<secret>")
         return self._check(*parsed)

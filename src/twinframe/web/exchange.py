@@ -41,6 +41,8 @@ _REQUEST_ID = re.compile(rb"[A-Za-z0-9._~:+/=\-]{1,128}")
 _TRACEPARENT = re.compile(
     rb"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?"
 )
+_NOSNIFF = (b"x-content-type-options", b"nosniff")
+"""SEC: of every answer: a browser must not take data of somebody's for a script or a page."""
 _FIRST_WITHOUT_BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
 _FIRST_WITH_BODY: Message = {"type": "http.request", "body": b"", "more_body": True}
 
@@ -142,7 +144,7 @@ class Exchange:
         return _FIRST_WITH_BODY if self.has_body else _FIRST_WITHOUT_BODY
 
     def send(self, message: Message) -> Awaitable[None]:
-        """ASGI `send`: adds the request id, remembers status and size.
+        """ASGI `send`: adds the headers of every answer, remembers status and size.
 
         PERF: a plain function that hands on an awaitable, so it costs no coroutine; and an answer
         in two events, the usual case, is written at once (see `whole_answer`).
@@ -173,8 +175,8 @@ class Exchange:
     def _build_headers(self) -> Sequence[tuple[bytes, bytes]]:
         own = (b"x-request-id", self.request_id)
         if self._trace is None:
-            return (own,)
-        return own, (b"traceresponse", self._trace)
+            return _NOSNIFF, own
+        return _NOSNIFF, own, (b"traceresponse", self._trace)
 
     def join_trace(self, trace_id: int, span_id: int, flags: int) -> None:
         """Tell the client of the span that stands for this request, in a trace of its or ours."""

@@ -100,13 +100,11 @@ async def read_page(_edge: ServiceEdge, request: Request, response: Response) ->
     response.content_type = "text/html; charset=utf-8"
     response.data = _PAGE.format(base=base).encode()
     response.set_header("content-security-policy", _POLICY)
-    response.set_header("x-content-type-options", "nosniff")
     response.set_header("referrer-policy", "no-referrer")
 
 
 async def read_asset(edge: ServiceEdge, request: Request, response: Response, name: str) -> None:
     """GET: a file of the explorer, or the script that starts it."""
-    response.set_header("x-content-type-options", "nosniff")
     if name == _SCRIPT:
         url = orjson.dumps(f"{_find_base(request)}/openapi.json")
         response.content_type = "text/javascript; charset=utf-8"

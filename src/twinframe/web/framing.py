@@ -87,6 +87,7 @@ def build_fault(status: int, code: str, message: str) -> Fault:
         "content-type: application/json; charset=utf-8\r\n"
         f"content-length: {len(body)}\r\n"
         f"x-ms-error-code: {code}\r\n"
+        "x-content-type-options: nosniff\r\n"
         f"{retry}connection: close\r\n\r\n"
     )
     return Fault(status, code, message, head.encode("ascii") + body)

@@ -266,6 +266,14 @@ class GuardedProtocol(HttpToolsProtocol):
         if len(self.url) > self.limits.url_bytes:
             self._stop(URL_LONG)
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # NOTE: stands for uvicorn's method of this name. SPEC: RFC 9110 section 5.5: blanks around
+        # a value are none of it; the parser leaves those behind it.
+        name, value = name.lower(), value.strip(b" \t")
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
+
     def on_headers_complete(self) -> None:
         headers = self.headers
         fault = check_head(

@@ -105,6 +105,7 @@ def build_document_app(path: str, content_type: str, render: Render) -> Asgi:
             (b"content-type", kind.encode()),
             (b"content-length", b"%d" % len(body)),
             (b"cache-control", b"no-store"),
+            (b"x-content-type-options", b"nosniff"),
         ]
         if status == 405:
             headers.append((b"allow", b"GET, HEAD"))

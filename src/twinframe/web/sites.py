@@ -21,7 +21,6 @@ _CODINGS: Final = ("br", "gzip")
 _KEPT: Final = b"public, max-age=31536000, immutable"
 _ASKED: Final = b"no-cache"
 _SAFETY: Final = (
-    (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )

@@ -66,6 +66,14 @@ def test_a_key_says_who_calls_and_what_they_may_do(
     assert caller.scopes == frozenset()
 
 
+def test_blanks_around_a_key_are_none_of_it(
+    path: Path, authenticator: ApiKeyAuthenticator
+) -> None:
+    key, text = ApiKeys(path).create("a", PERMISSIONS)
+    for sent in (f"{text} ", f" {text}", f"\t {text} \t"):
+        assert show(authenticator, sent).subject == f"apikey:{key.id}"
+
+
 def test_no_key_is_no_credential_and_two_are_refused(
     path: Path, authenticator: ApiKeyAuthenticator
 ) -> None:
@@ -80,7 +88,7 @@ def test_no_key_is_no_credential_and_two_are_refused(
         lambda text: text[:-1],
         lambda text: text + "0",
         lambda text: text.upper(),
-        lambda text: f" {text}",
+        lambda text: text.replace("_", " _"),
         lambda text: f"{text}, {text}",
         lambda text: text.replace("tfk_", "tfx_"),
         lambda text: text.replace("_", "-"),
