@@ -66,9 +66,7 @@ def test_a_key_says_who_calls_and_what_they_may_do(
     assert caller.scopes == frozenset()
 
 
-def test_blanks_around_a_key_are_none_of_it(
-    path: Path, authenticator: ApiKeyAuthenticator
-) -> None:
+def test_blanks_around_a_key_are_none_of_it(path: Path, authenticator: ApiKeyAuthenticator) -> None:
     key, text = ApiKeys(path).create("a", PERMISSIONS)
     for sent in (f"{text} ", f" {text}", f"\t {text} \t"):
         assert show(authenticator, sent).subject == f"apikey:{key.id}"
