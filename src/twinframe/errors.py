@@ -5,8 +5,12 @@ It knows no transport: `web.errors` alone maps this tree to HTTP and `mcp.errors
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
+
+_PLACE: Final = re.compile(r"[/\\]")
+"""What a message that names a file, a folder or an address has in it."""
 
 
 class TwinframeError(Exception):
@@ -21,6 +25,11 @@ class TwinframeError(Exception):
         super().__init__(message)
         self.message = message
         self.details = details
+
+    @property
+    def public(self) -> str:
+        """The message as clients are given it; `message` itself is for the operator too."""
+        return self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,11 @@ class ConfigurationError(TwinframeError):
     """The installation or its settings are wrong; the service does not start."""
 
     code = "ConfigurationError"
+
+    @property
+    def public(self) -> str:
+        """SEC: messages quote settings, whose values may be secrets."""
+        return "The service is not set up for this. Its log says what is wrong."
 
 
 class SettingsError(ConfigurationError):
@@ -413,6 +427,11 @@ class OperationRefused(TwinframeError):
         self.name = name
         self.reason = reason
 
+    @property
+    def public(self) -> str:
+        """With the reason as clients are given it."""
+        return f"Operation {self.index} ({self.name}): {self.reason.public}"
+
 
 # --- control plane --------------------------------------------------------------------------------
 
@@ -607,33 +626,46 @@ class QueryRateExceeded(RateExceeded):
 
 
 class StorageError(TwinframeError):
-    """The store could not do its work. Drivers translate engine errors into these."""
+    """The store could not do its work. Drivers translate engine errors into these.
+
+    `told` is what clients are told in place of a message that names a place.
+    """
 
     code = "StorageError"
+    told: ClassVar[str] = "The store could not do this. The log of the service says why."
+
+    @property
+    def public(self) -> str:
+        """SEC: messages of engines and drivers name files and servers; those are no client's."""
+        return self.told if _PLACE.search(self.message) else self.message
 
 
 class StorageBusy(StorageError):
     """The store did not come free within the bounded wait; nothing was done; try again."""
 
     code = "StorageBusy"
+    told = "The store is in use and did not come free in time; try again."
 
 
 class StorageUnanswered(StorageError):
     """A store elsewhere gave no answer to a write, which may be made, now or yet: read first."""
 
     code = "StorageUnanswered"
+    told = "The store gave no answer to the write, which may be made, now or yet: read first."
 
 
 class StorageFull(StorageError):
     """No space is left for the write; nothing was changed; reads go on."""
 
     code = "InsufficientStorage"
+    told = "No space is left in the store; nothing was changed, reads go on."
 
 
 class StorageDamaged(StorageError):
     """The stored data fails its own checks; no further writes are taken until it is restored."""
 
     code = "StorageDamaged"
+    told = "What is stored is damaged. The log of the service says where, and what to do."
 
 
 # --- events ---------------------------------------------------------------------------------------

@@ -288,7 +288,8 @@ class LocalGraphHost:
         except StorageBusy:
             return None
         except (StorageError, ConfigurationError) as error:
-            return error.message
+            _log.warning("The graph %s cannot be opened: %s", graph.name.resource_id, error.message)
+            return error.public
         return None
 
     def _open_served(self, store: GraphStore, entry: CatalogEntry) -> bool:

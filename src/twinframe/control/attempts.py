@@ -194,17 +194,19 @@ class AttemptRunner:
 
     def _fail(self, transaction: ControlTransaction, mine: WorkItem, error: TwinframeError) -> None:
         check_claim(transaction, mine)
+        if error.public != error.message:
+            LOG.warning("An attempt failed: %s: %s", error.code, error.message)
         final = isinstance(error, ProvisionFailed) and error.final
         tried_enough = final or mine.attempts >= self._rules.max_attempts
         if tried_enough and mine.goal is not Goal.DELETE:
             finish(transaction, mine)
             resource = self._end(
-                transaction, mine, Cause.FAILED, OperationStatus.FAILED, error.message, ""
+                transaction, mine, Cause.FAILED, OperationStatus.FAILED, error.public, ""
             )
-            RESOURCES.replace(transaction, replace(resource, error_message=error.message))
+            RESOURCES.replace(transaction, replace(resource, error_message=error.public))
             return
         now = self._clock()
-        note_attempt(transaction, mine.operation_id, Attempt(mine.attempts, now, error.message))
+        note_attempt(transaction, mine.operation_id, Attempt(mine.attempts, now, error.public))
         pause = self._rules.pause.build_seconds(mine.attempts)
         put_back(transaction, mine, now + int(pause * SECOND))
 

@@ -16,16 +16,16 @@ def build_trust(authority: str, certificate: str = "", key: str = "") -> ssl.SSL
     try:
         context = ssl.create_default_context(cafile=authority or None)
     except OSError as error:  # those of `ssl` are such, too
-        raise _build_failure("CertificateAuthority", authority, error) from error
+        raise _build_failure("CertificateAuthority", error) from error
     if certificate:
         try:
             context.load_cert_chain(certificate, key)
         except OSError as error:
-            names = f"{certificate} with Key {key}"
-            raise _build_failure("Certificate", names, error) from error
+            raise _build_failure("Certificate and Key", error) from error
     return context
 
 
-def _build_failure(setting: str, path: str, error: OSError) -> DeliveryFailed:
-    reason = error.strerror or str(error)
-    return DeliveryFailed(f"The endpoint's {setting} {path} cannot be used: {reason}.")
+def _build_failure(setting: str, error: OSError) -> DeliveryFailed:
+    # SEC: callers who may read event routes are shown it: it names settings, not their files.
+    reason = error.strerror or type(error).__name__
+    return DeliveryFailed(f"The endpoint's {setting} cannot be used: {reason}.")

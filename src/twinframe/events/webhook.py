@@ -89,7 +89,7 @@ class WebhookSettings(Section):
             _ = parts.port, httpx2.URL(value)
         except (ValueError, httpx2.InvalidURL) as error:
             raise ValueError(f"must be an address that can be asked: {error}") from None
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
             raise ValueError(
                 "must be an address such as https://receiver.example/events, without user and "
                 "password (those go into Headers)"

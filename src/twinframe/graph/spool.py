@@ -97,7 +97,7 @@ class SpoolWriter:
         if error is None:
             self._file.write(_END)
         else:
-            self._file.write(_ERROR + orjson.dumps([error.code, error.message]) + b"\n")
+            self._file.write(_ERROR + orjson.dumps([error.code, error.public]) + b"\n")
 
     def __enter__(self) -> Self:
         """The writer itself."""

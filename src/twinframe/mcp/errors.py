@@ -81,7 +81,7 @@ def render_failure(error: TwinframeError, advice: Iterable[str] = ()) -> str:
     if isinstance(error, StorageError) and not isinstance(error, StorageBusy):
         # SEC: messages of the store name files and statements.
         return f"{error.code}: the store could not do this; nothing was changed by this call."
-    lines = [f"{error.code}: {error.message}"]
+    lines = [f"{error.code}: {error.public}"]
     lines += [
         f"- {detail.message}"
         for detail in error.details[:_MOST_DETAILS]

@@ -188,7 +188,7 @@ def build_answer(
     if isinstance(error, ScopeMissing):
         return _build_scope_missing(error)
     status = build_status(error)
-    message, details = error.message, error.details
+    message, details = error.public, error.details
     if isinstance(error, ValidationFailed):
         details = details or (ErrorDetail(error.code, message),)
         message = _VALIDATION_MESSAGE

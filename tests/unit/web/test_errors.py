@@ -54,7 +54,7 @@ def test_an_error_has_its_status_and_code(
     assert answer.status == status
     assert headers["x-ms-error-code"] == code
     assert headers["content-type"] == "application/json; charset=utf-8"
-    assert orjson.loads(answer.body) == {"error": {"code": code, "message": error.message}}
+    assert orjson.loads(answer.body) == {"error": {"code": code, "message": error.public}}
 
 
 def test_a_rate_that_is_used_up_tells_when_to_come_again() -> None:

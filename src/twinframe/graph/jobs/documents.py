@@ -6,6 +6,7 @@ SPEC: status words and members are the vendor's; counters beside them are ours.
 from __future__ import annotations
 
 import enum
+import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,6 +15,8 @@ import orjson
 from twinframe.errors import ErrorDetail, TwinframeError
 from twinframe.graph.portable.progress import BEGIN, Progress, load_progress
 from twinframe.model.clock import render_update_time
+
+_log: Final = logging.getLogger(__name__)
 
 IMPORTS: Final = "import-job"
 DELETIONS: Final = "delete-job"
@@ -148,7 +151,9 @@ def _render_state(job: Job) -> dict[str, Any]:
 def build_error(error: TwinframeError) -> JobError:
     """Why a job failed, of what was raised. SPEC: models that are no DTDL have their own code."""
     code = "DTDLParsingError" if error.code == "DTDLParserError" else error.code
-    return JobError(code, error.message, error.details[:10])
+    if error.public != error.message:
+        _log.warning("A job failed: %s: %s", error.code, error.message)
+    return JobError(code, error.public, error.details[:10])
 
 
 def dump_import(job: ImportJob) -> bytes:

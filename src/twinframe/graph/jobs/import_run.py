@@ -227,7 +227,7 @@ def _tell_untold(ending: _Ending, failure: TwinframeError) -> _Ending:
     if ending.error is None:
         return ending
     message = (
-        f"{ending.error.message} The log could not be written: {failure.message} When that is "
+        f"{ending.error.message} The log could not be written: {failure.public} When that is "
         "mended, resume the job, which writes it."
     )
     return replace(ending, error=replace(ending.error, message=message))

@@ -44,7 +44,7 @@ def build_answer(error: TwinframeError) -> ErrorAnswer:
 
 def render_body(status: int, error: TwinframeError) -> bytes:
     """The body of an error answer."""
-    body: dict[str, Any] = {"error": render_text(error.message)}
+    body: dict[str, Any] = {"error": render_text(error.public)}
     if status == 400:
         body |= _build_details([render_text(detail.message) for detail in error.details], body)
     return orjson.dumps(body)

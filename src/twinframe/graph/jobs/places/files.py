@@ -40,8 +40,9 @@ class FilePlace(Place):
     def open_source(self, url: str) -> Iterator[OpenSource]:
         """A regular file; links on the way must stay under the folders."""
         self.check(url)
-        path = self._resolve(self._parse(url))
-        with _open_regular(path) as stream:
+        path = self._parse(url)
+        # SEC: messages name what the caller named, not where links lead to.
+        with _open_regular(self._resolve(path), path) as stream:
             found = os.fstat(stream.fileno())
             self._check_opened(stream.fileno(), path)
             identity = f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
@@ -54,16 +55,16 @@ class FilePlace(Place):
         folder = self._resolve(path.parent)
         target = folder / path.name
         try:
-            self._check_replaced(target)
+            self._check_replaced(target, path)
             # SEC: relative to the opened folder, so that nobody can exchange it meanwhile.
             held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                self._check_opened(held, folder)
+                self._check_opened(held, path)
                 _write_at(held, path.name, pieces)
             finally:
                 os.close(held)
         except OSError as error:
-            raise PlaceFailed(f"{target} cannot be written: {error.strerror}.") from error
+            raise PlaceFailed(f"{path} cannot be written: {error.strerror}.") from error
 
     def _parse(self, url: str) -> Path:
         parts = parse_url(url)
@@ -99,7 +100,7 @@ class FilePlace(Place):
             if not self._is_inside(Path(os.readlink(f"/proc/self/fd/{descriptor}"))):  # noqa: PTH115
                 self._refuse(path)
 
-    def _check_replaced(self, target: Path) -> None:
+    def _check_replaced(self, target: Path, shown: Path) -> None:
         try:
             with os.fdopen(os.open(target, _READ), "rb") as stream:
                 found = os.fstat(stream.fileno())
@@ -110,7 +111,7 @@ class FilePlace(Place):
             return
         if not is_log:
             raise UrlNotAllowed(
-                f"{target} is there already and is not the log of a job: it is not overwritten."
+                f"{shown} is there already and is not the log of a job: it is not overwritten."
             )
 
     def _refuse(self, path: Path) -> None:
@@ -119,14 +120,14 @@ class FilePlace(Place):
         )
 
 
-def _open_regular(path: Path) -> FileIO:
+def _open_regular(path: Path, shown: Path) -> FileIO:
     try:
         descriptor = os.open(path, _READ)
     except OSError as error:
-        raise PlaceFailed(f"{path} cannot be read: {error.strerror}.") from error
+        raise PlaceFailed(f"{shown} cannot be read: {error.strerror}.") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise UrlNotAllowed(f"{path} is no regular file.")
+        raise UrlNotAllowed(f"{shown} is no regular file.")
     return os.fdopen(descriptor, "rb", buffering=0)
 
 
