@@ -301,7 +301,7 @@ def test_authorities_that_cannot_be_read_are_named_and_tried_again(tmp_path: Pat
     for path in (missing, odd):
         with pytest.raises(DeliveryFailed, match="CertificateAuthority cannot be used: "):
             Receiver().deliver(MESSAGE, CertificateAuthority=str(path))
-    with pytest.raises(DeliveryFailed, match=f"Certificate {odd} with Key {missing} cannot be"):
+    with pytest.raises(DeliveryFailed, match="Certificate and Key cannot be used"):
         build_trust("", str(odd), str(missing))
 
 

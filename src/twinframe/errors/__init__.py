@@ -5,45 +5,15 @@ It knows no transport: `web.errors` alone maps this tree to HTTP and `mcp.errors
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
-_PLACE: Final = re.compile(r"[/\\]")
-"""What a message that names a file, a folder or an address has in it."""
-
-
-class TwinframeError(Exception):
-    """Root of the tree. `code` is stable and part of the public contract; `message` is for people.
-
-    `details` are further errors of the same request, in order of discovery.
-    """
-
-    code: ClassVar[str] = "InternalError"
-
-    def __init__(self, message: str, *, details: tuple[ErrorDetail, ...] = ()) -> None:
-        super().__init__(message)
-        self.message = message
-        self.details = details
-
-    @property
-    def public(self) -> str:
-        """The message as clients are given it; `message` itself is for the operator too."""
-        return self.message
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorDetail:
-    """One finding inside an error: what was wrong, where, and what would be right.
-
-    `target` is the place as a JSON pointer (RFC 6901) into the twin, the relationship or the list
-    of models that was refused, for programs that mark it; empty where there is none.
-    """
-
-    code: str
-    message: str
-    target: str = ""
-
+from twinframe.errors.base import ErrorDetail as ErrorDetail
+from twinframe.errors.base import TwinframeError as TwinframeError
+from twinframe.errors.storage import StorageBusy as StorageBusy
+from twinframe.errors.storage import StorageDamaged as StorageDamaged
+from twinframe.errors.storage import StorageError as StorageError
+from twinframe.errors.storage import StorageFull as StorageFull
+from twinframe.errors.storage import StorageUnanswered as StorageUnanswered
 
 # --- start-up -------------------------------------------------------------------------------
 
@@ -620,52 +590,6 @@ class QueryRateExceeded(RateExceeded):
     """The same for queries, which the vendor gives a code of their own."""
 
     code = "QuotaReachedError"
-
-
-# --- the store ------------------------------------------------------------------------------------
-
-
-class StorageError(TwinframeError):
-    """The store could not do its work. Drivers translate engine errors into these.
-
-    `told` is what clients are told in place of a message that names a place.
-    """
-
-    code = "StorageError"
-    told: ClassVar[str] = "The store could not do this. The log of the service says why."
-
-    @property
-    def public(self) -> str:
-        """SEC: messages of engines and drivers name files and servers; those are no client's."""
-        return self.told if _PLACE.search(self.message) else self.message
-
-
-class StorageBusy(StorageError):
-    """The store did not come free within the bounded wait; nothing was done; try again."""
-
-    code = "StorageBusy"
-    told = "The store is in use and did not come free in time; try again."
-
-
-class StorageUnanswered(StorageError):
-    """A store elsewhere gave no answer to a write, which may be made, now or yet: read first."""
-
-    code = "StorageUnanswered"
-    told = "The store gave no answer to the write, which may be made, now or yet: read first."
-
-
-class StorageFull(StorageError):
-    """No space is left for the write; nothing was changed; reads go on."""
-
-    code = "InsufficientStorage"
-    told = "No space is left in the store; nothing was changed, reads go on."
-
-
-class StorageDamaged(StorageError):
-    """The stored data fails its own checks; no further writes are taken until it is restored."""
-
-    code = "StorageDamaged"
-    told = "What is stored is damaged. The log of the service says where, and what to do."
 
 
 # --- events ---------------------------------------------------------------------------------------

@@ -1,0 +1,38 @@
+"""The root of the tree of errors, and one finding inside an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class TwinframeError(Exception):
+    """Root of the tree. `code` is stable and part of the public contract; `message` is for people.
+
+    `details` are further errors of the same request, in order of discovery.
+    """
+
+    code: ClassVar[str] = "InternalError"
+
+    def __init__(self, message: str, *, details: tuple[ErrorDetail, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+    @property
+    def public(self) -> str:
+        """The message as clients are given it; `message` itself is for the operator too."""
+        return self.message
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorDetail:
+    """One finding inside an error: what was wrong, where, and what would be right.
+
+    `target` is the place as a JSON pointer (RFC 6901) into the twin, the relationship or the list
+    of models that was refused, for programs that mark it; empty where there is none.
+    """
+
+    code: str
+    message: str
+    target: str = ""
