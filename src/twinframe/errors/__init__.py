@@ -5,8 +5,6 @@ It knows no transport: `web.errors` alone maps this tree to HTTP and `mcp.errors
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from twinframe.errors.base import ErrorDetail as ErrorDetail
 from twinframe.errors.base import TwinframeError as TwinframeError
 from twinframe.errors.storage import StorageBusy as StorageBusy
