@@ -73,6 +73,7 @@ class ControlProcess:
             "Control__Bind": f"127.0.0.1:{self.port}",
             "Control__PollInterval": "0.1",
             "Control__RetryDelay": "0.1",
+            "Hosting__Enabled": "true",
             "Hosting__Directory": str(self.folder / "hosting"),
             "Storage__Sqlite__Directory": str(self.folder / "data"),
             **self.environment,

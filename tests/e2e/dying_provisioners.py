@@ -72,7 +72,7 @@ def build_host(kind: str, folder: Path, faults: Callable[[str], None]) -> GraphH
     """A host of files, or the one of a service, which keeps graphs in SQLite."""
     if kind == "folder":
         return FolderHost(folder, faults)
-    settings = Settings(hosting=HostingSettings(directory=str(folder / "hosting")))
+    settings = Settings(hosting=HostingSettings(enabled=True, directory=str(folder / "hosting")))
     sqlite = SqliteSettings(directory=str(folder / "graphs"))
     return LocalGraphHost(build_installation(settings, {("Storage", "Sqlite"): sqlite}))
 

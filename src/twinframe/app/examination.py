@@ -16,7 +16,7 @@ from twinframe.app.installation import Installation
 from twinframe.app.instruments import build_traces
 from twinframe.app.listening import check_addresses
 from twinframe.app.memory import check_memory
-from twinframe.app.preflight import find_problems, list_warnings
+from twinframe.app.preflight import NOT_HOSTED, find_problems, list_warnings
 from twinframe.authentication.build import build_issuer
 from twinframe.authentication.key_cache import KeysUnavailable
 from twinframe.authentication.key_file import read_keys
@@ -89,8 +89,19 @@ def _list_start(installation: Installation) -> Iterator[Finding]:
         owner = installation.load_storage().info.owner
         yield build_fine("start", f"Settings, plugins and the store are sound: {owner}.")
     sites = [info.name for info in find_plugins(SITE)]
-    for warning in (*list_warnings(installation.settings), *find_near_misses(os.environ, sites)):
+    warnings = list_warnings(installation.settings)
+    if _sets_control(installation) and NOT_HOSTED not in warnings:
+        warnings.append(NOT_HOSTED)
+    for warning in (*warnings, *find_near_misses(os.environ, sites)):
         yield build_warning("settings", warning)
+
+
+def _sets_control(installation: Installation) -> bool:
+    """Whether these are settings of a control plane in a process of its own, without hosting."""
+    settings, origins = installation.settings, installation.configuration.origins
+    if settings.hosting.enabled or not settings.control.provision:
+        return False
+    return any(path[0].lower() == "control" for path in origins)
 
 
 def _convert(check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:

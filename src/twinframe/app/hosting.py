@@ -26,7 +26,7 @@ from twinframe.graph import Graph
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.instruments.base import Instruments
 from twinframe.memory import MemoryAccount
-from twinframe.resourcetypes.base import LeaseLost
+from twinframe.resourcetypes.base import LeaseLost, ProvisionFailed
 from twinframe.resourcetypes.blocking import run_blocking
 from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
 from twinframe.settings import Settings
@@ -173,7 +173,17 @@ class LocalGraphHost:
         self._catalog = build_catalog(installation.settings)
 
     async def create(self, graph: HostedGraph) -> None:
-        """Record the graph, then make its store."""
+        """Record the graph, then make its store.
+
+        Raises `ProvisionFailed` where the settings say that no service serves it.
+        """
+        if not self._settings.hosting.enabled:
+            raise ProvisionFailed(
+                "No service serves graphs here: Hosting__Enabled is false. Whoever runs it sets "
+                "Hosting__Enabled=true for the graph service and the provisioner; then change the "
+                "resource (PUT), and it comes up.",
+                final=True,
+            )
         await run_blocking(self._create, graph)
 
     async def publish(self, graph: HostedGraph) -> str:

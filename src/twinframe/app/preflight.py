@@ -8,7 +8,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from twinframe.app.access import check_access
 from twinframe.app.endpoints import build_endpoints
@@ -105,7 +105,39 @@ def list_warnings(settings: Settings, section: str = "Server") -> list[str]:
         warnings.append(
             "Authorization__Enabled=false: whoever has valid credentials may do everything."
         )
+    if section == "Server":
+        warnings += _list_shared_permissions(settings)
+    provisions = section == "Control" or settings.control.enabled
+    if provisions and settings.control.provision and not settings.hosting.enabled:
+        warnings.append(NOT_HOSTED)
     return warnings
+
+
+NOT_HOSTED: Final = (
+    "Hosting__Enabled=false: no service serves the graphs that the control plane is asked for, and "
+    "a resource of the type Platform.Graph gets the status error. Set Hosting__Enabled=true for "
+    "the graph service and the provisioner."
+)
+
+
+def _list_shared_permissions(settings: Settings) -> Iterator[str]:
+    """Kinds of credentials whose permissions hold at all hosted graphs alike."""
+    authentication, provider = settings.authentication, settings.authorization.provider
+    if not (settings.hosting.enabled and authentication.asks and settings.checks_permissions):
+        return
+    ours = "at every hosted graph and at the service's own"
+    if authentication.takes_tokens and provider == "Claims":
+        yield (
+            f"Hosting__Enabled=true with Authorization__Provider=Claims: what a token permits, it "
+            f"permits {ours}, whoever owns them. Set Authorization__Provider=Api where they have "
+            "several owners."
+        )
+    if authentication.takes_api_keys:
+        yield (
+            f"Hosting__Enabled=true with Authentication__Mode={authentication.mode}: what an API "
+            f"key permits, it permits {ours}, whoever owns them. Set Authentication__Mode=Jwt "
+            "where they have several owners."
+        )
 
 
 def check_anonymous(settings: Settings, section: str = "Server") -> None:

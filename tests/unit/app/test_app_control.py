@@ -28,9 +28,14 @@ GRAPH = orjson.dumps({"id": "tower", "name": "Tower", "type": "Platform.Graph"})
 
 @pytest.fixture
 def installation(tmp_path: Path) -> Installation:
+    return load(tmp_path)
+
+
+def load(tmp_path: Path, *, hosting: bool = True) -> Installation:
     environ = {
         "Control__PollInterval": "0.05",
         "Control__RetryDelay": "0.05",
+        "Hosting__Enabled": str(hosting).lower(),
         "Hosting__Directory": str(tmp_path / "hosting"),
         "Storage__Sqlite__Directory": str(tmp_path / "data"),
     }
@@ -84,6 +89,33 @@ def test_what_is_asked_for_is_done_metered_and_gone_with_its_last_figures(
 
     asyncio.run(run())
     assert [path for path in tmp_path.rglob("*tower*") if path.is_file()] == []
+
+
+def test_a_graph_that_nothing_would_serve_gets_no_address_but_an_error(tmp_path: Path) -> None:
+    async def run(*, hosting: bool, wanted: ResourceState) -> Resource:
+        service = ControlService(load(tmp_path, hosting=hosting), provision=True)
+        await service.start()
+        try:
+            if wanted is ResourceState.ERROR:
+                await build_project(service.plane)
+                await service.plane.resources.create(ADA, "campus", GRAPH)
+            elif wanted is ResourceState.RUNNING:
+                await service.plane.resources.update(ADA, "campus", "tower", b'{"name": "T"}')
+            else:
+                await service.plane.resources.delete(ADA, "campus", "tower")
+            return await wait_for(service.plane, wanted)
+        finally:
+            await service.stop()
+
+    failed = asyncio.run(run(hosting=False, wanted=ResourceState.ERROR))
+    assert failed.access_url == ""
+    assert "Hosting__Enabled=true" in failed.error_message
+    assert not list((tmp_path / "data").glob("*tower*"))
+    running = asyncio.run(run(hosting=True, wanted=ResourceState.RUNNING))
+    assert running.access_url.endswith("/graphs/tower")
+    gone = asyncio.run(run(hosting=False, wanted=ResourceState.TERMINATED))
+    assert gone.access_url == ""
+    assert not list((tmp_path / "data").glob("*tower*"))
 
 
 def test_what_was_asked_for_while_nobody_provisions_is_done_by_the_next(

@@ -298,3 +298,40 @@ def test_a_service_that_others_reach_without_a_name_is_a_warning(
         monkeypatch.setenv(name, value)
     found = find(check("--offline")[1], "address", "warning")
     assert any("No name of the service" in message for message in found) == warned
+
+
+@pytest.mark.parametrize(
+    ("environment", "part"),
+    [
+        ({"Control__Enabled": "true"}, "Platform.Graph"),
+        ({"Control__Bind": "127.0.0.1:8083"}, "Platform.Graph"),
+        ({"Control__Enabled": "true", "Control__Provision": "false"}, ""),
+        (
+            {"Control__Enabled": "true", "Hosting__Enabled": "true"},
+            "Authorization__Provider=Claims",
+        ),
+        ({"Hosting__Enabled": "true"}, "Authorization__Provider=Claims"),
+        ({"Hosting__Enabled": "true", "Authentication__Mode": "ApiKey"}, "API key permits"),
+        ({"Hosting__Enabled": "true", "Authorization__Provider": "Api"}, ""),
+        ({}, ""),
+    ],
+)
+def test_hosting_that_is_off_or_shares_its_permissions_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, environment: dict[str, str], part: str
+) -> None:
+    whole = {
+        "Authentication__Enabled": "true",
+        "Authentication__Authority": "http://127.0.0.1:9",
+        "Authentication__Audience": "twinframe",
+        "Authorization__ApiProvider__BaseUrl": "http://127.0.0.1:9",
+        "Hosting__Directory": str(tmp_path / "hosting"),
+        **environment,
+    }
+    if whole.get("Authorization__Provider") != "Api":
+        del whole["Authorization__ApiProvider__BaseUrl"]
+    for name, value in whole.items():
+        monkeypatch.setenv(name, value)
+    _code, document = check("--offline")
+    told = [text for text in find(document, "settings", "warning") if "Hosting__Enabled" in text]
+    assert len(told) == bool(part), told
+    assert all(part in text for text in told)
