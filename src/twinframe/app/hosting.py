@@ -24,6 +24,7 @@ from twinframe.authentication.gate import Gate
 from twinframe.errors import ConfigurationError, SettingsError, StorageBusy, StorageError
 from twinframe.graph import Graph
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
+from twinframe.graph.jobs.places.places import find_contested
 from twinframe.instruments.base import Instruments
 from twinframe.memory import MemoryAccount
 from twinframe.resourcetypes.base import LeaseLost, ProvisionFailed
@@ -125,7 +126,35 @@ def check_hosting(installation: Installation) -> None:
             f"Server__BasePath={settings.server.base_path} would hide the hosted graphs at "
             f"/{HOSTED}. Choose another."
         )
+    _check_names(settings)
     build_catalog(settings).prepare()
+
+
+def _check_names(settings: Settings) -> None:
+    """Refuse names of the service's own that a tenant could choose as the id of a graph."""
+    own = {"Server__PublicUrl": settings.server.public_url}
+    if settings.mcp.enabled:
+        own["MCP__ResourceServerUrl"] = settings.mcp.resource_server_url
+    if settings.control.enabled:
+        own["Control__PublicUrl"] = settings.control.public_url
+    domain = settings.hosting.domain
+    for key, url in own.items():
+        if domain and (urlsplit(url).hostname or "").endswith(f".{domain}"):
+            raise SettingsError(
+                f"{key}={url} lies below Hosting__Domain={domain}, where each name is that of a "
+                "hosted graph and no request reaches the service itself. Choose a name outside."
+            )
+    for key, places in (
+        ("Jobs__Directories", settings.jobs.directories),
+        ("Jobs__Buckets", settings.jobs.buckets),
+    ):
+        contested = find_contested(places)
+        if contested is not None:
+            raise SettingsError(
+                f"{key}: {contested[0]} and {contested[1]} could be one place, for a hosted graph "
+                "with such an id: it would have the files of another. Put what is named with "
+                "{graph} into a folder of its own, with nothing else beside it."
+            )
 
 
 def allow_files(settings: Settings) -> None:

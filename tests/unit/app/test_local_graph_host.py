@@ -198,6 +198,31 @@ def test_a_storage_that_keeps_graphs_in_memory_is_refused(tmp_path: Path) -> Non
         check_hosting(load_installation(environ=environment))
 
 
+@pytest.mark.parametrize(
+    ("environment", "part"),
+    [
+        ({"Server__PublicUrl": "https://twins.g.example"}, "Server__PublicUrl"),
+        (
+            {"MCP__Enabled": "true", "MCP__ResourceServerUrl": "https://a.b.g.example:8/mcp"},
+            "MCP__ResourceServerUrl",
+        ),
+        ({"Jobs__Directories__0": "/d/own", "Jobs__Directories__1": "/d/{graph}"}, "/d/own and"),
+        ({"Jobs__Buckets__0": "s3://{graph}", "Jobs__Buckets__1": "s3://own/x"}, "Jobs__Buckets"),
+        ({"Server__PublicUrl": "https://g.example"}, ""),
+        ({"Server__PublicUrl": "https://twinsg.example"}, ""),
+    ],
+)
+def test_names_of_the_service_that_a_tenant_could_choose_are_refused(
+    tmp_path: Path, environment: dict[str, str], part: str
+) -> None:
+    installation = build_hosting(tmp_path, environment, Domain="g.example")
+    if not part:
+        check_hosting(installation)
+        return
+    with pytest.raises(SettingsError, match=part):
+        check_hosting(installation)
+
+
 # --- processes that die -----------------------------------------------------------------------
 
 _WORK = """

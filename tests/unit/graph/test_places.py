@@ -20,7 +20,7 @@ from twinframe.errors import InvalidArgument, PlaceFailed, UrlNotAllowed
 from twinframe.graph.jobs.places.addresses import is_public, resolve_host
 from twinframe.graph.jobs.places.buckets import BucketPlace
 from twinframe.graph.jobs.places.files import FilePlace
-from twinframe.graph.jobs.places.places import build_places
+from twinframe.graph.jobs.places.places import build_places, find_contested
 from twinframe.graph.jobs.places.web import WebPlace
 from twinframe.settings import JobsSettings
 
@@ -504,3 +504,31 @@ def test_hosted_graphs_have_places_of_their_own_alone(tmp_path: Path) -> None:
 def test_settings_of_hosts_that_are_none_are_refused(hosts: list[str]) -> None:
     with pytest.raises(ValueError, match="must be a host"):
         JobsSettings(hosts=tuple(hosts))
+
+
+@pytest.mark.parametrize(
+    ("places", "contested"),
+    [
+        (["/data/own", "/data/{graph}"], True),
+        (["/data/{graph}", "/data/own/deep"], True),
+        (["/data/{graph}", "/data/x/../own"], True),
+        (["/data/{graph}/jobs", "/data/own/jobs"], True),
+        (["/data/{graph}", "/data/pre-{graph}"], True),
+        (["/data/{graph}", "/data/shared/{graph}"], True),
+        (["/data/g-{graph}", "/data/g-own"], True),
+        (["s3://own/jobs", "s3://{graph}/jobs"], True),
+        (["s3://bucket/{graph}", "s3://bucket/own"], True),
+        (["/data/own", "/data/hosted/{graph}"], False),
+        (["/data/g-{graph}", "/data/own"], False),
+        (["/data/{graph}", "/data/Own_1"], False),
+        (["/data/{graph}/in", "/data/{graph}/out"], False),
+        (["/data/{graph}", "/data/{graph}/more"], False),
+        (["/data", "/data/{graph}"], False),
+        (["/data/{graph}/in", "/data/own/out"], False),
+        (["/data/own", "/data/other"], False),
+        (["s3://own", "s3://hosted/{graph}", "gs://hosted/own"], False),
+    ],
+)
+def test_places_that_an_id_could_make_one_are_told(places: list[str], contested: bool) -> None:
+    assert (find_contested(places) is not None) == contested
+    assert (find_contested(places[::-1]) is not None) == contested

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Sequence
+from itertools import combinations, zip_longest
 from typing import Final
 
 from twinframe.errors import UrlNotAllowed
@@ -13,6 +16,7 @@ from twinframe.graph.jobs.places.web import WebPlace
 from twinframe.settings import JobsSettings
 
 _GRAPH: Final = "{graph}"
+_ANY_ID: Final = "[a-z0-9-]{1,63}"
 
 
 class Places:
@@ -50,3 +54,42 @@ def _select(places: Sequence[str], graph: str) -> list[str]:
     if graph:
         return [place.replace(_GRAPH, graph) for place in places if _GRAPH in place]
     return [place for place in places if _GRAPH not in place]
+
+
+def find_contested(places: Sequence[str]) -> tuple[str, str] | None:
+    """Two places that a graph could share with another, by an id that somebody chose for it.
+
+    SEC: a folder beside those named with `{graph}` becomes that of the graph with its name.
+    """
+    for first, second in combinations(places, 2):
+        if _GRAPH in first + second and _may_meet(_split(first), _split(second)):
+            return first, second
+    return None
+
+
+def _split(place: str) -> list[str]:
+    scheme, found, rest = place.rpartition("://")
+    return [scheme, *posixpath.normpath(rest if found else place).strip("/").split("/")]
+
+
+def _may_meet(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether one of the two could lie in the other, as places of two graphs."""
+    is_chosen = False
+    for one, other in zip_longest(first, second):
+        if one is None or other is None:
+            break
+        if _GRAPH not in one + other:
+            if one != other:
+                return False
+            continue
+        if one == other:
+            return False  # both are of one graph
+        is_chosen = True
+        if not (_GRAPH in one and _GRAPH in other) and not (_fits(one, other) or _fits(other, one)):
+            return False
+    return is_chosen
+
+
+def _fits(name: str, template: str) -> bool:
+    parts = [re.escape(part) for part in template.split(_GRAPH)]
+    return re.fullmatch(_ANY_ID.join(parts), name) is not None
