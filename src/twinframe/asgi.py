@@ -10,11 +10,12 @@ import sys
 
 from twinframe.app import create_app
 from twinframe.errors import ConfigurationError
+from twinframe.errors.masking import mask_secrets
 
 START_FAILED = 3
 
 try:
     app = create_app()
 except ConfigurationError as error:
-    sys.stderr.write(f"twinframe: {error.message}\n")
+    sys.stderr.write(f"twinframe: {mask_secrets(error.message)}\n")
     raise SystemExit(START_FAILED) from None

@@ -11,6 +11,7 @@ from typing import TextIO
 
 import orjson
 
+from twinframe.errors.masking import mask_secrets
 from twinframe.settings import LoggingSettings
 
 _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {
@@ -33,11 +34,11 @@ class JsonFormatter(logging.Formatter):
             "time": _render_time(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": mask_secrets(record.getMessage()),
         }
         document |= read_extra(record)
         if record.exc_info:
-            document["error"] = self.formatException(record.exc_info)
+            document["error"] = mask_secrets(self.formatException(record.exc_info))
         return orjson.dumps(document, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
@@ -52,7 +53,9 @@ class TextFormatter(logging.Formatter):
         line = (
             f"{_render_time(record.created)} {record.levelname:7} {record.name}: {message}{extra}"
         )
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        if record.exc_info:
+            line = f"{line}\n{self.formatException(record.exc_info)}"
+        return mask_secrets(line)
 
 
 class ServiceHandler(logging.StreamHandler[TextIO]):
@@ -150,7 +153,11 @@ def configure_logging(settings: LoggingSettings) -> None:
 
 def read_extra(record: logging.LogRecord) -> dict[str, object]:
     """The fields that were given with `extra`."""
-    return {name: value for name, value in vars(record).items() if name not in _PLAIN}
+    return {
+        name: mask_secrets(value) if isinstance(value, str) else value
+        for name, value in vars(record).items()
+        if name not in _PLAIN
+    }
 
 
 def _render_time(created: float) -> str:

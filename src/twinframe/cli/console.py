@@ -11,6 +11,7 @@ import click
 import orjson
 
 from twinframe.errors import QueryInvalid, StorageDamaged, TwinframeError
+from twinframe.errors.masking import mask_secrets
 
 DAMAGED: Final = os.EX_DATAERR
 """Exit code (65) of a service that does not start as its stored data is damaged: no other start
@@ -56,7 +57,7 @@ def write_error(error: TwinframeError) -> None:
 def write_problems(problems: Iterable[str]) -> None:
     """Print problems to standard error, one line each."""
     for problem in problems:
-        click.echo(f"twinframe: {problem}", err=True)
+        click.echo(f"twinframe: {mask_secrets(problem)}", err=True)
 
 
 def refuse_start(refusals: Sequence[TwinframeError]) -> NoReturn:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from twinframe.errors.masking import mask_secrets
+
 
 class Severity(StrEnum):
     """How bad a finding is."""
@@ -28,6 +30,11 @@ class Finding:
     severity: Severity
     message: str
     fix: str = ""
+
+    def __post_init__(self) -> None:
+        # SEC: findings quote settings, addresses with passwords among them.
+        object.__setattr__(self, "message", mask_secrets(self.message))
+        object.__setattr__(self, "fix", mask_secrets(self.fix))
 
 
 def build_error(check: str, message: str, fix: str = "") -> Finding:

@@ -8,12 +8,11 @@ from inspect import getdoc
 
 from pydantic import SecretStr
 
+from twinframe.errors.masking import MASK, mask_secrets
 from twinframe.settings.load import DEFAULT_ORIGIN, Configuration
 from twinframe.settings.section import Section
 from twinframe.settings.shape import Key, KeyPath, read_keys, render_key, render_type
 from twinframe.settings.tree import Settings
-
-MASK = "***"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,17 @@ def _list_values(section: Section, path: KeyPath) -> Iterator[tuple[KeyPath, obj
 def _build_shown(section: Section, field: str, value: object) -> object:
     if isinstance(value, SecretStr):
         return MASK if value.get_secret_value() else ""
-    return section.model_dump(mode="json", include={field})[field]
+    return _mask(section.model_dump(mode="json", include={field})[field])
+
+
+def _mask(value: object) -> object:
+    if isinstance(value, str):
+        return mask_secrets(value)
+    if isinstance(value, list):
+        return [_mask(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _mask(each) for name, each in value.items()}
+    return value
 
 
 def _render_section(model: type[Section], path: KeyPath, note: str) -> list[str]:

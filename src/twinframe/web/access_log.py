@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO, Literal, NamedTuple
 
+from twinframe.errors.masking import mask_path
 from twinframe.web.line_log import LineLog, render_moment
 
 
@@ -61,4 +62,4 @@ def render_line(entry: AccessEntry) -> bytes:
 
 def _render_path(path: bytes) -> str:
     # SEC: raw paths are printable ASCII by the time they come here; anything else is escaped.
-    return path.decode("ascii", "backslashreplace")
+    return mask_path(path.decode("ascii", "backslashreplace"))

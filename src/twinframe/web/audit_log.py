@@ -7,6 +7,7 @@ from typing import BinaryIO
 import orjson
 
 from twinframe.authentication.gate import AuditEntry
+from twinframe.errors.masking import mask_path
 from twinframe.web.line_log import LineLog, render_moment
 
 
@@ -29,7 +30,7 @@ def render_entry(entry: AuditEntry) -> bytes:
         "decision": "allowed" if entry.allowed else "refused",
         "subject": _render_text(entry.subject),
         "credential": entry.kind,
-        "action": entry.errand.action,
+        "action": mask_path(entry.errand.action),
         "needed": entry.needed,
         "reason": _render_text(entry.reason),
         "request_id": entry.errand.request_id,

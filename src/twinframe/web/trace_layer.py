@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from twinframe.errors.masking import mask_path
 from twinframe.instruments.traces import Traces
 from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Receive, Scope, Send
 
@@ -57,7 +58,7 @@ def build_attributes(scope: Scope, exchange: Exchange) -> dict[str, Any]:
     client = scope.get("client")
     attributes: dict[str, Any] = {
         "http.request.method": scope["method"],
-        "url.path": (scope.get("raw_path") or b"").decode("ascii", "backslashreplace"),
+        "url.path": mask_path((scope.get("raw_path") or b"").decode("ascii", "backslashreplace")),
         "url.scheme": scope.get("scheme", "http"),
         "twinframe.request_id": exchange.request_id.decode("ascii"),
     }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from twinframe.errors import InvalidArgument
+from twinframe.errors.masking import mask_secrets
 from twinframe.graph.portable.lines import ByteSource
 
 LONGEST_URL = 4096
@@ -48,21 +49,28 @@ class Place(ABC):
         """Put the content there, as a whole: replaced, or left as it is on an error."""
 
 
+def show_url(url: str) -> str:
+    """SEC: without the query, which may be a signature that opens the place to everybody."""
+    return mask_secrets(url.partition("?")[0].partition("#")[0])
+
+
 def parse_url(url: str) -> SplitResult:
     """The parts of a URL of an absolute form. `InvalidArgument`.
 
     SEC: control characters, blanks and backslashes are refused: others read them otherwise.
     """
     if len(url) > LONGEST_URL or any(x <= " " or x in '\\\x7f"<>^`{|}' for x in url):
-        raise InvalidArgument(f"The URI {url[:100]!a} failed validation: it is no URI.")
+        raise InvalidArgument(f"The URI {show_url(url)[:100]!a} failed validation: it is no URI.")
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise InvalidArgument(f"The URI {url[:100]!a} failed validation: {error}.") from error
+        text = f"The URI {show_url(url)[:100]!a} failed validation: {error}."
+        raise InvalidArgument(text) from error
     if not parts.scheme or parts.fragment:
         raise InvalidArgument(
-            f"The URI {url[:100]!a} failed validation: it must be absolute and without a fragment."
+            f"The URI {show_url(url)[:100]!a} failed validation: it must be absolute and without a "
+            "fragment."
         )
     if parts.username is not None or parts.password is not None:
         raise InvalidArgument("The URI failed validation: it must not hold a user or password.")

@@ -13,7 +13,8 @@ from typing import Any, Final, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from twinframe.errors import InvalidArgument, PlaceFailed, TwinframeError, UrlNotAllowed
-from twinframe.graph.jobs.places.base import OpenSource, Place, parse_url
+from twinframe.errors.masking import mask_secrets
+from twinframe.graph.jobs.places.base import OpenSource, Place, parse_url, show_url
 
 _AZURE: Final = ".blob.core.windows.net"
 _IDENTITY: Final = (
@@ -47,7 +48,7 @@ class BucketPlace(Place):
             raise InvalidArgument("The URI failed validation: it must name an object, plainly.")
         if not any(url.startswith(f"{bucket}/") for bucket in self._buckets):
             raise UrlNotAllowed(
-                f"{url!a} is in none of the places that jobs may use (Jobs__Buckets)."
+                f"{show_url(url)!a} is in none of the places that jobs may use (Jobs__Buckets)."
             )
 
     @contextmanager
@@ -116,4 +117,5 @@ def _ask(url: str, verb: str, call: Callable[[], Any]) -> Any:
     except TwinframeError:
         raise
     except Exception as error:
-        raise PlaceFailed(f"{url} cannot be {verb}: {type(error).__name__}: {error}.") from error
+        reason = mask_secrets(f"{type(error).__name__}: {error}")
+        raise PlaceFailed(f"{show_url(url)} cannot be {verb}: {reason}.") from error

@@ -13,8 +13,9 @@ import httpx2
 
 from twinframe import __version__
 from twinframe.errors import InvalidArgument, PlaceFailed, UrlNotAllowed
+from twinframe.errors.masking import mask_secrets
 from twinframe.graph.jobs.places.addresses import resolve_host
-from twinframe.graph.jobs.places.base import OpenSource, Place, parse_url
+from twinframe.graph.jobs.places.base import OpenSource, Place, parse_url, show_url
 
 _PORTS: Final = {"http": 80, "https": 443}
 _MOST_REDIRECTS: Final = 3
@@ -62,7 +63,7 @@ class WebPlace(Place):
                 response = self._get(client, url)
                 yield OpenSource(_Body(response), _read_identity(response))
             except _FAILURES as error:
-                raise PlaceFailed(f"{_show(url)} cannot be read: {_explain(error)}.") from error
+                raise PlaceFailed(f"{show_url(url)} cannot be read: {_explain(error)}.") from error
 
     def write(self, url: str, pieces: Iterable[bytes]) -> None:
         """Put the content there in one request."""
@@ -76,10 +77,13 @@ class WebPlace(Place):
                 body = b"".join(pieces)
                 response = client.send(self._build_request(client, "PUT", url, headers, body))
             except _FAILURES as error:
-                raise PlaceFailed(f"{_show(url)} cannot be written: {_explain(error)}.") from error
-            if not response.is_success:
                 raise PlaceFailed(
-                    f"{_show(url)} cannot be written: its server answered {response.status_code}."
+                    f"{show_url(url)} cannot be written: {_explain(error)}."
+                ) from error
+            if not response.is_success:
+                status = response.status_code
+                raise PlaceFailed(
+                    f"{show_url(url)} cannot be written: its server answered {status}."
                 )
 
     def _get(self, client: httpx2.Client, url: str) -> httpx2.Response:
@@ -91,10 +95,10 @@ class WebPlace(Place):
             response.close()
             if response.status_code not in _REDIRECTS:
                 raise PlaceFailed(
-                    f"{_show(url)} cannot be read: its server answered {response.status_code}."
+                    f"{show_url(url)} cannot be read: its server answered {response.status_code}."
                 )
             url = urljoin(url, response.headers.get("location", ""))
-        raise PlaceFailed(f"{_show(url)} cannot be read: too many redirects.")
+        raise PlaceFailed(f"{show_url(url)} cannot be read: too many redirects.")
 
     def _build_request(
         self,
@@ -171,10 +175,5 @@ def _read_identity(response: httpx2.Response) -> str:
     return " ".join(f"{name}={response.headers.get(name, '')}" for name in names)
 
 
-def _show(url: str) -> str:
-    """SEC: without the query, which may be a signature that opens the place to everybody."""
-    return url.partition("?")[0]
-
-
 def _explain(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return mask_secrets(f"{type(error).__name__}: {error}") if str(error) else type(error).__name__

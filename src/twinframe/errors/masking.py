@@ -1,0 +1,60 @@
+"""Takes secrets out of texts that people and logs are shown: those in URLs, and credentials."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import quote, unquote
+
+MASK: Final = "***"
+
+_HINT: Final = re.compile(r"://|eyJ|tfk_|%|[Bb]earer")
+"""PERF: what any text with a secret has in it; nearly none has."""
+# A user and a password, also one with characters that a URL may not have there, and not a port.
+# PERF: bounded, so that a text of many beginnings is not read to its end from each of them.
+_USER: Final = re.compile(
+    r"://(?:[^\s/?#\"'<>]{0,256}|[^\s/?#@:\"'<>]{0,256}:(?!\d{1,5}[/?#])[^\s@\"'<>]{0,256})@(?=[^\s@])"
+)
+_URL: Final = re.compile(r"://[^\s\"'<>]+")
+_VALUE: Final = re.compile(r"([?&;#][^=&;#?\s]*=)[^&;#\s]*")
+# Access tokens (JWT), the keys of `twinframe apikey` (their id may be seen), what follows Bearer.
+_CREDENTIAL: Final = re.compile(
+    r"eyJ[A-Za-z0-9_-]{8,}(?:(?:\.|%2[Ee])[A-Za-z0-9_-]*)*|(?<=tfk_)[0-9A-Za-z_-]{20,}"
+    r"|(?:(?<=[Bb]earer )|(?<=[Bb]earer%20))(?=[^\s,;\"'/]{0,64}[0-9_~+=-])[^\s,;\"'/]{8,}"
+)
+_PAIR: Final = re.compile(
+    r"((?:token|secret|password|passwd|signature|sig|api[-_]?key|code|credential)=)[^&;/\s]+",
+    re.IGNORECASE,
+)
+
+
+def mask_secrets(text: str) -> str:
+    """The text without users and passwords, values of parameters of URLs, tokens and API keys.
+
+    SEC: of a URL's parameters all values go: which of them open something nobody can tell.
+    """
+    if not _HINT.search(text):
+        return text
+    if "://" in text:
+        text = _USER.sub(f"://{MASK}@", text)
+        text = _URL.sub(lambda found: _VALUE.sub(rf"\1{MASK}", found[0]), text)
+    return _CREDENTIAL.sub(MASK, text)
+
+
+def mask_path(path: str) -> str:
+    """The path of a request as logs show it: tokens, API keys and `name=value` of secrets masked.
+
+    One that hides such a thing by its percent-encoding is shown encoded anew.
+    """
+    if not _HINT.search(path) and "=" not in path:
+        return path
+    masked = _mask_path(path)
+    if "%" not in path:
+        return masked
+    plain = unquote(path)
+    found = _mask_path(plain)
+    return masked if found == plain else quote(found, safe="/*=;,:@!$&'()+~")
+
+
+def _mask_path(path: str) -> str:
+    return _PAIR.sub(rf"\1{MASK}", _CREDENTIAL.sub(MASK, path))
