@@ -29,6 +29,7 @@ from twinframe.settings.shape import KeyPath
 from twinframe.storage.base import GraphStore
 from twinframe.storage.runner import StoreRunner
 from twinframe.web.application import build_application
+from twinframe.web.bodies import Bodies
 from twinframe.web.discovery import WELL_KNOWN
 from twinframe.web.guard import Guard
 from twinframe.web.mount import Mounted
@@ -87,6 +88,7 @@ def _build(
 ) -> Guard:
     settings = installation.settings
     memory = build_account(settings)
+    bodies = Bodies(settings, memory)
     instruments = InstrumentService(settings, memory)
     told = instruments.instruments
     asks = settings.authentication.asks
@@ -106,7 +108,7 @@ def _build(
         control = build_control(installation, rates or told_apart)
     hosting = None
     if settings.hosting.enabled and routes is ROUTES:
-        hosting = build_hosting(installation, gate, told, rates, endpoints, memory)
+        hosting = build_hosting(installation, gate, told, rates, endpoints, bodies)
     if told is not None and assistants is not None:
         told.watch(assistants.endpoint)
     beside = [one for one in (assistants, control, hosting) if one is not None]
@@ -131,6 +133,7 @@ def _build(
         build_error=None if control is None else control.endpoint.build_error,
         rates=rates,
         memory=memory,
+        bodies=bodies,
     )
     instruments.attach(guard)
     guard.on_drain(graph.event_streams.end)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from twinframe.authentication.port import Authenticator
     from twinframe.graph.delivery.endpoints import Endpoints
     from twinframe.instruments.base import Instruments
-    from twinframe.memory import MemoryAccount
+    from twinframe.web.bodies import Bodies
 
 
 def load_features(settings: Settings) -> None:
@@ -54,12 +54,12 @@ def build_hosting(
     instruments: Instruments | None,
     rates: CallerRates | None,
     endpoints: Endpoints,
-    memory: MemoryAccount,
+    bodies: Bodies,
 ) -> HostingService:
     """The hosted graphs of this process."""
     from twinframe.app import hosting
 
-    return hosting.HostingService(installation, gate, instruments, rates, endpoints, memory)
+    return hosting.HostingService(installation, gate, instruments, rates, endpoints, bodies)
 
 
 def check_control(settings: Settings) -> None:

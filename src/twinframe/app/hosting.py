@@ -26,7 +26,6 @@ from twinframe.graph import Graph
 from twinframe.graph.delivery.endpoints import NO_ENDPOINTS, Endpoints
 from twinframe.graph.jobs.places.places import find_contested
 from twinframe.instruments.base import Instruments
-from twinframe.memory import MemoryAccount
 from twinframe.resourcetypes.base import LeaseLost, ProvisionFailed
 from twinframe.resourcetypes.blocking import run_blocking
 from twinframe.resourcetypes.hosting import HostedGraph, ResourceName
@@ -42,6 +41,7 @@ from twinframe.storage.catalog import (
     HostedSettings,
 )
 from twinframe.storage.runner import StoreRunner
+from twinframe.web.bodies import Bodies
 from twinframe.web.edge import Edge
 from twinframe.web.hosted_edge import HOSTED
 from twinframe.web.hosted_routes import HOSTED_ROUTES
@@ -69,7 +69,7 @@ class HostingService:
         instruments: Instruments | None = None,
         rates: CallerRates | None = None,
         endpoints: Endpoints = NO_ENDPOINTS,
-        memory: MemoryAccount | None = None,
+        bodies: Bodies | None = None,
     ) -> None:
         settings = installation.settings
         catalog = build_catalog(settings)
@@ -82,9 +82,9 @@ class HostingService:
             instruments,
             endpoints,
             partial(build_host, settings),
-            memory,
+            None if bodies is None else bodies.memory,
         )
-        self.endpoint = HostedService(self.graphs, settings, gate, HOSTED_ROUTES, rates)
+        self.endpoint = HostedService(self.graphs, settings, gate, HOSTED_ROUTES, rates, bodies)
         self._upkeep = HostedUpkeep(installation, catalog)
         self._settings = settings
 

@@ -55,21 +55,18 @@ def parse_json(body: bytes, limits: JsonLimits) -> JsonValue:
     if not body or body.isspace():
         raise EmptyBody("A non-empty request body is required.")
     _check_depth(body, limits.max_depth)
-    text = _decode(body)
+    text = decode_text(body)
     try:
-        value = cast("JsonValue", _DECODER.decode(text))
+        value = cast("JsonValue", DECODER.decode(text))
     except json.JSONDecodeError as error:
-        raise InvalidArgument(
-            f"The body is not valid JSON: {error.msg} at line {error.lineno}, "
-            f"column {error.colno} (position {error.pos})."
-        ) from error
+        raise build_syntax_error(error) from error
     # PERF: each member has a colon, so few colons are few members.
     if text.count(":") > limits.max_keys:
-        _check_keys(value, limits.max_keys)
+        check_keys(value, limits.max_keys)
     # PERF: raw control characters are refused by the decoder and surrogates are no UTF-8, so only
     # an escape can bring one in; most texts have none.
     if "\\u" in text:
-        _check_characters(value)
+        check_characters(value)
     return value
 
 
@@ -98,7 +95,16 @@ def _parse_canonical(body: bytes, limits: JsonLimits) -> JsonValue:
     return value if orjson.dumps(value) == body else None
 
 
-def _build_object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+def build_syntax_error(error: json.JSONDecodeError) -> InvalidArgument:
+    """What was wrong with a text, and where."""
+    return InvalidArgument(
+        f"The body is not valid JSON: {error.msg} at line {error.lineno}, "
+        f"column {error.colno} (position {error.pos})."
+    )
+
+
+def build_object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    """An object of its members; `InvalidArgument` for one that comes twice."""
     members = dict(pairs)
     if len(members) != len(pairs):
         names = [name for name, _ in pairs]
@@ -107,7 +113,8 @@ def _build_object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     return members
 
 
-def _decode(body: bytes) -> str:
+def decode_text(body: bytes) -> str:
+    """A text in UTF-8 without a byte order mark; `InvalidArgument` for any other."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -170,15 +177,16 @@ def _refuse_constant(text: str) -> float:
 
 # PERF: the decoder of the standard library is written in C and calls back for objects and numbers
 # only: 13 us a KiB where a decoder without callbacks takes 9.
-_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_build_object,
+DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=build_object,
     parse_int=_parse_integer,
     parse_float=_parse_float,
     parse_constant=_refuse_constant,
 )
 
 
-def _check_keys(value: JsonValue, most: int) -> None:
+def check_keys(value: JsonValue, most: int) -> None:
+    """Refuse more object members than that."""
     found, open_ = 0, [value]
     while open_:
         item = open_.pop()
@@ -191,7 +199,8 @@ def _check_keys(value: JsonValue, most: int) -> None:
         raise InvalidArgument(f"The body has {found} object members; at most {most} are allowed.")
 
 
-def _check_characters(value: JsonValue) -> None:
+def check_characters(value: JsonValue) -> None:
+    """Refuse characters that cannot be stored, which escapes can bring in."""
     for pointer, text in _texts(value, ""):
         refused = _REFUSED_CHARACTER.search(text)
         if refused:

@@ -24,7 +24,7 @@ class MemorySettings(Section):
         "itself, and holds the rest for clients.",
     )
     requests: Share = Field(
-        default=35,
+        default=45,
         description="Percent of that for bodies on their way in, and what is parsed of them.",
     )
     writes: Share = Field(

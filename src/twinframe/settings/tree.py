@@ -86,7 +86,9 @@ class ServerSettings(Section):
     max_header_bytes: Bytes = Field(default=32768, description="Longest request head; more is 431.")
     max_header_count: Count = Field(default=100, description="Most header fields; more is 431.")
     max_body_bytes: Bytes = Field(
-        default=16 * 1024 * 1024, description="Largest request body; more is 413."
+        default=16 * 1024 * 1024,
+        description="Largest request body, as of many models; more is 413. Most operations take "
+        "less: `Graph__MaxBodyBytes`, `Query__MaxBodyBytes`, `Bulk__MaxBodyBytes`.",
     )
     max_connections: Count = Field(
         default=1000,
@@ -132,6 +134,14 @@ class JsonSettings(Section):
 
     max_depth: Count = Field(default=64, description="Deepest nesting of arrays and objects.")
     max_keys: Count = Field(default=100_000, description="Most object members in one body.")
+    max_values: Count = Field(
+        default=300_000,
+        description="Most elements of arrays and members of objects in a body of more than 64 KiB.",
+    )
+    max_text_length: Count = Field(
+        default=4 * 1024 * 1024,
+        description="Most characters of one string in a body of more than 64 KiB.",
+    )
 
 
 class CorsSettings(Section):
@@ -215,6 +225,11 @@ class GraphSettings(Section):
         default=1024 * 1024,
         description="Largest twin, relationship or telemetry document (vendor 32 KiB).",
     )
+    max_body_bytes: Bytes = Field(
+        default=4 * 1024 * 1024,
+        description="Largest body for one twin, component, relationship or telemetry, patches too; "
+        "more is 413.",
+    )
     max_models_per_request: Count = Field(
         default=2000, description="Most models in one POST /models (vendor 250)."
     )
@@ -252,6 +267,11 @@ class QuerySettings(Section):
 
     timeout: Seconds = Field(default=60.0, description="Seconds a query may run.")
     max_text_bytes: Bytes = Field(default=256 * 1024, description="Longest query text.")
+    max_body_bytes: Bytes = Field(
+        default=1024 * 1024,
+        description="Largest body of a query with its parameters, and of what is small by nature: "
+        "event routes, jobs; more is 413.",
+    )
     max_depth: Count = Field(default=64, description="Deepest nesting of an expression.")
     page_size: Count = Field(default=1000, description="Rows of a page when none is asked for.")
     max_page_size: Count = Field(default=10_000, description="Most rows of a page.")

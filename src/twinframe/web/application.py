@@ -23,6 +23,7 @@ from twinframe.model.json import JsonLimits
 from twinframe.settings import AuthenticationSettings, CorsSettings, Settings
 from twinframe.web.access import AccessLayer, guard_responder, list_permissions
 from twinframe.web.access_log import AccessLog
+from twinframe.web.bodies import Bodies
 from twinframe.web.discovery import WELL_KNOWN, Discovery, Resource
 from twinframe.web.discovery import read_document as read_protected_resource
 from twinframe.web.edge import Edge, ServiceEdge, never
@@ -87,12 +88,13 @@ def build_application(
     build_error: BuildError | None = None,
     rates: CallerRates | None = None,
     memory: MemoryAccount | None = None,
+    bodies: Bodies | None = None,
 ) -> Guard:
     """The outermost ASGI application over a graph.
 
     `gate` None asks nobody for credentials. `mounted` are servers beside the API, and `resources`
     are what discovery says of them. `rates` None lets callers go as fast as they can.
-    `memory` is the account of the worker.
+    `memory` is the account of the worker, `bodies` what parses the bodies of all its graphs.
     `build_error` makes the answers of errors outside of routes.
     `start` and `stop` run at the lifespan's events, in order, in the process that serves; an
     error in `start` stops the start-up. `is_ready` says whether the store answers, `is_full`
@@ -106,6 +108,7 @@ def build_application(
     links = Links(settings, settings.mcp.resource_server_url)
     edge = Edge(
         graph=graph,
+        bodies=bodies or Bodies(settings, memory or MemoryAccount()),
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
         links=links,
         explorer=Explorer(partial(_describe, routes, settings.authentication)),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from twinframe.model.json import JsonLimits
 from twinframe.permissions.grammar import Permission
+from twinframe.web.bodies import Bodies
 from twinframe.web.discovery import Discovery
 from twinframe.web.explorer import Explorer
 from twinframe.web.graph.ports import Graph
@@ -41,8 +42,9 @@ class ServiceEdge:
 class Edge(ServiceEdge):
     """The surroundings of all responders of the data plane.
 
-    `permissions` are all that its operations ask for.
+    `permissions` are all that its operations ask for, `bodies` reads what they are sent.
     """
 
     graph: Graph
+    bodies: Bodies
     permissions: tuple[Permission, ...]

@@ -76,14 +76,15 @@ class MethodNotAllowed(EdgeError):
 
 
 class BodyTooLarge(EdgeError):
-    """The request body is larger than the setting `Server__MaxBodyBytes`."""
+    """The request body is larger than `setting` allows: `limit` bytes."""
 
     code = "RequestBodyTooLarge"
     status = 413
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"The request body is larger than the limit of {limit} bytes.")
+    def __init__(self, limit: int, setting: str) -> None:
+        super().__init__(f"The request body is larger than the limit of {limit} bytes ({setting}).")
         self.limit = limit
+        self.setting = setting
 
 
 class NotAcceptable(EdgeError):

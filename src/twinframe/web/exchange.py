@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from twinframe.authentication.gate import Gate
+from twinframe.memory import Hold
 from twinframe.permissions.base import Caller
 from twinframe.web.errors import BodyTooLarge, ClientDisconnected, UnsupportedMediaType
 from twinframe.web.paths import Target
@@ -53,6 +54,7 @@ class Exchange:
     __slots__ = (
         "_begun",
         "_body_limit",
+        "_body_setting",
         "_coding",
         "_cycle",
         "_length",
@@ -64,6 +66,7 @@ class Exchange:
         "gate",
         "graph",
         "has_body",
+        "hold",
         "host",
         "own_host",
         "request_id",
@@ -97,6 +100,8 @@ class Exchange:
         self._start: Message | None = None
         self._begun = False
         self._body_limit = body_limit
+        self._body_setting = "Server__MaxBodyBytes"
+        self.hold: Hold | None = None  # of what was made of a large body
         self._coding = b""
         self._length = 0
         self._trace: bytes | None = None
@@ -182,9 +187,11 @@ class Exchange:
         """Tell the client of the span that stands for this request, in a trace of its or ours."""
         self._trace = b"00-%032x-%016x-%02x" % (trace_id, span_id, flags)
 
-    def limit_body(self, limit: int) -> None:
-        """Lower the limit of the body, in bytes, for what is behind this layer."""
-        self._body_limit = min(self._body_limit, limit)
+    def limit_body(self, limit: int, setting: str) -> None:
+        """Lower the limit of the body, in bytes, to that of a setting."""
+        if limit <= self._body_limit:
+            self._body_limit = limit
+            self._body_setting = setting
 
     async def read_body(self) -> bytes:
         """The whole request body.
@@ -199,7 +206,7 @@ class Exchange:
                 "The content coding of the body is not supported; send it uncompressed."
             )
         if self._length > self._body_limit:
-            raise BodyTooLarge(self._body_limit)
+            raise BodyTooLarge(self._body_limit, self._body_setting)
         self._begun = True
         pieces: list[bytes] = []
         size = 0
@@ -210,7 +217,7 @@ class Exchange:
             piece = message.get("body", b"")
             size += len(piece)
             if size > self._body_limit:
-                raise BodyTooLarge(self._body_limit)
+                raise BodyTooLarge(self._body_limit, self._body_setting)
             pieces.append(piece)
             if not message.get("more_body", False):
                 return pieces[0] if len(pieces) == 1 else b"".join(pieces)

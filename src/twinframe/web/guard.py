@@ -98,6 +98,8 @@ class Guard:
             # PERF: scope and exchange know each other; cut, or only the garbage collector frees
             # them and the server's own records of the request.
             del scope[SCOPE_KEY]
+            if exchange.hold is not None:
+                exchange.hold.release()
             if self._access_log is not None:
                 self._access_log.add(build_entry(exchange))
             if self._observers:

@@ -14,9 +14,11 @@ import orjson
 
 import twinframe
 from twinframe.errors import GraphNotFound
+from twinframe.memory import MemoryAccount
 from twinframe.model.json import JsonLimits
 from twinframe.settings import Settings
 from twinframe.web.access import list_permissions
+from twinframe.web.bodies import Bodies
 from twinframe.web.discovery import Discovery, Resource
 from twinframe.web.edge import Edge
 from twinframe.web.explorer import Explorer
@@ -78,13 +80,17 @@ class NoGraph:
 
 
 def build_hosted_edge(
-    settings: Settings, routes: Sequence[Route], is_ready: Callable[[], Awaitable[bool]]
+    settings: Settings,
+    routes: Sequence[Route],
+    is_ready: Callable[[], Awaitable[bool]],
+    bodies: Bodies | None = None,
 ) -> Edge:
     """The edge of all hosted graphs, without a graph."""
     links = Links(settings, settings.mcp.resource_server_url)
     document = partial(_describe, routes, settings)
     return Edge(
         graph=cast("Graph", NoGraph()),
+        bodies=bodies or Bodies(settings, MemoryAccount()),
         json_limits=JsonLimits(settings.json_.max_depth, settings.json_.max_keys),
         links=links,
         explorer=HostedExplorer(document),

@@ -21,6 +21,7 @@ from twinframe.model.ids import is_resource_id
 from twinframe.settings import Settings
 from twinframe.web.access import build_errand, find_needed, find_public, identify, is_public
 from twinframe.web.application import Lifespan, build_falcon
+from twinframe.web.bodies import Bodies
 from twinframe.web.discovery import DOCUMENT, WELL_KNOWN
 from twinframe.web.edge import Edge, never
 from twinframe.web.errors import (
@@ -174,6 +175,7 @@ class HostedService:
         gate: Gate | None,
         routes: Sequence[Route],
         rates: CallerRates | None = None,
+        bodies: Bodies | None = None,
     ) -> None:
         self._tenants = tenants
         self._gate = gate
@@ -182,7 +184,7 @@ class HostedService:
         self._suffix = f".{settings.hosting.domain}".encode() if settings.hosting.domain else b""
         self._base = [part for part in settings.server.base_path.lower().split("/") if part]
         self._is_draining: Callable[[], bool] = never
-        self.edge = build_hosted_edge(settings, routes, self._is_ready)
+        self.edge = build_hosted_edge(settings, routes, self._is_ready, bodies)
         admit = partial(bind_responder, gate is not None, rates)
         self._app = cast("Asgi", build_falcon(self.edge, routes, Lifespan((), ()), admit))
 

@@ -33,7 +33,7 @@ from twinframe.web.openapi import Dialect, build_document
 from twinframe.web.operations import Route
 from twinframe.web.paths import Target, parse_segments
 
-BODY_BYTES = 1024 * 1024
+BODY_BYTES = 256 * 1024
 """Largest request body; more is 413. Nothing that the control plane keeps is near it."""
 
 _START = PREFIX.encode()
@@ -182,7 +182,7 @@ class BodyLimit:
         """Serve one ASGI scope."""
         if scope["type"] == "http":
             exchange: Exchange = scope[SCOPE_KEY]
-            exchange.limit_body(BODY_BYTES)
+            exchange.limit_body(BODY_BYTES, "of the control plane")
         await self._app(scope, receive, send)
 
 

@@ -18,6 +18,7 @@ from twinframe.graph.bulk import ItemResult
 from twinframe.model.values import JsonValue
 from twinframe.settings import BulkSettings
 from twinframe.web.access import authorize_parts
+from twinframe.web.bodies import BodyLimit
 from twinframe.web.edge import Edge
 from twinframe.web.errors import build_answer, build_single
 from twinframe.web.messages import read_conditions, read_exchange, read_json
@@ -73,8 +74,7 @@ async def run_transaction(edge: Edge, request: Request, response: Response) -> N
 
 
 async def _read_body(edge: Edge, request: Request, limits: BulkSettings) -> JsonValue:
-    read_exchange(request).limit_body(limits.max_body_bytes)
-    return await read_json(edge, request)
+    return await read_json(edge, request, BodyLimit(limits.max_body_bytes, "Bulk__MaxBodyBytes"))
 
 
 def _render_results(results: Sequence[ItemResult], names: tuple[str, ...]) -> bytes:

@@ -25,7 +25,7 @@ async def patch_component(
     edge: Edge, request: Request, response: Response, twin_id: str, component: str
 ) -> None:
     """PATCH: 204 and the twin's new ETag."""
-    patch = await read_json(edge, request, PATCH_TYPES)
+    patch = await read_json(edge, request, edge.bodies.limits.document, PATCH_TYPES)
     etag = await edge.graph.components.patch_component(
         twin_id, component, patch, *read_conditions(request)
     )

@@ -46,7 +46,7 @@ _ID: Final = re.compile(r"(?:(?P<epoch>[0-9a-f]{1,32})-)?(?P<position>[0-9]{1,18
 
 async def put_route(edge: Edge, request: Request, response: Response, route_id: str) -> None:
     """PUT: 204, created or replaced."""
-    document = await read_json(edge, request)
+    document = await read_json(edge, request, edge.bodies.limits.query)
     if_match, if_none_match = read_conditions(request)
     await edge.graph.event_routes.put_route(route_id, document, if_none_match, if_match)
     write_no_content(response)
@@ -98,7 +98,7 @@ async def read_status(edge: Edge, _request: Request, response: Response, route_i
 
 async def replay(edge: Edge, request: Request, response: Response, route_id: str) -> None:
     """POST: 204; events go out again from a position on."""
-    body = await read_json(edge, request)
+    body = await read_json(edge, request, edge.bodies.limits.query)
     position = body.get("position") if isinstance(body, dict) else None
     if not isinstance(position, int) or isinstance(position, bool):
         raise InvalidArgument('The body must be an object such as {"position": 0}.')
@@ -137,7 +137,7 @@ async def delete_dead_letters(
 async def try_filter(edge: Edge, request: Request, response: Response) -> None:
     """POST: which of the last events a filter passes."""
     await authorize_parts(read_exchange(request), _EVENTS)
-    body = await read_json(edge, request)
+    body = await read_json(edge, request, edge.bodies.limits.query)
     text = body.get("filter") if isinstance(body, dict) else None
     limit = body.get("limit", 100) if isinstance(body, dict) else None
     if not isinstance(text, str) or not isinstance(limit, int) or isinstance(limit, bool):

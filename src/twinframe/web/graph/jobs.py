@@ -28,7 +28,7 @@ _POLL_SECONDS: Final = "1"
 
 async def put_import(edge: Edge, request: Request, response: Response, job_id: str) -> None:
     """PUT: 201 and the job, not started."""
-    document = await read_json(edge, request)
+    document = await read_json(edge, request, edge.bodies.limits.query)
     response.data = await edge.graph.import_jobs.put_job(job_id, document)
     response.status = 201
 

@@ -20,7 +20,7 @@ from twinframe.web.messages import (
 
 async def create_models(edge: Edge, request: Request, response: Response) -> None:
     """POST: 201 and the ModelData of all, in the order of the request."""
-    documents = await read_json(edge, request)
+    documents = await read_json(edge, request, edge.bodies.limits.models)
     if not isinstance(documents, list):
         raise InvalidArgument("Payload is invalid: the body must be an array of DTDL interfaces.")
     response.status = 201
@@ -51,7 +51,7 @@ async def decommission_model(
     edge: Edge, request: Request, response: Response, model_id: str
 ) -> None:
     """PATCH: 204; the only patch replaces `/decommissioned`."""
-    patch = await read_json(edge, request, PATCH_TYPES)
+    patch = await read_json(edge, request, edge.bodies.limits.query, PATCH_TYPES)
     await edge.graph.models.decommission_model(model_id, patch)
     write_no_content(response)
 

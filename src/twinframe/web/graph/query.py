@@ -21,7 +21,7 @@ async def run_query(edge: Edge, request: Request, response: Response) -> None:
 
     SPEC: with a continuation token query and parameters may be left out, and are passed over.
     """
-    body = await read_json(edge, request)
+    body = await read_json(edge, request, edge.bodies.limits.query)
     if not isinstance(body, dict):
         raise InvalidArgument("Payload is invalid: the body must be an object with a query.")
     text = _read_text(body, "query")

@@ -32,7 +32,7 @@ async def put_relationship(
     edge: Edge, request: Request, response: Response, twin_id: str, relationship_id: str
 ) -> None:
     """PUT: create or replace; always 200 with the stored relationship."""
-    document = await read_json(edge, request)
+    document = await read_json(edge, request, edge.bodies.limits.document)
     if_match, if_none_match = read_conditions(request)
     stored = await edge.graph.relationships.put_relationship(
         twin_id, relationship_id, document, if_none_match, if_match
@@ -44,7 +44,7 @@ async def patch_relationship(
     edge: Edge, request: Request, response: Response, twin_id: str, relationship_id: str
 ) -> None:
     """PATCH: 204 and the new ETag."""
-    patch = await read_json(edge, request, PATCH_TYPES)
+    patch = await read_json(edge, request, edge.bodies.limits.document, PATCH_TYPES)
     etag = await edge.graph.relationships.patch_relationship(
         twin_id, relationship_id, patch, *read_conditions(request)
     )

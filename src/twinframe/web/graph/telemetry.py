@@ -18,7 +18,7 @@ async def publish_telemetry(
     A message without `Message-Id` gets a new one: the vendor's clients always send theirs, people
     with curl do not.
     """
-    payload = await read_json(edge, request)
+    payload = await read_json(edge, request, edge.bodies.limits.document)
     message_id = request.get_header("message-id") or str(uuid.uuid4())
     source_time = request.get_header("telemetry-source-time")
     await edge.graph.telemetry.publish(twin_id, component, payload, message_id, source_time)

@@ -21,7 +21,7 @@ async def read_twin(edge: Edge, _request: Request, response: Response, twin_id: 
 
 async def put_twin(edge: Edge, request: Request, response: Response, twin_id: str) -> None:
     """PUT: create or replace; always 200 with the stored twin."""
-    document = await read_json(edge, request)
+    document = await read_json(edge, request, edge.bodies.limits.document)
     if_match, if_none_match = read_conditions(request)
     stored = await edge.graph.twins.put_twin(twin_id, document, if_none_match, if_match)
     write_document(response, stored)
@@ -29,7 +29,7 @@ async def put_twin(edge: Edge, request: Request, response: Response, twin_id: st
 
 async def patch_twin(edge: Edge, request: Request, response: Response, twin_id: str) -> None:
     """PATCH: 204 and the new ETag."""
-    patch = await read_json(edge, request, PATCH_TYPES)
+    patch = await read_json(edge, request, edge.bodies.limits.document, PATCH_TYPES)
     etag = await edge.graph.twins.patch_twin(twin_id, patch, *read_conditions(request))
     write_no_content(response, etag)
 

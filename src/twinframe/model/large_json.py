@@ -1,0 +1,202 @@
+"""Large JSON texts to values, in steps that each hold the interpreter for a millisecond or two.
+
+The result, and what is refused, are those of `json.parse_json`, which takes any text at once. Call
+it in a thread: between two steps other threads go on. What is too much is found before values are
+made of it.
+
+PERF: the standard decoder holds the interpreter's lock for as long as a text takes it: 12 MB of
+empty arrays stop all requests for a second.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from json import decoder
+from typing import Any, Final, cast
+
+from twinframe.errors import EmptyBody, InvalidArgument
+from twinframe.model.json import (
+    DECODER,
+    JsonLimits,
+    build_object,
+    build_syntax_error,
+    check_characters,
+    check_keys,
+    decode_text,
+)
+from twinframe.model.values import JsonValue
+
+_STEP: Final = 32 * 1024
+"""Characters of an array or object that the decoder takes at once."""
+_PIECE: Final = 1024 * 1024
+_VALUE_BYTES: Final = 100
+"""What a value takes of memory beside its text. An object of one member takes twice, and counts
+as two: with its brace and with the comma behind it."""
+
+# NOTE: possessive, and bounded in each match: none of them goes back, and none takes long.
+_OUTSIDE: Final = re.compile(r'[^"\[\]{},]{0,65536}+(["\[\]{},]?)')
+_INSIDE: Final = re.compile(r'[^"\\]{0,65536}+(?:\\.[^"\\]{0,64}+){0,1024}+("?)', re.DOTALL)
+_BLANKS: Final = re.compile(r"[ \t\n\r]*")
+
+# The standard library's own decoder of one array or object, in Python, which asks for each element.
+_ARRAY: Final = cast("Callable[..., Any]", decoder.JSONArray)  # type: ignore[attr-defined]  # untyped
+_OBJECT: Final = cast("Callable[..., Any]", decoder.JSONObject)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, slots=True)
+class LargeLimits:
+    """`max_values`: most elements and members. `max_text`: most characters of one string."""
+
+    max_values: int = 300_000
+    max_text: int = 4 * 1024 * 1024
+
+
+def parse_large_json(
+    body: bytes,
+    limits: JsonLimits,
+    large: LargeLimits,
+    charge: Callable[[int], object],
+) -> JsonValue:
+    """The value of a JSON text in UTF-8; errors as of `parse_json`, and for what is too much.
+
+    `charge` is told of bytes of memory before they are taken, and may raise.
+    """
+    text = _decode(body, charge)
+    if not text or text.isspace():
+        raise EmptyBody("A non-empty request body is required.")
+    survey = _Survey(text, limits.max_depth, large)
+    survey.run()
+    charge(survey.values * _VALUE_BYTES + len(body))
+    try:
+        value = _Steps(survey.long).decode(text)
+    except json.JSONDecodeError as error:
+        raise build_syntax_error(error) from error
+    if text.count(":") > limits.max_keys:
+        check_keys(value, limits.max_keys)
+    if "\\u" in text:
+        check_characters(value)
+    return value
+
+
+def _decode(body: bytes, charge: Callable[[int], object]) -> str:
+    """The text. A step is a mebibyte: a text of which all is wide takes four times as much."""
+    charge(len(body))
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    pieces, widest = [], 1
+    try:
+        for at in range(0, len(body), _PIECE):
+            piece = decode(body[at : at + _PIECE], at + _PIECE >= len(body))
+            widest = max(widest, _find_width(piece))
+            pieces.append(piece)
+    except UnicodeDecodeError:
+        return decode_text(body)  # it knows the place
+    charge(len(body) * (widest - 1))
+    text = "".join(pieces)
+    return decode_text(body[:3]) if text.startswith("\ufeff") else text
+
+
+def _find_width(piece: str) -> int:
+    """Bytes that each character of a string takes of memory: 1, 2 or 4."""
+    if len(piece) > 1000:  # PERF: looking at each of them takes long
+        return (sys.getsizeof(piece) - 100) // len(piece) + 1
+    highest = max(map(ord, piece), default=0)
+    return 1 if highest < 0x100 else 2 if highest < 0x10000 else 4
+
+
+class _Survey:
+    """Goes through a text once: finds the arrays and objects that are long, and what is too much.
+
+    `long` are the places where those begin, `values` how many elements and members there may be.
+    It finds no errors of syntax.
+    """
+
+    def __init__(self, text: str, max_depth: int, large: LargeLimits) -> None:
+        self.long: set[int] = set()
+        self.values = 0
+        self._text = text
+        self._max_depth = max_depth
+        self._large = large
+
+    def run(self) -> None:
+        """Go through the text; `InvalidArgument` for what is too much."""
+        text, size, find = self._text, len(self._text), _OUTSIDE.match
+        most_depth, most_values = self._max_depth, self._large.max_values
+        values, open_, at = 0, [], 0
+        while at < size:
+            found = cast("re.Match[str]", find(text, at))
+            at, mark = found.end(), found[1]
+            if mark == ",":
+                values += 1
+            elif mark == '"':
+                at = self._skip_string(at)
+            elif mark in ("[", "{"):
+                values += 1
+                open_.append(at - 1)
+                if len(open_) > most_depth:
+                    raise InvalidArgument(
+                        f"The body nests arrays and objects deeper than {most_depth} levels "
+                        f"(at byte {len(text[: at - 1].encode())})."
+                    )
+            elif mark and open_:
+                start = open_.pop()
+                if at - start > _STEP:
+                    self.long.add(start)
+            if values > most_values:
+                raise InvalidArgument(
+                    f"The body has more than {most_values} elements and members "
+                    "(Json__MaxValues); send it in parts."
+                )
+        self.long.update(open_)
+        self.values = values
+
+    def _skip_string(self, start: int) -> int:
+        """The place behind the string whose content begins at `start`."""
+        at, most = start, self._large.max_text
+        while at < len(self._text):
+            found = cast("re.Match[str]", _INSIDE.match(self._text, at))
+            if found[1]:
+                return found.end()
+            if found.end() == at:  # a backslash is the last character
+                return len(self._text)
+            at = found.end()
+            if at - start > most:
+                raise InvalidArgument(
+                    f"The body has a string of more than {most} characters at position {start} "
+                    "(Json__MaxTextLength)."
+                )
+        return at
+
+
+class _Steps:
+    """Decodes a text; arrays and objects at `long` places element by element, others at once."""
+
+    def __init__(self, long: set[int]) -> None:
+        self._long = long
+        self._scan_short: Callable[[str, int], tuple[Any, int]] = cast("Any", DECODER).scan_once
+
+    def decode(self, text: str) -> JsonValue:
+        """The value; `JSONDecodeError` as of the standard decoder."""
+        start = cast("re.Match[str]", _BLANKS.match(text)).end()
+        try:
+            value, end = self._scan(text, start)
+        except StopIteration as stop:
+            raise json.JSONDecodeError("Expecting value", text, stop.value) from None
+        end = cast("re.Match[str]", _BLANKS.match(text, end)).end()
+        if end != len(text):
+            raise json.JSONDecodeError("Extra data", text, end)
+        return cast("JsonValue", value)
+
+    def _scan(self, text: str, at: int) -> tuple[Any, int]:
+        if at not in self._long:
+            return self._scan_short(text, at)
+        found: tuple[Any, int]
+        if text[at] == "[":
+            found = _ARRAY((text, at + 1), self._scan)
+        else:
+            found = _OBJECT((text, at + 1), True, self._scan, None, build_object)
+        return found

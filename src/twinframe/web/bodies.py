@@ -1,0 +1,90 @@
+"""JSON bodies of requests: how large each may be, what it is charged, and where it is parsed.
+
+It knows no operation and no HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from twinframe.memory import Hold, MemoryAccount, Part
+from twinframe.model.json import JsonLimits, parse_json
+from twinframe.model.large_json import LargeLimits, parse_large_json
+from twinframe.model.values import JsonValue
+from twinframe.settings import Settings
+
+# PERF: parsing takes about 13 us a KiB; beyond this it would hold up the event loop for a
+# millisecond, and the way to the thread and back costs a tenth of that.
+LARGE_BODY: Final = 64 * 1024
+_NICE: Final = 5
+
+
+class BodyLimit(NamedTuple):
+    """Most bytes of a body, and the setting that says so."""
+
+    bytes: int
+    setting: str
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """The limits of bodies that are lower than the service's own.
+
+    `document`: of one twin, relationship or telemetry. `query`: of a query and what is as small.
+    `models`: of many models.
+    """
+
+    document: BodyLimit
+    query: BodyLimit
+    models: BodyLimit
+
+
+class Bodies:
+    """Parses the bodies of a process: small ones on the event loop, a large one at a time beside.
+
+    SEC: several threads that parse would each take the interpreter's lock from the event loop for
+    milliseconds; one does, at a lower priority.
+    """
+
+    def __init__(self, settings: Settings, memory: MemoryAccount) -> None:
+        own = settings.json_
+        self.memory = memory
+        self.limits = BodyLimits(
+            BodyLimit(settings.graph.max_body_bytes, "Graph__MaxBodyBytes"),
+            BodyLimit(settings.query.max_body_bytes, "Query__MaxBodyBytes"),
+            BodyLimit(settings.server.max_body_bytes, "Server__MaxBodyBytes"),
+        )
+        self._json = JsonLimits(own.max_depth, own.max_keys)
+        self._large = LargeLimits(own.max_values, own.max_text_length)
+        self._thread = ThreadPoolExecutor(1, "parse", _give_way)
+
+    def parse(self, body: bytes) -> JsonValue:
+        """The value of a small body, at once. Raises as `parse_json` does."""
+        return parse_json(body, self._json)
+
+    async def parse_large(self, body: bytes) -> tuple[JsonValue, Hold]:
+        """The value of a large body, and the memory that it holds: release it with the value.
+
+        Raises as `parse_json` does, and `MemoryExhausted`, `LimitExceeded`.
+        """
+        hold = self.memory.hold(Part.REQUESTS)
+        parsing = self._thread.submit(parse_large_json, body, self._json, self._large, hold.grow)
+        try:
+            return await asyncio.wrap_future(parsing), hold
+        except BaseException:
+            # NOTE: who asked may have left, and the thread be in the middle of it.
+            parsing.add_done_callback(lambda _: hold.release())
+            raise
+
+
+def _give_way() -> None:
+    if sys.platform == "linux":  # elsewhere priorities are of processes only
+        thread = threading.get_native_id()
+        present = os.getpriority(os.PRIO_PROCESS, thread)
+        os.setpriority(os.PRIO_PROCESS, thread, min(present + _NICE, 19))
