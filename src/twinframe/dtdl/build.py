@@ -6,13 +6,16 @@ not checked again, what cannot be read is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from sys import intern
 from types import MappingProxyType
+from typing import TypeVar
 
 from twinframe.dtdl import dtmi
 from twinframe.dtdl.graph import Element, ElementGraph, Predefined
 from twinframe.dtdl.interfaces import (
+    EMPTY,
     Command,
     CommandPayload,
     Component,
@@ -36,6 +39,7 @@ from twinframe.dtdl.schemas import (
     SchemaReference,
 )
 
+_Value = TypeVar("_Value")
 PREDEFINED: dict[str, Schema] = {name: PrimitiveSchema(name) for name in V4.primitives}
 PREDEFINED |= {name: GeospatialSchema(name) for name in GEOSPATIAL}
 # SPEC: DTDL v4 `scaledDecimal`: a decimal and the power of ten it is scaled by.
@@ -60,16 +64,24 @@ class Builder:
     waiting: list[str] = field(default_factory=list)
     depth: int = 0
 
-    def build_interfaces(
-        self, order: Iterable[str], effective: Mapping[str, Mapping[str, Element]]
-    ) -> dict[str, Interface]:
-        """Return interfaces by DTMI; `order` puts bases first, `effective` are their contents."""
+    def build_interfaces(self, effective: dict[str, dict[str, Element]]) -> dict[str, Interface]:
+        """Return interfaces by DTMI; `effective` are their contents, bases first.
+
+        PERF: both `effective` and the graph are used up on the way: an interface is a third of the
+        elements it is built of, and no upload ever holds all of both.
+        """
+        partitions: dict[str, list[str]] = {}
+        for element in self.graph.elements.values():
+            partitions.setdefault(element.partition, []).append(element.id)
+        self.graph.references.clear()
         interfaces: dict[str, Interface] = {}
-        for identifier in order:
+        for identifier in list(effective):
             element = self.graph.elements[identifier]
-            own = effective.get(identifier, {})
-            contents = {name: self._content(content) for name, content in own.items()}
+            own = effective.pop(identifier)
+            contents = {intern(name): self._content(content) for name, content in own.items()}
             interfaces[identifier] = self._interface(element, contents, interfaces)
+            for part in partitions.pop(identifier):
+                del self.graph.elements[part]
         return interfaces
 
     def _interface(
@@ -86,9 +98,9 @@ class Builder:
             description=_texts(element, "description"),
             extends=extends,
             ancestors=build_ancestors(extends, known),
-            contents=MappingProxyType(contents),
+            contents=_freeze(contents),
             dependencies=tuple(dict.fromkeys((*extends, *parts))),
-            schemas=MappingProxyType(
+            schemas=_freeze(
                 {
                     value: self._schema(value)
                     for value in element.values.get("schemas", ())
@@ -107,7 +119,7 @@ class Builder:
 
     def _property(self, element: Element) -> Property:
         return Property(
-            name=element.name,
+            name=intern(element.name),
             schema=self._schema_of(element, "schema"),
             writable=element.literals.get("writable") is True,
             declared_by=element.partition,
@@ -121,7 +133,7 @@ class Builder:
 
     def _telemetry(self, element: Element) -> Telemetry:
         return Telemetry(
-            name=element.name,
+            name=intern(element.name),
             schema=self._schema_of(element, "schema"),
             declared_by=element.partition,
             id=element.id,
@@ -137,9 +149,9 @@ class Builder:
         most = element.literals.get("maxMultiplicity")
         properties = [self._property(prop) for prop in self._children(element, "properties")]
         return Relationship(
-            name=element.name,
+            name=intern(element.name),
             target=target if isinstance(target, str) else None,
-            properties=MappingProxyType({prop.name: prop for prop in properties}),
+            properties=_freeze({prop.name: prop for prop in properties}),
             min_multiplicity=least if isinstance(least, int) else 0,
             max_multiplicity=most if isinstance(most, int) else None,
             writable=element.literals.get("writable") is True,
@@ -153,7 +165,7 @@ class Builder:
     def _component(self, element: Element) -> Component:
         schema = element.one("schema")
         return Component(
-            name=element.name,
+            name=intern(element.name),
             schema=schema if isinstance(schema, str) else "",
             declared_by=element.partition,
             id=element.id,
@@ -164,7 +176,7 @@ class Builder:
 
     def _command(self, element: Element) -> Command:
         return Command(
-            name=element.name,
+            name=intern(element.name),
             request=self._payload(element, "request"),
             response=self._payload(element, "response"),
             declared_by=element.partition,
@@ -240,7 +252,7 @@ class Builder:
 
     def _object(self, element: Element) -> Schema:
         fields = list(self._children(element, "fields"))
-        schemas = {f.name: self._schema_of(f, "schema") for f in fields}
+        schemas = {intern(f.name): self._schema_of(f, "schema") for f in fields}
         required = frozenset(f.name for f in fields if "Required" in _types(f))
         return ObjectSchema(element.id, MappingProxyType(schemas), required)
 
@@ -294,7 +306,11 @@ def _predefined(element: Element, name: str) -> Schema:
 
 def _texts(element: Element, name: str) -> Mapping[str, str]:
     texts = element.literals.get(name)
-    return MappingProxyType(texts) if isinstance(texts, dict) else MappingProxyType({})
+    return _freeze(texts) if isinstance(texts, dict) else EMPTY
+
+
+def _freeze(mapping: dict[str, _Value]) -> Mapping[str, _Value]:
+    return MappingProxyType(mapping) if mapping else EMPTY
 
 
 def _types(element: Element) -> tuple[str, ...]:

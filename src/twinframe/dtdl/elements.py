@@ -22,7 +22,7 @@ _READ_KEYWORDS = frozenset({"@context", "@id", "@type"})
 _ROOT = PropertyRule("", Kind.ELEMENT, classes=frozenset({"Interface"}), id_required=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Spot:
     """Where an element stands: the element and property around it, and how deep it is nested."""
 
@@ -43,6 +43,10 @@ class ElementReader:
     contexts: ContextReader
     resolving: bool = False
     doubles: dict[str, int] = field(default_factory=dict)
+    literals: LiteralReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.literals = LiteralReader(self.findings)
 
     def parse_root(self, document: Mapping[str, object], place: Place) -> Element | None:
         """Read one top-level object, which must be an Interface."""
@@ -299,7 +303,7 @@ class ElementReader:
         self, value: object, element: Element, rule: PropertyRule, place: Place, depth: int
     ) -> None:
         if rule.kind is Kind.ANY:
-            element.others[rule.name] = value
+            element.others = {**element.others, rule.name: value}
             return
         if rule.kind is not Kind.ELEMENT:
             subject = Subject(element.id, rule, place, element.context)
@@ -307,11 +311,12 @@ class ElementReader:
             if rule.kind is Kind.LANG_STRING:
                 literal = parse_lang_string(value, subject, self.findings)
             else:
-                literal = LiteralReader(self.findings).parse_literal(value, subject)
+                literal = self.literals.parse_literal(value, subject)
             if literal is not None:
-                element.literals[rule.name] = literal
+                element.literals = {**element.literals, rule.name: literal}
             return
-        element.values[rule.name] = self._parse_values(value, element, rule, place, depth)
+        found = self._parse_values(value, element, rule, place, depth)
+        element.values = {**element.values, rule.name: tuple(found)}
 
     def _check_missing(
         self, element: Element, rules: Mapping[str, PropertyRule], seen: set[str]

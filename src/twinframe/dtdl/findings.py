@@ -9,7 +9,6 @@ import difflib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from twinframe.errors import ErrorDetail
 
@@ -20,29 +19,31 @@ MAX_SUGGESTIONS = 50
 MAX_COMPARED = 1000
 """Known names that are compared by likeness; among more, only another case is noticed."""
 
-Path: TypeAlias = "tuple[Path, str | int] | None"
-"""Place in a document as a linked list towards its root: cheap to extend, rendered on demand."""
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Place:
-    """Where an element or value stands: document index from 0, and the path inside it."""
+    """Where an element or value stands: document index from 0, and the step from the place above.
+
+    PERF: a linked list towards the root is cheap to extend, one object a step; the path is
+    rendered on demand. Nobody changes a place, and freezing it would triple its price.
+    """
 
     document: int
-    path: Path = None
+    above: Place | None = None
+    step: str | int = ""
 
     def at(self, step: str | int) -> Place:
         """Return the place one step further down."""
-        return Place(self.document, (self.path, step))
+        return Place(self.document, self, step)
 
     @property
     def pointer(self) -> str:
         """The path as an RFC 6901 JSON pointer; the empty string is the whole document."""
         steps: list[str] = []
-        path = self.path
-        while path is not None:
-            path, step = path
-            steps.append(str(step).replace("~", "~0").replace("/", "~1"))
+        place = self
+        while place.above is not None:
+            steps.append(str(place.step).replace("~", "~0").replace("/", "~1"))
+            place = place.above
         return "".join(f"/{step}" for step in reversed(steps))
 
 

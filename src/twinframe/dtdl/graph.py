@@ -5,8 +5,10 @@ It holds what was read and judges nothing; see `twinframe.dtdl.structure`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from twinframe.dtdl.context import Context
 from twinframe.dtdl.findings import Place
@@ -23,6 +25,14 @@ class Predefined:
 
 Value: TypeAlias = str | Predefined
 """A value of an ELEMENT property: the DTMI of an element, or a predefined value."""
+
+
+# PERF: most elements have no literal but their name and no value but a schema.
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+def _none() -> Mapping[str, Any]:
+    return _NONE
 
 
 @dataclass(slots=True, eq=False)
@@ -48,9 +58,9 @@ class Element:
     adjuncts: tuple[AdjunctRule, ...] = ()
     undefined_types: bool = False
     inferred: bool = False
-    literals: dict[str, Literal] = field(default_factory=dict)
-    values: dict[str, list[Value]] = field(default_factory=dict)
-    others: dict[str, object] = field(default_factory=dict)
+    literals: Mapping[str, Literal] = field(default_factory=_none)
+    values: Mapping[str, tuple[Value, ...]] = field(default_factory=_none)
+    others: Mapping[str, object] = field(default_factory=_none)
 
     def one(self, name: str) -> Value | None:
         """Return the single value of an ELEMENT property, or None where it is absent."""
@@ -64,7 +74,7 @@ class Element:
         return name if isinstance(name, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Reference:
     """A mention of an element by its DTMI, to be checked once everything is read."""
 
@@ -80,4 +90,3 @@ class ElementGraph:
 
     elements: dict[str, Element] = field(default_factory=dict)
     references: list[Reference] = field(default_factory=list)
-    uploaded: list[str] = field(default_factory=list)

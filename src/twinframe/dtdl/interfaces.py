@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from twinframe.dtdl.schemas import Schema
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+"""PERF: the one mapping of nothing; an interface has up to thirty of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,8 @@ _C = TypeVar("_C", Property, Telemetry, Relationship, Component, Command)
 
 
 def _select(contents: Mapping[str, Content], kind: type[_C]) -> Mapping[str, _C]:
-    return MappingProxyType({n: c for n, c in contents.items() if isinstance(c, kind)})
+    found = {n: c for n, c in contents.items() if isinstance(c, kind)}
+    return MappingProxyType(found) if found else EMPTY
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 Literal: TypeAlias = str | bool | int | float | dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Subject:
     """The property a literal belongs to, for findings: its element's DTMI, rule and place."""
 

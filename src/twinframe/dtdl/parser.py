@@ -27,53 +27,57 @@ def parse_models(
     *,
     resolve: Resolver | None = None,
     limits: ParserLimits = SPECIFICATION,
+    trusted: bool = False,
 ) -> ModelSet:
     """Parse and check model documents as one set; their order does not matter.
 
     `documents` are decoded JSON values, each an Interface object. `resolve` is asked, in rounds,
     for interfaces that `extends` or component schemas refer to and that are not in the set;
-    relationship targets are never asked for and may dangle. Raises `ModelParsingFailed` with one
-    `ModelFinding` a broken rule, or `ModelVersionNotSupported` where a document asks for a
-    language version that is not supported.
+    relationship targets are never asked for and may dangle. `trusted` documents were checked when
+    they were stored, maybe by rules that were laxer: they are read and not judged again, what
+    cannot be read in them is left out, and so is a document of which nothing can be read.
+
+    Raises `ModelParsingFailed` with one `ModelFinding` a broken rule, or `ModelVersionNotSupported`
+    where a document asks for a language version that is not supported.
     """
-    findings = Findings()
+    findings = Findings(muted=trusted)
     graph = ElementGraph()
     contexts = ContextReader(findings, limits)
-    reader = ElementReader(graph, findings, limits, contexts)
+    reader = ElementReader(graph, findings, limits, contexts, resolving=trusted)
+    uploaded: list[str] = []
     for index, document in enumerate(documents):
-        _read_document(reader, document, Place(index))
+        uploaded += _read_document(reader, document, Place(index))
     if resolve is not None:
         _resolve(reader, resolve, len(documents), limits)
     structure = Structure(graph, findings, limits)
     structure.check()
     _raise_findings(findings, contexts)
-    interfaces = Builder(graph).build_interfaces(structure.contents, structure.contents)
-    return ModelSet(MappingProxyType(interfaces), tuple(graph.uploaded))
+    interfaces = Builder(graph).build_interfaces(structure.contents)
+    return ModelSet(MappingProxyType(interfaces), tuple(uploaded))
 
 
-def _read_document(reader: ElementReader, document: object, place: Place) -> None:
+def _read_document(reader: ElementReader, document: object, place: Place) -> list[str]:
+    """Return the DTMIs of the interfaces that stand at the top of a document."""
     if isinstance(document, dict):
         element = reader.parse_root(document, place)
-        if element is not None and not reader.resolving:
-            reader.graph.uploaded.append(element.id)
-        return
-    if isinstance(document, list) and reader.limits.allow_document_arrays and not place.path:
-        for position, item in enumerate(document):
-            _read_document(reader, item, place.at(position))
-        return
+        return [] if element is None else [element.id]
+    if isinstance(document, list) and reader.limits.allow_document_arrays and place.above is None:
+        parts = (_read_document(reader, item, place.at(n)) for n, item in enumerate(document))
+        return [identifier for part in parts for identifier in part]
     reader.findings.add(
         "notJsonObject",
         f"is {render_value(document)}; a model document must be a JSON object, an Interface",
         place,
         value=document,
     )
+    return []
 
 
 def _resolve(reader: ElementReader, resolve: Resolver, index: int, limits: ParserLimits) -> None:
-    reader.resolving = True
+    before_resolving, reader.resolving = reader.resolving, True
     asked: set[str] = set()
     before = reader.findings.muted
-    reader.findings.muted = limits.trust_resolved
+    reader.findings.muted = before or limits.trust_resolved
     try:
         while missing := list_missing(reader.graph) - asked:
             asked |= missing
@@ -83,7 +87,7 @@ def _resolve(reader: ElementReader, resolve: Resolver, index: int, limits: Parse
                 index += 1
     finally:
         reader.findings.muted = before
-        reader.resolving = False
+        reader.resolving = before_resolving
 
 
 def _is_new(reader: ElementReader, document: object) -> bool:

@@ -228,6 +228,9 @@ class Structure:
     def _collect_contents(self, extends: Depths) -> None:
         for identifier in extends.order:
             element = self.graph.elements[identifier]
+            if element.cls != "Interface":
+                # NOTE: a document that is not judged may extend anything.
+                continue
             effective: dict[str, Element] = {}
             if identifier not in extends.cyclic:
                 for base in self._children(element, "extends"):

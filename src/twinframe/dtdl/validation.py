@@ -6,7 +6,7 @@ It checks decoded JSON and stores nothing; which interface a twin has is the cal
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from twinframe.dtdl.findings import render_nearest, render_value
 from twinframe.dtdl.interfaces import Interface, Property, Relationship, Telemetry
@@ -178,14 +178,18 @@ class TwinValidator:
 
     Every method returns the violations in order of discovery, each with the code
     `ValidationFailed`, and an empty list where there are none; after a hundred of them it
-    stops looking.
+    stops looking. `parts` are the interfaces of the components.
+
+    PERF: relationships are compiled when one is validated first: most heirs of an interface never
+    see one of those it has, and they are two thirds of a validator. Two threads compile equal ones.
     """
 
     interface: Interface
     root: PropertySet
     components: Mapping[str, PropertySet]
-    relationships: Mapping[str, PropertySet]
-    telemetries: Mapping[str | None, PropertySet]
+    parts: Mapping[str, Interface]
+    required: bool
+    links: dict[str, PropertySet] = field(default_factory=dict)
 
     def validate_twin(self, document: Mapping[str, object]) -> list[ErrorDetail]:
         """Validate a whole twin: all properties optional, all components present as objects.
@@ -232,14 +236,14 @@ class TwinValidator:
         self, name: str, properties: Mapping[str, object]
     ) -> list[ErrorDetail]:
         """Validate the custom properties of a relationship called `name`."""
-        part = self.relationships.get(name)
+        part = self._find_relationship(name)
         if part is None:
             kind = self.root.others.get(name)
             if kind is None and name in self.root.properties:
                 kind = "Property"
             if kind is not None:
                 return [_detail(f"{name} is not a relationship - it is a {kind}.", _NAME)]
-            near = render_nearest(name, self.relationships)
+            near = render_nearest(name, self.interface.relationships)
             text = f"{name} is not a relationship of {self.interface.id}.{near}"
             return [_detail(text, _NAME)]
         return part.validate_all(properties)
@@ -255,8 +259,18 @@ class TwinValidator:
             near = render_nearest(component, self.components)
             return [_detail(f"{component} is not a component of {self.interface.id}.{near}", "")]
         if isinstance(payload, Mapping):
-            return self.telemetries[component].validate_all(payload) if strict else []
+            return self._compile_emitter(component).validate_all(payload) if strict else []
         return [_detail(f"Telemetry must be a JSON object; it is {render_value(payload)}.", "")]
+
+    def _find_relationship(self, name: str) -> PropertySet | None:
+        compiled = self.links.get(name)
+        if compiled is None and (link := self.interface.relationships.get(name)) is not None:
+            compiled = self.links[name] = _compile_relationship(link, required=self.required)
+        return compiled
+
+    def _compile_emitter(self, component: str | None) -> PropertySet:
+        emitter = self.interface if component is None else self.parts[component]
+        return _compile_telemetries(component or _TWIN, emitter, required=self.required)
 
     def _validate_part(self, name: str, value: object) -> list[ErrorDetail]:
         if not isinstance(value, Mapping):
@@ -290,8 +304,6 @@ def compile_validator(
     Whatever `lookup` raises for an unknown DTMI passes through.
     """
     parts = {name: lookup(c.schema) for name, c in interface.components.items()}
-    emitters: dict[str | None, tuple[str, Interface]] = {None: (_TWIN, interface)}
-    emitters |= {name: (name, part) for name, part in parts.items()}
     return TwinValidator(
         interface,
         _compile_properties(_TWIN, interface, _ROOT_NAMES, required=required),
@@ -299,12 +311,6 @@ def compile_validator(
             name: _compile_properties(name, part, _PART_NAMES, required=required, at=_point(name))
             for name, part in parts.items()
         },
-        {
-            name: _compile_relationship(r, required=required)
-            for name, r in interface.relationships.items()
-        },
-        {
-            name: _compile_telemetries(owner, emitter, required=required)
-            for name, (owner, emitter) in emitters.items()
-        },
+        parts,
+        required,
     )

@@ -17,6 +17,7 @@ from twinframe.dtdl import (
     ObjectSchema,
     PrimitiveSchema,
     SchemaReference,
+    compile_validator,
     parse_models,
 )
 from twinframe.errors import ModelVersionNotSupported
@@ -233,3 +234,31 @@ def test_commands_can_be_refused() -> None:
     limits = replace(SPECIFICATION, allow_commands=False)
     assert find_rules(document, limits=limits) == ["disallowedCommand"]
     assert parse_models([document], limits=SERVICE).uploaded
+
+
+def test_trusted_documents_are_read_and_not_judged() -> None:
+    # NOTE: what a stored model may say that was taken by the rules of an earlier release.
+    old = {
+        **model("Old", [prop("p", "double", unit="watt", **{"@type": ["Property", "Power"]})]),
+        "@context": ["dtmi:dtdl:context;4", "dtmi:dtdl:extension:quantitativeTypes;1"],
+        "comment": "a" * 600,
+        "extends": "dtmi:com:example:Base;1",
+    }
+    base = model("Base", [prop("q"), prop("r", "nonsense")], version=4)
+    assert find_rules(old, base)
+    models = parse_models([old], resolve=lambda _: [base], trusted=True)
+    interface = models.interfaces["dtmi:com:example:Old;1"]
+    assert models.uploaded == (interface.id,)
+    assert list(interface.properties) == ["q", "r", "p"]
+    assert interface.properties["p"].unit == "watt"
+    validator = compile_validator(interface, models.interfaces.__getitem__)
+    assert validator.validate_twin({"p": 1.5, "q": "a", "r": [1]}) == []
+    assert parse_models(["nothing", {}, {"@id": 1}], trusted=True).interfaces == {}
+
+
+def test_a_trusted_interface_that_extends_no_interface_has_its_own_contents() -> None:
+    base = model("Base", [prop("q", **{"@id": "dtmi:com:example:q;1"})])
+    odd = model("Odd", [prop("p")], extends=["dtmi:com:example:q;1", "dtmi:com:example:Odd;1"])
+    models = parse_models([odd, base], trusted=True)
+    assert list(models.interfaces["dtmi:com:example:Odd;1"].contents) == ["p"]
+    assert len(models.interfaces) == 2
