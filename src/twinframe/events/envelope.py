@@ -56,17 +56,21 @@ def render_event(
     data: bytes,
     notes: dict[str, Any] | None = None,
     guid: str = "",
+    trace: str = "",
 ) -> bytes:
     """The outbox text of an event with the id `guid`, or with a new one.
 
-    `source` is a JSON string, `data` a JSON value; `subject` is as documented for the type.
+    `source` is a JSON string, `data` a JSON value; `subject` is as documented for the type. `trace`
+    is the `traceparent` of the request that it comes of, if that had one (SPEC: the distributed
+    tracing extension of CloudEvents).
     """
-    wire = b'{"specversion":"1.0","id":"%b%b%b,"subject":%b,"time":"%b",%b%b}' % (
+    wire = b'{"specversion":"1.0","id":"%b%b%b,"subject":%b,"time":"%b",%b%b%b}' % (
         (guid or build_guid()).encode("ascii"),
         _HEADS[kind],
         source,
         orjson.dumps(subject),
         time.encode("ascii"),
+        b'"traceparent":"%b",' % trace.encode("ascii") if trace else b"",
         b'"datacontenttype":"application/json","data":',
         data,
     )
@@ -87,15 +91,17 @@ def render_telemetry(
     source: str,
     twin_id: str,
     component: str | None,
-    model_id: str,
+    schema: str | None,
     message_id: str,
     time: str,
     payload: JsonValue,
+    trace: str = "",
 ) -> bytes:
-    """The outbox text of a message of a twin; its own id is the event's.
+    """The outbox text of a message of a twin; its own id is the event's. `trace` as of the others.
 
     SPEC: `source` names the twin, `subject` the component, and is left out without one: CloudEvents
-    has no empty subject. `dataschema` is the model of what sent it.
+    has no empty subject. `dataschema` is the model of what sent it, the component's if it was one;
+    it is left out where that is not known (None).
     """
     envelope: dict[str, Any] = {
         "specversion": "1.0",
@@ -104,7 +110,8 @@ def render_telemetry(
         "source": f"{source}/digitaltwins/{quote(twin_id, safe='')}",
         **({} if component is None else {"subject": component}),
         "time": time,
-        "dataschema": model_id,
+        **({"traceparent": trace} if trace else {}),
+        **({} if schema is None else {"dataschema": schema}),
         "datacontenttype": JSON,
         "data": payload,
     }

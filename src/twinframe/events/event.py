@@ -78,8 +78,8 @@ class Event:
 
     @property
     def model_id(self) -> str | None:
-        """The model of the twin that it is about: of its source for a relationship, of the sender
-        for telemetry; for events of models the model itself.
+        """The model of the twin that it is about: of its source for a relationship, of the sending
+        twin for telemetry, also of a component; for events of models the model itself.
         """
         data = self.data
         match self.type:
@@ -88,7 +88,7 @@ class Event:
             case EventType.TWIN_UPDATE.value | EventType.RELATIONSHIP_UPDATE.value:
                 found = data["modelId"]
             case EventType.TELEMETRY.value:
-                found = self.document.get("dataschema")
+                found = self._read_notes().get("model", self.document.get("dataschema"))
             case EventType.RELATIONSHIP_CREATE.value | EventType.RELATIONSHIP_DELETE.value:
                 found = self._read_notes().get("model")
             case _:

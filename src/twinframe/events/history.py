@@ -123,6 +123,7 @@ def _render_row(event: Event, number: int, kind: str, row: dict[str, Any]) -> by
             "source": envelope["source"],
             "subject": envelope["subject"],
             "time": envelope["time"],
+            **({"traceparent": envelope["traceparent"]} if "traceparent" in envelope else {}),
             "datacontenttype": "application/json",
             "data": row,
         }

@@ -136,8 +136,10 @@ class Bulk:
         ]
 
     async def _put_group(self, group: Sequence[Put | TwinframeError]) -> list[Made]:
+        traced = self._context.join_trace()
+
         def work(transaction: GraphTransaction) -> list[Made]:
-            context = self._context.pin_models(transaction)
+            context = traced.pin_models(transaction)
             return [_apply(context, transaction, command) for command in group]
 
         try:

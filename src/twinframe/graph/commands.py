@@ -27,6 +27,7 @@ class Command(Protocol[T_co]):
 
 async def run_command(context: GraphContext, command: Command[T_co]) -> T_co:
     """Apply one command in a work of its own; its result once that is committed."""
-    result = await context.runner.write(lambda transaction: command.apply(context, transaction))
+    traced = context.join_trace()
+    result = await context.runner.write(lambda transaction: command.apply(traced, transaction))
     context.signal.set()
     return result

@@ -10,6 +10,7 @@ from twinframe.graph.paging import Listing, PageSizes
 from twinframe.graph.ports import StoreRunner
 from twinframe.graph.signal import WriteSignal
 from twinframe.graph.tokens import TokenSigner
+from twinframe.instruments.base import CURRENT_TRACE
 from twinframe.memory import MemoryAccount
 from twinframe.model.clock import Clock, read_clock
 from twinframe.model.values import JsonValue
@@ -36,6 +37,13 @@ class GraphContext:
     def pin_models(self, transaction: GraphTransaction) -> GraphContext:
         """The same for several commands of one work, as long as it changes no model."""
         return replace(self, models=PinnedModels(self.models.open(transaction)))
+
+    def join_trace(self) -> GraphContext:
+        """The same for the request that is being answered: its events carry its trace."""
+        trace = CURRENT_TRACE.get()
+        if not trace or self.happenings is None:
+            return self
+        return replace(self, happenings=self.happenings.join_trace(trace))
 
     async def read_signer(self) -> TokenSigner:
         """The signer of continuation tokens; its secret is the setting's or the graph's own."""

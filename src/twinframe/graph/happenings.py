@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 from urllib.parse import urlsplit
 
 import orjson
@@ -16,6 +16,7 @@ import orjson
 from twinframe.events.changes import Changes, build_changes, read_old_values
 from twinframe.events.envelope import (
     EventType,
+    add_notes,
     build_rows,
     render_changes,
     render_event,
@@ -69,13 +70,31 @@ class GatheredOutbox:
         self._transaction.append_events(self._events)
 
 
-class Happenings:
-    """Appends events of one graph; `source` is the host name that they give."""
+class Sender(NamedTuple):
+    """Who sends telemetry: the model of the twin, and that of the message.
 
-    def __init__(self, source: str, clock: Clock) -> None:
+    The latter is the component's if a component sends it; None: that is not known any more.
+    """
+
+    model_id: str
+    schema: str | None
+
+
+class Happenings:
+    """Appends events of one graph.
+
+    `source` is the host name that they give, `trace` the `traceparent` of the request they come of.
+    """
+
+    def __init__(self, source: str, clock: Clock, trace: str = "") -> None:
         self._host = source
         self._source = orjson.dumps(source)
         self._clock = clock
+        self._trace = trace
+
+    def join_trace(self, trace: str) -> Happenings:
+        """The same for what one request does."""
+        return Happenings(self._host, self._clock, trace)
 
     # --- twins ----------------------------------------------------------------------------------
 
@@ -94,7 +113,8 @@ class Happenings:
         """
         if before is None:
             time = _read_time(document)
-            text = render_event(EventType.TWIN_CREATE, self._source, twin_id, time, body)
+            kind, trace = EventType.TWIN_CREATE, self._trace
+            text = render_event(kind, self._source, twin_id, time, body, trace=trace)
             transaction.append_events([OutboxEvent(twin_id, text)])
             return
         old = cast("JsonObject", orjson.loads(before.body))
@@ -125,7 +145,8 @@ class Happenings:
         metadata = cast("JsonObject", document[METADATA])
         data = render_changes(cast("str", metadata[MODEL]), changes.patch)
         kind, time = EventType.TWIN_UPDATE, cast("str", metadata[TOUCHED])
-        text = render_event(kind, self._source, twin_id, time, data, {"old": changes.old})
+        notes = {"old": changes.old}
+        text = render_event(kind, self._source, twin_id, time, data, notes, trace=self._trace)
         transaction.append_events([OutboxEvent(twin_id, text)])
 
     # --- relationships --------------------------------------------------------------------------
@@ -214,14 +235,18 @@ class Happenings:
         transaction: Outbox,
         twin_id: str,
         component: str | None,
-        model_id: str,
+        sender: Sender,
         message_id: str,
         source_time: str | None,
         payload: JsonValue,
     ) -> None:
         """A message of a twin. Its own time counts if it is one, else that of its arrival."""
         time = _read_timestamp(source_time) or render_update_time(self._clock())
-        body = render_telemetry(self._host, twin_id, component, model_id, message_id, time, payload)
+        body = render_telemetry(
+            self._host, twin_id, component, sender.schema, message_id, time, payload, self._trace
+        )
+        if component is not None:
+            body = add_notes(body, render_model_notes(sender.model_id))
         transaction.append_events([OutboxEvent(twin_id, body)])
 
     def _append(
@@ -234,7 +259,7 @@ class Happenings:
         notes: dict[str, Any] | None = None,
     ) -> None:
         time = render_update_time(self._clock())
-        body = render_event(kind, self._source, subject, time, data, notes)
+        body = render_event(kind, self._source, subject, time, data, notes, trace=self._trace)
         transaction.append_events([OutboxEvent(key, body)])
 
 

@@ -16,6 +16,7 @@ from twinframe.dtdl import SERVICE, Interface, parse_models
 from twinframe.errors import InvalidArgument, LimitExceeded, ModelNotFound
 from twinframe.events.envelope import EventType
 from twinframe.graph.context import GraphContext
+from twinframe.graph.happenings import Happenings
 from twinframe.graph.model_cache import build_resolver
 from twinframe.model.clock import render_upload_time
 from twinframe.model.ids import parse_model_id
@@ -56,6 +57,8 @@ class Models:
 
         upload = await runner.scan(parse, self._context.settings.query.timeout)
 
+        happenings = self._context.join_trace().happenings
+
         def work(transaction: GraphTransaction) -> list[bytes]:
             current = upload
             if transaction.read_schema_version() != upload.version:
@@ -63,7 +66,7 @@ class Models:
             transaction.put_models(current.records)
             rendered = [render_model(record, with_definition=False) for record in current.records]
             for record, data in zip(current.records, rendered, strict=True):
-                self._tell(transaction, EventType.MODEL_CREATE, record.model_id, data)
+                _tell(happenings, transaction, EventType.MODEL_CREATE, record.model_id, data)
             return rendered
 
         return await runner.write(work)
@@ -127,6 +130,8 @@ class Models:
             if operation.value is not True:
                 operation.refuse("/decommissioned can only become true; it cannot be undone.")
 
+        happenings = self._context.join_trace().happenings
+
         def work(transaction: GraphTransaction) -> None:
             record = transaction.read_model(model_id)
             if record is None:
@@ -134,7 +139,7 @@ class Models:
             if operations and not record.decommissioned:
                 transaction.set_decommissioned(model_id, True)
                 data = render_model(replace(record, decommissioned=True), with_definition=False)
-                self._tell(transaction, EventType.MODEL_DECOMMISSION, model_id, data)
+                _tell(happenings, transaction, EventType.MODEL_DECOMMISSION, model_id, data)
 
         await self._context.runner.write(work)
 
@@ -145,16 +150,20 @@ class Models:
         """
         parse_model_id(model_id)
 
+        happenings = self._context.join_trace().happenings
+
         def work(transaction: GraphTransaction) -> None:
             record = transaction.read_model(model_id)
             transaction.delete_models([model_id])
             if record is not None:
-                self._tell_deleted(transaction, record)
+                _tell_deleted(happenings, transaction, record)
 
         await self._context.runner.write(work)
 
     async def delete_all_models(self) -> None:
         """Delete every model at once; twins stay."""
+
+        happenings = self._context.join_trace().happenings
 
         def work(transaction: GraphTransaction) -> None:
             going: list[ModelRecord] = []
@@ -165,19 +174,9 @@ class Models:
             if going:
                 transaction.delete_models([record.model_id for record in going])
             for record in going:
-                self._tell_deleted(transaction, record)
+                _tell_deleted(happenings, transaction, record)
 
         await self._context.runner.write(work)
-
-    def _tell_deleted(self, transaction: GraphTransaction, record: ModelRecord) -> None:
-        data = render_model(record, with_definition=False)
-        self._tell(transaction, EventType.MODEL_DELETE, record.model_id, data)
-
-    def _tell(
-        self, transaction: GraphTransaction, kind: EventType, model_id: str, data: bytes
-    ) -> None:
-        if self._context.happenings is not None:
-            self._context.happenings.tell_model(transaction, kind, model_id, data)
 
     def _check_documents(self, documents: JsonValue) -> list[JsonValue]:
         limits = self._context.settings.graph
@@ -206,6 +205,24 @@ class Models:
                 f"dependenciesFor names {len(model_ids)} models; at most {most} are taken at once."
             )
         return [parse_model_id(model_id) for model_id in dict.fromkeys(model_ids)]
+
+
+def _tell_deleted(
+    happenings: Happenings | None, transaction: GraphTransaction, record: ModelRecord
+) -> None:
+    data = render_model(record, with_definition=False)
+    _tell(happenings, transaction, EventType.MODEL_DELETE, record.model_id, data)
+
+
+def _tell(
+    happenings: Happenings | None,
+    transaction: GraphTransaction,
+    kind: EventType,
+    model_id: str,
+    data: bytes,
+) -> None:
+    if happenings is not None:
+        happenings.tell_model(transaction, kind, model_id, data)
 
 
 def render_model(record: ModelRecord, *, with_definition: bool) -> bytes:

@@ -8,7 +8,8 @@ import orjson
 
 from twinframe.errors import ComponentNotFound, InvalidArgument, LimitExceeded, TwinNotFound
 from twinframe.graph.context import GraphContext
-from twinframe.graph.happenings import Happenings
+from twinframe.graph.happenings import Sender
+from twinframe.graph.model_cache import ModelCache
 from twinframe.graph.twin_documents import METADATA, MODEL, build_failure, list_parts
 from twinframe.model.ids import parse_component_name, parse_twin_id
 from twinframe.model.values import JsonValue
@@ -27,10 +28,8 @@ class _Message:
     source_time: str | None
     payload: JsonValue
 
-    def find_model(self, session: GraphSession) -> str:
-        """The model of the twin, or of the component as far as it is stored; `TwinNotFound`,
-        `ComponentNotFound`.
-        """
+    def find_sender(self, session: GraphSession, models: ModelCache) -> Sender:
+        """Who sends it; `TwinNotFound`, `ComponentNotFound`."""
         stored = session.read_twin(self.twin_id)
         if stored is None:
             raise TwinNotFound(self.twin_id)
@@ -38,15 +37,21 @@ class _Message:
         if self.component is not None and self.component not in list_parts(document):
             raise ComponentNotFound(self.twin_id, self.component)
         model_id: str = document[METADATA][MODEL]
-        return model_id
+        if self.component is None:
+            return Sender(model_id, model_id)
+        model = models.open(session).find(model_id)  # it may have been deleted
+        part = None if model is None else model.interface.components.get(self.component)
+        return Sender(model_id, None if part is None else part.schema)
 
-    def tell(self, transaction: GraphTransaction, happenings: Happenings) -> None:
-        """Put the message into the outbox."""
-        happenings.tell_telemetry(
+    def tell(self, transaction: GraphTransaction, context: GraphContext) -> None:
+        """Put the message into the outbox, where there is one."""
+        if context.happenings is None:
+            return
+        context.happenings.tell_telemetry(
             transaction,
             self.twin_id,
             self.component,
-            self.find_model(transaction),
+            self.find_sender(transaction, context.models),
             self.message_id,
             self.source_time,
             self.payload,
@@ -82,13 +87,14 @@ class Telemetry:
         if component is not None:
             parse_component_name(component)
         message = _Message(twin_id, component, message_id, source_time, payload)
-        runner, happenings = self._context.runner, self._context.happenings
+        context = self._context.join_trace()
+        runner, models = context.runner, context.models
         # What cannot be taken needs no turn among the writers; of racing ones the work decides.
-        await runner.read(message.find_model)
+        await runner.read(lambda session: message.find_sender(session, models))
         self._check(payload)
-        if happenings is not None:
-            await runner.write(lambda transaction: message.tell(transaction, happenings))
-            self._context.signal.set()
+        if context.happenings is not None:
+            await runner.write(lambda transaction: message.tell(transaction, context))
+            context.signal.set()
 
     def _check(self, payload: JsonValue) -> None:
         if not isinstance(payload, dict):

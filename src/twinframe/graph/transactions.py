@@ -55,9 +55,10 @@ class Transactions:
         for what an operation is refused for, as in its single call; `StorageError`.
         """
         most = self.limits.max_transaction_bytes
+        traced = self._context.join_trace()
 
         def work(transaction: GraphTransaction) -> list[str | None]:
-            context = self._context.pin_models(transaction)
+            context = traced.pin_models(transaction)
             etags: list[str | None] = []
             size = 0
             for index, operation in enumerate(operations):

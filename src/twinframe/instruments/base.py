@@ -14,6 +14,9 @@ from typing import Final, NamedTuple, Protocol
 CURRENT_REQUEST: Final[ContextVar[str]] = ContextVar("request_id", default="")
 """The id of the request that is being answered, where it is for somebody to know."""
 
+CURRENT_TRACE: Final[ContextVar[str]] = ContextVar("traceparent", default="")
+"""The `traceparent` that the request came with, well formed; empty without one."""
+
 
 class Level(StrEnum):
     """What has a height at any moment, in a worker; the values are names of metrics."""

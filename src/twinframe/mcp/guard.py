@@ -16,7 +16,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from twinframe.authentication.gate import Errand, Gate
-from twinframe.instruments.base import CURRENT_REQUEST
+from twinframe.instruments.base import CURRENT_REQUEST, CURRENT_TRACE
 from twinframe.mcp.access import CURRENT_CALLER, CURRENT_ERRAND
 from twinframe.permissions.base import Caller
 from twinframe.permissions.grammar import WILDCARD, Permission
@@ -24,6 +24,7 @@ from twinframe.settings import Settings
 from twinframe.web.errors import JSON, ErrorAnswer
 from twinframe.web.exchange import SCOPE_KEY, Exchange, Scope
 from twinframe.web.guard import read_raw_path
+from twinframe.web.traceparent import find_traceparent
 from twinframe.web.unauthorized import REALM, build_unauthorized, choose_text
 
 USE_MCP = Permission(("mcp", WILDCARD))
@@ -114,6 +115,8 @@ def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
     errand = build_errand(scope)
     tokens = (CURRENT_CALLER.set(caller), CURRENT_ERRAND.set(errand))
     request = CURRENT_REQUEST.set(errand.request_id)
+    trace = find_traceparent(scope["headers"])
+    traced = CURRENT_TRACE.set("" if trace is None else trace.text)
     user = None if caller is None else build_user(caller)
     if user is not None:
         scope["user"] = user
@@ -122,6 +125,7 @@ def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
         yield
     finally:
         auth_context_var.reset(sdk_token)
+        CURRENT_TRACE.reset(traced)
         CURRENT_REQUEST.reset(request)
         CURRENT_ERRAND.reset(tokens[1])
         CURRENT_CALLER.reset(tokens[0])

@@ -16,6 +16,7 @@ from twinframe.memory import Hold
 from twinframe.permissions.base import Caller
 from twinframe.web.errors import BodyTooLarge, ClientDisconnected, UnsupportedMediaType
 from twinframe.web.paths import Target
+from twinframe.web.traceparent import find_traceparent
 from twinframe.web.whole_answer import DONE, find_cycle, is_whole, write_whole
 
 Message = MutableMapping[str, Any]
@@ -38,10 +39,6 @@ _WATCHED = frozenset(
     )
 )
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._~:+/=\-]{1,128}")
-# SPEC: W3C Trace Context section 3.2.2; version ff and all-zero ids are invalid.
-_TRACEPARENT = re.compile(
-    rb"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?"
-)
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 """SEC: of every answer: a browser must not take data of somebody's for a script or a page."""
 _FIRST_WITHOUT_BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
@@ -76,6 +73,7 @@ class Exchange:
         "started",
         "status",
         "target",
+        "traceparent",
     )
 
     def __init__(
@@ -105,6 +103,7 @@ class Exchange:
         self._coding = b""
         self._length = 0
         self._trace: bytes | None = None
+        self.traceparent = ""  # that it came with, if that is well formed
         for name, value in scope["headers"]:
             if name in _WATCHED:
                 self._read_header(name, value)
@@ -123,10 +122,14 @@ class Exchange:
             if _REQUEST_ID.fullmatch(value) is not None:
                 self.request_id = value
         else:
-            found = _TRACEPARENT.fullmatch(value)
-            if found is not None:
-                span = b"%016x" % random.getrandbits(64)
-                self._trace = b"00-%b-%b-01" % (found[1], span)
+            self._read_trace()
+
+    def _read_trace(self) -> None:
+        found = find_traceparent(self.scope["headers"])
+        if found is not None:
+            span = b"%016x" % random.getrandbits(64)
+            self._trace = b"00-%b-%b-01" % (found.trace_id, span)
+            self.traceparent = found.text
 
     @property
     def is_answered(self) -> bool:

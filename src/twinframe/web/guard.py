@@ -14,6 +14,7 @@ from time import perf_counter, time
 from urllib.parse import quote
 
 from twinframe.errors import TwinframeError
+from twinframe.instruments.base import CURRENT_TRACE
 from twinframe.memory import MemoryAccount
 from twinframe.settings import ServerSettings
 from twinframe.web.access_log import AccessEntry, AccessLog
@@ -92,6 +93,8 @@ class Guard:
         new_id = b"%b%08x" % (self._id_prefix, next(self._count))
         exchange = Exchange(scope, receive, send, new_id, self._body_limit)
         scope[SCOPE_KEY] = exchange
+        if exchange.traceparent or CURRENT_TRACE.get():  # a pipelined one inherits the other's
+            CURRENT_TRACE.set(exchange.traceparent)
         try:
             await self._handle(scope, exchange.receive, exchange.send)
         finally:

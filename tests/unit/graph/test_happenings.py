@@ -15,7 +15,13 @@ from twinframe.graph import Graph
 from twinframe.graph.removal import Removal
 from twinframe.settings import Settings
 from twinframe.settings.events import EventsSettings
-from twinframe.testing.factories import ROOM, SENSOR, build_interface, build_twin_document
+from twinframe.testing.factories import (
+    ROOM,
+    SENSOR,
+    THERMOSTAT,
+    build_interface,
+    build_twin_document,
+)
 from twinframe.testing.inline_runner import InlineRunner
 
 GUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -187,6 +193,8 @@ def test_telemetry_is_told_unchanged_under_its_own_id(world: Any) -> None:
         "data": {"motion": True},
     }
     assert of_part.document["subject"] == "thermostat"
+    assert of_part.document["dataschema"] == THERMOSTAT
+    assert (of_twin.model_id, of_part.model_id) == (ROOM, ROOM)
     assert of_part.document["time"] != "01/01/01"
     assert of_part.key == "a b"
 
@@ -207,6 +215,16 @@ def test_the_time_of_telemetry_is_one_that_receivers_read(
     world.do(world.graph.telemetry.publish("a", None, {}, "m", sent))
     time = last(world).document["time"]
     assert time == told or (told is None and time != sent)
+
+
+def test_the_model_of_a_component_is_left_out_where_it_is_not_known_any_more(world: Any) -> None:
+    world.put("a")
+    world.do(world.graph.models.delete_all_models())
+    world.do(world.graph.telemetry.publish("a", "thermostat", {"heat": 1}, "m"))
+    world.do(world.graph.telemetry.publish("a", None, {"heat": 1}, "m"))
+    of_part, of_twin = read_events(world)[-2:]
+    assert "dataschema" not in of_part.document
+    assert of_part.model_id == of_twin.document["dataschema"] == ROOM
 
 
 def test_models_are_told_when_they_come_change_and_go(world: Any) -> None:
