@@ -147,10 +147,16 @@ def list_own_scopes(
 ) -> list[Record]:
     """The assignments of the actor at scopes of this type whose roles give the permission.
 
-    Those at resources are told for one project alone, `project_id`. They are records, with keys.
+    Those at resources are of one project, or of all if none is given. They are records, with keys.
     """
-    places = tuple(build_place(scope_type, project_id, each) for each in actor.principals)
-    found = session.find(kinds.ASSIGNMENT.name, [Condition("place", Comparison.IN, places)])
+    if scope_type == "resource" and not project_id:
+        mine = tuple(each.key for each in actor.principals)
+        held = session.find(kinds.ASSIGNMENT.name, [Condition("principal", Comparison.IN, mine)])
+        found = [record for record in held if str(record.keys["scope"]).startswith("resource:")]
+    else:
+        places = tuple(build_place(scope_type, project_id, each) for each in actor.principals)
+        within = [Condition("place", Comparison.IN, places)]
+        found = list(session.find(kinds.ASSIGNMENT.name, within))
     needed = build_permission(permission)
     roles = {str(record.keys["role"]) for record in found}
     giving = {
@@ -175,6 +181,45 @@ def find_readable_resources(
         return None
     own = list_own_scopes(session, actor, "resource", "resources/read", now, project_id=project_id)
     return frozenset(str(record.keys["scope"]).partition(":")[2] for record in own)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadablePlaces:
+    """Where somebody may read resources: at all organizations, or in these places.
+
+    None of them lies within another one.
+    """
+
+    everywhere: bool
+    organizations: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+
+
+def find_readable_places(session: ControlSession, actor: Actor, now: int) -> ReadablePlaces:
+    """Where the actor may read resources, in all organizations."""
+    permission = "resources/read"
+    if find_holdings(session, PLATFORM_PATH, actor.principals, now).allow(permission):
+        return ReadablePlaces(everywhere=True)
+
+    def list_keys(scope_type: ScopeType) -> Iterable[Mapping[str, object]]:
+        records = list_own_scopes(session, actor, scope_type, permission, now)
+        return [record.keys for record in records]
+
+    organizations = {str(keys["organization"]) for keys in list_keys("organization")}
+    projects = {
+        str(keys["project"])
+        for keys in list_keys("project")
+        if keys["organization"] not in organizations
+    }
+    resources = {
+        str(keys["scope"]).partition(":")[2]
+        for keys in list_keys("resource")
+        if keys["organization"] not in organizations and keys["project"] not in projects
+    }
+    return ReadablePlaces(
+        False, tuple(sorted(organizations)), tuple(sorted(projects)), tuple(sorted(resources))
+    )
 
 
 def find_role_permissions(session: ControlSession, role: str) -> tuple[str, ...]:

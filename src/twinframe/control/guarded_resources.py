@@ -9,7 +9,11 @@ import hashlib
 from collections.abc import Callable
 from typing import Protocol
 
-from twinframe.control.access import find_readable_resources, require_permission
+from twinframe.control.access import (
+    find_readable_places,
+    find_readable_resources,
+    require_permission,
+)
 from twinframe.control.actors import Actor
 from twinframe.control.assignments import withdraw_assignments
 from twinframe.control.audit import AuditTrail
@@ -103,6 +107,16 @@ class GuardedResources:
                 require_permission(session, actor, scope, "resources/read", now)
             some = ResourceFilter(wanted.type, wanted.status, readable)
             return self._resources.list(session, project_id, some, part)
+
+        return await self._context.runner.read(read)
+
+    async def list_all(self, actor: Actor, wanted: ResourceFilter, part: Slice) -> Listed[Resource]:
+        """The resources of all projects that the actor may read, by id; none is no error."""
+        now = self._context.clock()
+
+        def read(session: ControlSession) -> Listed[Resource]:
+            places = find_readable_places(session, actor, now)
+            return self._resources.list_across(session, places, wanted, part)
 
         return await self._context.runner.read(read)
 

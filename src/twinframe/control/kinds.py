@@ -17,6 +17,7 @@ RESOURCE: Final = RecordKind(
     "resource",
     keys=("organization", "project", "status", "type", "present", "ended"),
     indexes=(
+        ("organization", "id"),
         ("project", "id"),
         ("project", "status", "id"),
         ("present", "id"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final, TypeAlias
 
+from twinframe.control.access import ReadablePlaces
 from twinframe.control.documents import PROJECTS
 from twinframe.control.listing import Listed, Slice
 from twinframe.control.operations import (
@@ -204,6 +205,29 @@ class Resources:
             total += count
         return Listed(RESOURCES.parse_all(found), total, part)
 
+    def list_across(
+        self,
+        session: ControlSession,
+        places: ReadablePlaces,
+        wanted: ResourceFilter,
+        part: Slice,
+    ) -> Listed[Resource]:
+        """The resources of these places, whatever their project, that are wanted, by id."""
+        conditions = self._build_filter(wanted)
+        if wanted.status != ResourceState.TERMINATED:
+            # NOTE: only what is not terminated has a text there.
+            conditions = [*conditions, Condition("present", Comparison.AT_LEAST, "")]
+        sets = [[*conditions, *lot] for lot in _list_lots(places)]
+        total = sum(session.count(RESOURCES.kind, each) for each in sets)
+        if len(sets) == 1:
+            found = session.find(RESOURCES.kind, sets[0], offset=part.offset, limit=part.limit)
+            return Listed(RESOURCES.parse_all(found), total, part)
+        merged = [
+            record for each in sets for record in session.find(RESOURCES.kind, each, limit=part.end)
+        ]
+        merged.sort(key=lambda record: record.id)
+        return Listed(RESOURCES.parse_all(merged[part.offset : part.end]), total, part)
+
     def list_operations(
         self, session: ControlSession, project_id: str, resource_id: str, part: Slice
     ) -> Listed[Operation]:
@@ -217,9 +241,11 @@ class Resources:
 
     def _build_conditions(self, project_id: str, wanted: ResourceFilter) -> Sequence[Condition]:
         terminated = wanted.status == ResourceState.TERMINATED
-        conditions = [
-            Condition("project" if terminated else "present", Comparison.EQUAL, project_id)
-        ]
+        key = "project" if terminated else "present"
+        return [Condition(key, Comparison.EQUAL, project_id), *self._build_filter(wanted)]
+
+    def _build_filter(self, wanted: ResourceFilter) -> Sequence[Condition]:
+        conditions = []
         if wanted.status is not None:
             conditions.append(Condition("status", Comparison.EQUAL, wanted.status))
         if wanted.type is not None:
@@ -314,11 +340,21 @@ def _check_fixed(stored: Resource, change: ResourceChange) -> None:
         raise ValidationFailed("The resource cannot be changed as described.", details=details)
 
 
-def _build_lots(ids: Collection[str] | None) -> Iterator[Sequence[Condition]]:
-    """Conditions on the id, lot by lot in the order of ids; one lot without any for None."""
-    if ids is None:
+def _build_lots(values: Collection[str] | None, key: str = "id") -> Iterator[Sequence[Condition]]:
+    """Conditions on a key, lot by lot in the order of values; one lot without any for None."""
+    if values is None:
         yield ()
         return
-    ordered = sorted(ids)
+    ordered = sorted(values)
     for start in range(0, len(ordered), MOST_VALUES):
-        yield (Condition("id", Comparison.IN, tuple(ordered[start : start + MOST_VALUES])),)
+        yield (Condition(key, Comparison.IN, tuple(ordered[start : start + MOST_VALUES])),)
+
+
+def _list_lots(places: ReadablePlaces) -> Iterator[Sequence[Condition]]:
+    """Conditions of which a resource of these places meets exactly one lot."""
+    if places.everywhere:
+        yield ()
+        return
+    yield from _build_lots(places.organizations, "organization")
+    yield from _build_lots(places.projects, "project")
+    yield from _build_lots(places.resources)

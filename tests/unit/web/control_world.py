@@ -31,7 +31,7 @@ from twinframe.resourcetypes.prices import Sku
 from twinframe.resourcetypes.quotas import Quota, QuotaLimit
 from twinframe.resourcetypes.registry import ResourceTypeRegistry
 from twinframe.settings import Settings
-from twinframe.storage.control import Record
+from twinframe.storage.control import ControlStore, Record
 from twinframe.storage.control_memory import MemoryControlStore, MemoryRecords
 from twinframe.storage.control_runner import ControlRunner
 from twinframe.web.control.application import build_control_application
@@ -104,13 +104,13 @@ class Answered:
 class World:
     """One control plane; every call runs on the one event loop of it."""
 
-    def __init__(self, **sections: Any) -> None:
+    def __init__(self, store: ControlStore | None = None, **sections: Any) -> None:
         known = {"enabled": True, "authority": "https://issuer.example", "audience": "control"}
         self.settings = Settings.model_validate({"authentication": known, **sections})
         self.audit: list[AuditEntry] = []
         self.loop = asyncio.Runner()
         self.records = MemoryRecords()
-        self.store = MemoryControlStore(self.records)
+        self.store = store or MemoryControlStore(self.records)
         self.store.open(RECORD_KINDS)
         self.runner = ControlRunner(self.store)
         types = ResourceTypeRegistry([Placed(), Recorded(), Broken(), Few()])

@@ -12,17 +12,29 @@ from twinframe.web.control.edge import ControlEdge, read_actor
 from twinframe.web.control.requests import parse_key, parse_slice, read_body
 
 
+async def list_all_resources(edge: ControlEdge, request: Request, response: Response) -> None:
+    """GET: those of all projects that the caller may see."""
+    part = parse_slice(request, edge.settings)
+    listed = await edge.plane.resources.list_all(read_actor(request), _parse_filter(request), part)
+    views.write_listed(response, "resources", listed, build_view)
+
+
 async def list_resources(
     edge: ControlEdge, request: Request, response: Response, project_id: str
 ) -> None:
     """GET: those of a project that the caller may see."""
+    part = parse_slice(request, edge.settings)
+    listed = await edge.plane.resources.list(
+        read_actor(request), project_id, _parse_filter(request), part
+    )
+    views.write_listed(response, "resources", listed, build_view)
+
+
+def _parse_filter(request: Request) -> ResourceFilter:
     status = request.get_param("status")
-    wanted = ResourceFilter(
+    return ResourceFilter(
         type=request.get_param("type"), status=None if status is None else parse_status(status)
     )
-    part = parse_slice(request, edge.settings)
-    listed = await edge.plane.resources.list(read_actor(request), project_id, wanted, part)
-    views.write_listed(response, "resources", listed, build_view)
 
 
 async def create_resource(

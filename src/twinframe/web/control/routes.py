@@ -170,7 +170,25 @@ _PROJECT_ROUTES = (
     ),
 )
 
+_LISTED = (
+    *PAGE,
+    Parameter("type", "query", "Only those of this type."),
+    Parameter("status", "query", "Only those of this status; else all but `terminated`."),
+)
+
 _RESOURCE_ROUTES = (
+    Route(
+        "GET",
+        f"{PREFIX}/resources",
+        "Resources_ListAll",
+        "List the resources of all projects that the caller may see",
+        SIGNED_IN,
+        resources.list_all_resources,
+        Answer(200, "A page.", schemas.ResourceList),
+        "Resources",
+        _LISTED,
+        errors={400: INVALID},
+    ),
     Route(
         "GET",
         _RESOURCES,
@@ -180,11 +198,7 @@ _RESOURCE_ROUTES = (
         resources.list_resources,
         Answer(200, "A page.", schemas.ResourceList),
         "Resources",
-        (
-            *PAGE,
-            Parameter("type", "query", "Only those of this type."),
-            Parameter("status", "query", "Only those of this status; else all but `terminated`."),
-        ),
+        _LISTED,
         errors=READ,
     ),
     Route(
