@@ -15,6 +15,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from twinframe.cypher.errors import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -593,10 +597,12 @@ class Query:
     """A whole query: `root` yields rows whose variables include every one of `columns`.
 
     `columns` are in output order; a column's variable is its name on the wire. With `omit_null` a
-    null column is left out of its row's object (the vendor's language).
+    null column is left out of its row's object (the vendor's language). `source` is the text that
+    the spans are of.
     """
 
     root: Operator
     columns: tuple[str, ...]
     shape: ResultShape = ResultShape.OBJECT
     omit_null: bool = False
+    source: Source | None = field(default=None, compare=False, repr=False)

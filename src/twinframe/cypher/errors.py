@@ -43,8 +43,7 @@ class Source:
         """
         if span is None:
             return QueryInvalid(f"{kind}: {detail}: {message}", kind=kind, detail=detail)
-        line, column = find_position(self.text, span.start)
-        excerpt = build_excerpt(self.text, span.start)
+        line, column, excerpt = self._find(span.start)
         return QueryInvalid(
             self._message(kind, detail, line, column, message, excerpt),
             kind=kind,
@@ -54,10 +53,39 @@ class Source:
             excerpt=excerpt,
         )
 
+    def locate(self, error: QueryInvalid) -> QueryInvalid:
+        """An error of a run, with its kind and, where it is known, its place in the text."""
+        if error.phase != "runtime":
+            return error
+        kind, detail = error.kind, error.detail
+        if error.offset is None:
+            message = self._runtime_message(kind, detail, 0, 0, error.message, "")
+            return QueryInvalid(message, kind=kind, detail=detail, phase=error.phase)
+        line, column, excerpt = self._find(error.offset)
+        return QueryInvalid(
+            self._runtime_message(kind, detail, line, column, error.message, excerpt),
+            kind=kind,
+            detail=detail,
+            phase=error.phase,
+            line=line,
+            column=column,
+            excerpt=excerpt,
+        )
+
+    def _find(self, offset: int) -> tuple[int, int, str]:
+        return *find_position(self.text, offset), build_excerpt(self.text, offset)
+
     def _message(
         self, kind: str, detail: str, line: int, column: int, message: str, excerpt: str
     ) -> str:
         return f"{kind}: {detail} at line {line}, column {column}: {message}\n{excerpt}"
+
+    def _runtime_message(
+        self, kind: str, detail: str, line: int, column: int, message: str, excerpt: str
+    ) -> str:
+        if not line:
+            return f"{kind}: {detail}: {message}"
+        return self._message(kind, detail, line, column, message, excerpt)
 
 
 def find_position(text: str, offset: int) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from twinframe.cypher.adt.builder import build_adt_query
@@ -65,12 +65,12 @@ def parse_query(
     if detect_language(text) is Language.ADT:
         adt_source = AdtSource(text)
         statement = parse_adt(adt_source, options)
-        algebra = build_adt_query(adt_source, statement)
+        algebra = replace(build_adt_query(adt_source, statement), source=adt_source)
         return ParsedQuery(Language.ADT, algebra, explain=statement.explain)
     source = Source(text)
     tree, explain = parse_cypher(source, options)
     used = check_query(source, tree, parameters)
-    return ParsedQuery(Language.CYPHER, build_query(tree), used, explain)
+    return ParsedQuery(Language.CYPHER, replace(build_query(tree), source=source), used, explain)
 
 
 def detect_language(text: str) -> Language:

@@ -91,7 +91,11 @@ instead of the rows. A query only reads.
 
 What is wrong with a text is answered with 400 `SqlQueryError`: for Cypher the kind and the detail of
 the openCypher Technology Compatibility Kit, line, column, the line itself and a caret; for the
-SQL-like language the words of the vendor's service, with line and position.
+SQL-like language the words of the vendor's service, with line and position. An error that only the
+values of a run bring to light, such as a division by zero, is answered the same way whichever engine
+runs the query: it names the innermost expression that failed. One row decides that; which of several
+failing rows it is may differ from run to run. Limits (time, rows, memory) have a code of their own
+and no place in the text.
 """
 
 _CYPHER = """## Cypher

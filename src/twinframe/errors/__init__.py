@@ -205,6 +205,7 @@ class QueryInvalid(InputError):
     `kind` and `detail` are the openCypher error kind (`SyntaxError`, `TypeError`, ...) and detail
     (`UndefinedVariable`, ...); `phase` is `compile time` or `runtime`; `line` and `column` count
     from 1 and are 0 where there is no position; `excerpt` is the source line with a caret below it.
+    `offset` is where in the text a value was refused, until who knows the text says it as these.
     """
 
     code = "SqlQueryError"
@@ -221,6 +222,7 @@ class QueryInvalid(InputError):
         excerpt: str = "",
     ) -> None:
         super().__init__(message)
+        self.offset: int | None = None
         self.kind = kind
         self.detail = detail
         self.phase = phase

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from twinframe.cypher.algebra import Query
-from twinframe.errors import LimitExceeded
+from twinframe.cypher.errors import Source
+from twinframe.errors import LimitExceeded, QueryInvalid
 from twinframe.evaluator.analysis import find_mentioned
 from twinframe.evaluator.limits import Limits
 from twinframe.evaluator.member_typing import MemberTyping
@@ -28,6 +29,7 @@ class EvaluatorPlan:
     _stream: Stream
     _slots: tuple[int, ...]
     _typing: MemberTyping | None = None
+    _source: Source | None = None
 
     def run(
         self, reader: GraphReader, parameters: Mapping[str, Value], limits: Limits
@@ -42,6 +44,8 @@ class EvaluatorPlan:
             for row in self._stream(run, ()):
                 run.budget.tick()
                 yield tuple([row[slot] for slot in slots])
+        except QueryInvalid as error:
+            raise error if self._source is None else self._source.locate(error) from error
         except RecursionError as error:
             raise LimitExceeded(
                 "A value of the query is nested too deeply to be compared or written."
@@ -62,7 +66,7 @@ def compile_query(
     except RecursionError as error:
         raise LimitExceeded("An expression of the query is nested too deeply.") from error
     slots = tuple(plan.scope.find_slot(name) for name in query.columns)
-    return EvaluatorPlan(query.columns, plan.stream, slots, typing)
+    return EvaluatorPlan(query.columns, plan.stream, slots, typing, query.source)
 
 
 def run(

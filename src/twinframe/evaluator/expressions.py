@@ -28,6 +28,7 @@ from twinframe.cypher.algebra import (
     QuantifierKind,
     Reduce,
     Slice,
+    Span,
     Subplan,
     SubplanKind,
     Subscript,
@@ -37,9 +38,10 @@ from twinframe.cypher.algebra import (
 )
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.calls import compile_call
-from twinframe.evaluator.failures import build_type_error
+from twinframe.evaluator.failures import build_type_error, note_place
 from twinframe.evaluator.labels import compile_labels
 from twinframe.evaluator.logic import (
+    Places,
     Test,
     check_truth,
     compile_binary,
@@ -76,29 +78,31 @@ def compile_expression(  # noqa: C901  # one arm an expression kind
         case Property():
             return _compile_property(expression, scope)
         case Subscript():
-            return _compile_subscript(expression, scope)
+            return _locate(_compile_subscript(expression, scope), expression.span)
         case Slice() if reads_range(expression):
             return _compile_built(expression, scope)
         case Slice():
-            return cast("Evaluate", _compile_slice(expression, scope))
+            slicing = cast("Evaluate", _compile_slice(expression, scope))
+            return _locate(slicing, expression.span)
         case ListExpression():
             return _compile_list(expression, scope)
         case MapExpression():
             return _compile_map(expression, scope)
         case Unary(operator=operator, operand=operand):
-            return compile_unary(operator, compile_expression(operand, scope))
+            inner = compile_expression(operand, scope)
+            return _locate(compile_unary(operator, inner, operand.span), expression.span)
         case Binary(operator=BinaryOperator.IN, left=item, right=items):
-            return compile_membership(compile_expression(item, scope), compile_items(items, scope))
+            sought, listed = compile_expression(item, scope), compile_items(items, scope)
+            return _locate(compile_membership(sought, listed), items.span)
         case Binary(operator=binary, left=left, right=right):
-            return compile_binary(
-                binary, compile_expression(left, scope), compile_expression(right, scope)
-            )
+            sides = compile_expression(left, scope), compile_expression(right, scope)
+            return compile_binary(binary, *sides, Places(expression.span, left.span, right.span))
         case HasLabels():
-            return _compile_has_labels(expression, scope)
+            return _locate(_compile_has_labels(expression, scope), expression.subject.span)
         case Case():
             return _compile_case(expression, scope)
         case FunctionCall():
-            return _compile_function(expression, scope)
+            return _locate(_compile_function(expression, scope), expression.span)
         case ListComprehension():
             return _compile_comprehension(expression, scope)
         case Quantifier():
@@ -111,17 +115,33 @@ def compile_expression(  # noqa: C901  # one arm an expression kind
             assert_never(expression)
 
 
+def _locate(evaluate: Evaluate, span: Span | None) -> Evaluate:
+    """The same, but an error is told that it came up at `span`."""
+
+    def evaluate_here(row: Row, run: Run) -> Value:
+        try:
+            return evaluate(row, run)
+        except QueryInvalid as error:
+            raise note_place(error, span) from None
+
+    return evaluate_here
+
+
 def compile_items(expression: Expression, scope: Scope) -> EvaluateItems:
     """As `compile_expression`, for a place that only goes through a list: ranges are not built."""
     match expression:
         case FunctionCall(name="range"):
             bounds = [compile_expression(one, scope) for one in expression.arguments]
-            return lambda row, run: build_range(*[one(row, run) for one in bounds])
+            ranging = cast(
+                "Evaluate", lambda row, run: build_range(*[one(row, run) for one in bounds])
+            )
+            return _locate(ranging, expression.span)
         case FunctionCall(name=name, arguments=(source,)) if reads_range(expression):
             part, numbers = PARTS[name], _compile_numbers(source, scope)
             return lambda row, run: None if (found := numbers(row, run)) is None else part(found)
         case Slice():
-            return _compile_slice(expression, scope)
+            slicing = cast("Evaluate", _compile_slice(expression, scope))
+            return _locate(slicing, expression.span)
         case _:
             return compile_expression(expression, scope)
 
@@ -142,8 +162,8 @@ def compile_test(expression: Expression, scope: Scope, place: str, *, wanted: bo
         case Quantifier(kind=QuantifierKind.ANY) if wanted:
             return _compile_some(expression, scope)
         case _:
-            value = compile_expression(expression, scope)
-            return lambda row, run: check_truth(value(row, run), place) is wanted
+            value, span = compile_expression(expression, scope), expression.span
+            return lambda row, run: check_truth(value(row, run), place, span) is wanted
 
 
 # --- reaching values ----------------------------------------------------------------------------
@@ -157,20 +177,25 @@ def _compile_variable(name: str, scope: Scope) -> Evaluate:
 def _compile_property(expression: Property, scope: Scope) -> Evaluate:
     key, typing = expression.key, scope.plans.typing
     if typing is not None and key in typing.names:
-        return _compile_typed_property(compile_expression(expression.subject, scope), key)
+        subject = compile_expression(expression.subject, scope)
+        return _locate(_compile_typed_property(subject, key), expression.span)
     if isinstance(expression.subject, Variable):
-        return _compile_variable_property(scope.find_slot(expression.subject.name), key)
+        slot = scope.find_slot(expression.subject.name)
+        return _compile_variable_property(slot, key, expression.span)
     subject = compile_expression(expression.subject, scope)
-    return lambda row, run: read_member(subject(row, run), key)
+    return _locate(lambda row, run: read_member(subject(row, run), key), expression.span)
 
 
-def _compile_variable_property(slot: int, key: str) -> Evaluate:
+def _compile_variable_property(slot: int, key: str, span: Span | None) -> Evaluate:
     # PERF: most expressions are `n.key`; this saves a call and the type tests of `read_member`.
     def evaluate(row: Row, run: Run) -> Value:
         subject = row[slot]
         if type(subject) is Node or type(subject) is Relationship:
             return subject.document.get(key)  # type: ignore[return-value]  # JSON values are values
-        return read_member(subject, key)
+        try:
+            return read_member(subject, key)
+        except QueryInvalid as error:
+            raise note_place(error, span) from None
 
     return evaluate
 
@@ -343,7 +368,8 @@ def _compile_elements(
         value = values(row, run)
         if value is None or isinstance(value, list | range):
             return value
-        raise build_type_error(f"{name} goes over a List, not over {name_type(value)}.")
+        error = build_type_error(f"{name} goes over a List, not over {name_type(value)}.")
+        raise note_place(error, source.span)
 
     return evaluate
 
@@ -397,7 +423,7 @@ def _compile_quantifier(expression: Quantifier, scope: Scope) -> Evaluate:
     place = f"{expression.kind.value}()"
     elements = _compile_elements(expression.source, scope, place)
     predicate = compile_expression(expression.predicate, scope.extend(expression.variable))
-    kind = expression.kind
+    kind, span = expression.kind, expression.predicate.span
     decisive = kind is not QuantifierKind.ALL
     needed = 2 if kind is QuantifierKind.SINGLE else 1
 
@@ -411,7 +437,7 @@ def _compile_quantifier(expression: Quantifier, scope: Scope) -> Evaluate:
             run.budget.tick()
             try:
                 # NOTE: checked one by one, for 1 is in Python what true is.
-                answer = check_truth(predicate((*row, item), run), place)
+                answer = check_truth(predicate((*row, item), run), place, span)
             except QueryInvalid as error:
                 failure = failure or error
                 continue

@@ -5,9 +5,17 @@ It raises nothing itself: every function builds the error for its caller to rais
 
 from __future__ import annotations
 
+from twinframe.cypher.algebra import Span
 from twinframe.errors import QueryInvalid
 from twinframe.model.comparison import name_type
 from twinframe.model.values import Value
+
+
+def note_place(error: QueryInvalid, span: Span | None) -> QueryInvalid:
+    """The error, told where in the text it came up unless something further inside has done so."""
+    if error.offset is None and span is not None:
+        error.offset = span.start
+    return error
 
 
 def build_type_error(message: str, *, detail: str = "InvalidArgumentType") -> QueryInvalid:

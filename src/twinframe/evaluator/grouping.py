@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from twinframe.cypher.algebra import Aggregate, AggregateCall, AggregateKind
+from twinframe.cypher.algebra import Aggregate, AggregateCall, AggregateKind, Span
+from twinframe.errors import QueryInvalid
 from twinframe.evaluator.expressions import compile_expression
+from twinframe.evaluator.failures import note_place
 from twinframe.evaluator.functions.aggregates import Accumulator, Percentile, build_accumulator
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.evaluator.scope import Scope
@@ -21,6 +23,7 @@ class _Call:
     kind: AggregateKind
     arguments: tuple[Evaluate, ...]
     distinct: bool
+    span: Span | None
 
 
 class _Aggregation:
@@ -46,6 +49,10 @@ class _Aggregation:
         else:
             self._accumulator.add(value, run)
 
+    @property
+    def span(self) -> Span | None:
+        return self._call.span
+
     def result(self) -> Value:
         return self._accumulator.result()
 
@@ -69,13 +76,23 @@ class _Group:
 
     def add(self, row: Row, run: Run) -> None:
         for aggregation in self.aggregations:
-            aggregation.add(row, run)
+            try:
+                aggregation.add(row, run)
+            except QueryInvalid as error:
+                raise note_place(error, aggregation.span) from None
 
     def count_held(self) -> int:
         return sum(one.count_held() for one in self.aggregations)
 
     def finish(self) -> Row:
-        return (*self.keys, *(one.result() for one in self.aggregations))
+        return (*self.keys, *map(_read_result, self.aggregations))
+
+
+def _read_result(aggregation: _Aggregation) -> Value:
+    try:
+        return aggregation.result()
+    except QueryInvalid as error:
+        raise note_place(error, aggregation.span) from None
 
 
 def compile_groups(
@@ -120,4 +137,4 @@ def _build_group(keys: Row, calls: Sequence[_Call]) -> _Group:
 
 def _compile_call(call: AggregateCall, scope: Scope) -> _Call:
     arguments = tuple(compile_expression(argument, scope) for argument in call.arguments)
-    return _Call(call.kind, arguments, call.distinct)
+    return _Call(call.kind, arguments, call.distinct, call.span)

@@ -6,12 +6,13 @@ It compiles no operands; they arrive as closures.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from twinframe.cypher.algebra import BinaryOperator, UnaryOperator
+from twinframe.cypher.algebra import BinaryOperator, Span, UnaryOperator
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator import arithmetic, text
-from twinframe.evaluator.failures import build_type_error
+from twinframe.evaluator.failures import build_type_error, note_place
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.model.comparison import equals, is_less, is_less_or_equal, name_type, negate
 from twinframe.model.values import Value
@@ -39,29 +40,60 @@ _STRICT: dict[BinaryOperator, Dyadic] = {
 }
 
 
-def compile_binary(operator: BinaryOperator, left: Evaluate, right: Evaluate) -> Evaluate:
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where in the text an operator of two operands stands, and where these do."""
+
+    whole: Span | None
+    left: Span | None
+    right: Span | None
+
+
+def compile_binary(
+    operator: BinaryOperator, left: Evaluate, right: Evaluate, places: Places
+) -> Evaluate:
     """The operator's value. OR and AND skip an operand that cannot matter, errors included."""
     match operator:
         case BinaryOperator.AND:
-            return _compile_junction(left, right, "AND", decisive=False)
+            return _compile_junction(left, right, "AND", places, decisive=False)
         case BinaryOperator.OR:
-            return _compile_junction(left, right, "OR", decisive=True)
+            return _compile_junction(left, right, "OR", places, decisive=True)
         case BinaryOperator.XOR:
-            return _compile_xor(left, right)
+            return _compile_xor(left, right, places)
         case BinaryOperator.ADD:
-            return lambda row, run: arithmetic.add(left(row, run), right(row, run), run)
+            return _compile_sum(left, right, places.whole)
         case BinaryOperator.IN:
             raise AssertionError("IN stands in `membership`: its right side may be a range.")
         case _:
-            apply = _STRICT[operator]
-            return lambda row, run: apply(left(row, run), right(row, run))
+            return _compile_strict(_STRICT[operator], left, right, places.whole)
 
 
-def compile_unary(operator: UnaryOperator, operand: Evaluate) -> Evaluate:
-    """The operator over one compiled operand."""
+def _compile_sum(left: Evaluate, right: Evaluate, span: Span | None) -> Evaluate:
+    def evaluate(row: Row, run: Run) -> Value:
+        try:
+            return arithmetic.add(left(row, run), right(row, run), run)
+        except QueryInvalid as error:
+            raise note_place(error, span) from None
+
+    return evaluate
+
+
+def _compile_strict(apply: Dyadic, left: Evaluate, right: Evaluate, span: Span | None) -> Evaluate:
+    def evaluate(row: Row, run: Run) -> Value:
+        # PERF: a `try` that nothing is raised in costs nothing, where one more call would.
+        try:
+            return apply(left(row, run), right(row, run))
+        except QueryInvalid as error:
+            raise note_place(error, span) from None
+
+    return evaluate
+
+
+def compile_unary(operator: UnaryOperator, operand: Evaluate, span: Span | None) -> Evaluate:
+    """The operator over one compiled operand, which stands at `span`."""
     match operator:
         case UnaryOperator.NOT:
-            return lambda row, run: negate(check_truth(operand(row, run), "NOT"))
+            return lambda row, run: negate(check_truth(operand(row, run), "NOT", span))
         case UnaryOperator.MINUS:
             return lambda row, run: arithmetic.minus(operand(row, run))
         case UnaryOperator.PLUS:
@@ -74,14 +106,17 @@ def compile_unary(operator: UnaryOperator, operand: Evaluate) -> Evaluate:
             assert_never(operator)
 
 
-def check_truth(value: Value, place: str) -> bool | None:
+def check_truth(value: Value, place: str, span: Span | None = None) -> bool | None:
     """The value where a truth value is needed: true, false or null; other types are an error."""
     if value is None or value is True or value is False:
         return value
-    raise build_type_error(f"{place} takes a Boolean, not {name_type(value)}.")
+    error = build_type_error(f"{place} takes a Boolean, not {name_type(value)}.")
+    raise note_place(error, span)
 
 
-def _compile_junction(left: Evaluate, right: Evaluate, place: str, *, decisive: bool) -> Evaluate:
+def _compile_junction(
+    left: Evaluate, right: Evaluate, word: str, places: Places, *, decisive: bool
+) -> Evaluate:
     """AND (`decisive` false) or OR (true): one decisive operand decides, whatever the other is.
 
     SPEC: openCypher 9 leaves open which operand is looked at first, and engines choose by cost. So
@@ -91,14 +126,14 @@ def _compile_junction(left: Evaluate, right: Evaluate, place: str, *, decisive: 
 
     def evaluate(row: Row, run: Run) -> Value:
         try:
-            one = check_truth(left(row, run), place)
+            one = check_truth(left(row, run), word, places.left)
         except QueryInvalid:
-            if check_truth(right(row, run), place) is decisive:
+            if check_truth(right(row, run), word, places.right) is decisive:
                 return decisive
             raise
         if one is decisive:
             return decisive
-        other = check_truth(right(row, run), place)
+        other = check_truth(right(row, run), word, places.right)
         if other is decisive:
             return decisive
         return None if one is None or other is None else not decisive
@@ -125,10 +160,10 @@ def compile_joint_test(left: Test, right: Test, *, decisive: bool) -> Test:
     return test
 
 
-def _compile_xor(left: Evaluate, right: Evaluate) -> Evaluate:
+def _compile_xor(left: Evaluate, right: Evaluate, places: Places) -> Evaluate:
     def evaluate(row: Row, run: Run) -> Value:
-        one = check_truth(left(row, run), "XOR")
-        other = check_truth(right(row, run), "XOR")
+        one = check_truth(left(row, run), "XOR", places.left)
+        other = check_truth(right(row, run), "XOR", places.right)
         return None if one is None or other is None else one is not other
 
     return evaluate

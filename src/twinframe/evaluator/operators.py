@@ -34,13 +34,13 @@ from twinframe.cypher.algebra import (
 )
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.expressions import compile_expression, compile_items
+from twinframe.evaluator.failures import note_place
 from twinframe.evaluator.grouping import compile_groups
 from twinframe.evaluator.member_typing import MemberTyping
 from twinframe.evaluator.patterns.matching import compile_filter, compile_pattern
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.evaluator.scope import CompiledPlan, Plans, Scope
 from twinframe.model.comparison import build_equivalence_key, build_order_key, name_type
-from twinframe.model.values import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,9 @@ class Leaf:
     columns: tuple[str, ...]
     read_rows: Callable[[Run], Iterator[Row]]
 
+
+Count: TypeAlias = Callable[[Run], int]
+"""A compiled SKIP or LIMIT."""
 
 Leaves: TypeAlias = Mapping[int, Leaf]
 """Leaves by the `id` of their operator, which they keep alive."""
@@ -75,7 +78,7 @@ def compile_plan(
 
 
 def _compile(  # noqa: C901  # one arm an operator
-    operator: Operator, outer: Scope, leaves: Leaves, most: Evaluate | None = None
+    operator: Operator, outer: Scope, leaves: Leaves, most: Count | None = None
 ) -> CompiledPlan:
     """`outer` is the scope of the argument row; `most` bounds how many rows will be taken."""
     leaf = leaves.get(id(operator))
@@ -246,14 +249,14 @@ def _keep_distinct(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
         run.budget.release(len(seen))
 
 
-def _compile_sort(operator: Sort, source: CompiledPlan, most: Evaluate | None) -> CompiledPlan:
+def _compile_sort(operator: Sort, source: CompiledPlan, most: Count | None) -> CompiledPlan:
     keys = [
         (compile_expression(key.expression, source.scope), key.descending) for key in operator.keys
     ]
 
     def stream(run: Run, argument: Row) -> Iterator[Row]:
         rows = source.stream(run, argument)
-        wanted = None if most is None else evaluate_count(most, run, "LIMIT")
+        wanted = None if most is None else most(run)
         if wanted is not None and wanted <= _MOST_PICKED:
             return iter(_pick_first(run, rows, keys, wanted))
         return _sort_all(run, rows, keys)
@@ -313,51 +316,46 @@ def _pick_first(run: Run, rows: Iterator[Row], keys: _Keys, wanted: int) -> list
 
 
 def _compile_limit(operator: Limit, outer: Scope, leaves: Leaves) -> CompiledPlan:
-    count = compile_expression(operator.count, outer.replace(()))
+    count = _compile_count(operator.count, outer, "LIMIT")
     source = _compile(operator.source, outer, leaves, count)
 
     def stream(run: Run, argument: Row) -> Iterator[Row]:
-        wanted = evaluate_count(count, run, "LIMIT")
+        wanted = count(run)
         return islice(source.stream(run, argument), wanted) if wanted else iter(())
 
     return CompiledPlan(source.scope, stream)
 
 
-def _compile_skip(
-    operator: Skip, outer: Scope, leaves: Leaves, most: Evaluate | None
-) -> CompiledPlan:
-    count = compile_expression(operator.count, outer.replace(()))
-
-    def evaluate_both(row: Row, run: Run) -> Value:
-        assert most is not None  # noqa: S101  # used below a LIMIT only
-        return evaluate_count(most, run, "LIMIT") + evaluate_count(count, run, "SKIP")
-
-    source = _compile(operator.source, outer, leaves, evaluate_both if most else None)
+def _compile_skip(operator: Skip, outer: Scope, leaves: Leaves, most: Count | None) -> CompiledPlan:
+    count = _compile_count(operator.count, outer, "SKIP")
+    both: Count | None = None if most is None else lambda run: most(run) + count(run)
+    source = _compile(operator.source, outer, leaves, both)
 
     def stream(run: Run, argument: Row) -> Iterator[Row]:
-        return islice(source.stream(run, argument), evaluate_count(count, run, "SKIP"), None)
+        return islice(source.stream(run, argument), count(run), None)
 
     return CompiledPlan(source.scope, stream)
 
 
-def evaluate_count(count: Evaluate, run: Run, clause: str) -> int:
+def _compile_count(expression: Expression, outer: Scope, clause: str) -> Count:
     """The number of rows that SKIP or LIMIT names; `QueryInvalid` unless it is a count."""
-    value = count((), run)
-    if type(value) is not int:
-        raise QueryInvalid(
-            f"{clause} takes a non-negative Integer, not {name_type(value)}.",
+    evaluate, span = compile_expression(expression, outer.replace(())), expression.span
+
+    def count(run: Run) -> int:
+        value = evaluate((), run)
+        if type(value) is int and value >= 0:
+            return value
+        given = str(value) if type(value) is int else name_type(value)
+        detail = "NegativeIntegerArgument" if type(value) is int else "InvalidArgumentType"
+        error = QueryInvalid(
+            f"{clause} takes a non-negative Integer, not {given}.",
             kind="SyntaxError",
-            detail="InvalidArgumentType",
+            detail=detail,
             phase="runtime",
         )
-    if value < 0:
-        raise QueryInvalid(
-            f"{clause} takes a non-negative Integer, not {value}.",
-            kind="SyntaxError",
-            detail="NegativeIntegerArgument",
-            phase="runtime",
-        )
-    return value
+        raise note_place(error, span)
+
+    return count
 
 
 # --- two plans ----------------------------------------------------------------------------------

@@ -21,3 +21,9 @@ class AdtSource(Source):
             f"SQL query parse failed: SQL Parser Error, Line={line}, Position={column - 1}, "
             f"Message={message}"
         )
+
+    def _runtime_message(
+        self, kind: str, detail: str, line: int, column: int, message: str, excerpt: str
+    ) -> str:
+        place = f"Line={line}, Position={column - 1}, " if line else ""
+        return f"SQL query failed: {kind}: {detail}, {place}Message={message}"

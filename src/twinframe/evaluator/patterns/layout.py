@@ -85,9 +85,9 @@ class _Layout:
 
     def build(self) -> Iterator[Step]:
         """All steps in order."""
-        for name in self._nodes:
+        for name, node in self._nodes.items():
             if name in self._bound:
-                yield CheckNode(name)
+                yield CheckNode(name, node.span)
         yield from self._settle()
         while self._relationships or any(name not in self._bound for name in self._nodes):
             yield from self._next_step()

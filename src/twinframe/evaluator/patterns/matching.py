@@ -22,7 +22,7 @@ from twinframe.cypher.algebra import (
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.analysis import build_conjunction
 from twinframe.evaluator.expressions import compile_expression, compile_test
-from twinframe.evaluator.failures import build_type_error
+from twinframe.evaluator.failures import build_type_error, note_place
 from twinframe.evaluator.labels import compile_labels
 from twinframe.evaluator.patterns.batches import (
     Adjacency,
@@ -295,9 +295,10 @@ def _compile_check_node(step: CheckNode, scope: Scope) -> Stage:
             if isinstance(value, Node):
                 yield row
             elif value is not None:
-                raise build_type_error(
+                error = build_type_error(
                     f"({step.variable}) must be a Node to match a pattern, not {name_type(value)}."
                 )
+                raise note_place(error, step.span)
 
     return keep
 

@@ -5,7 +5,7 @@ Each step extends every row it gets; a row grows at its end, by the variables th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from twinframe.cypher.algebra import (
@@ -16,6 +16,7 @@ from twinframe.cypher.algebra import (
     PathKind,
     PathPattern,
     RelationshipPattern,
+    Span,
 )
 
 
@@ -71,6 +72,7 @@ class CheckNode:
     """Keeps rows in which a variable that was bound before the pattern is a node, not null."""
 
     variable: str
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
