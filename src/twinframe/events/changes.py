@@ -5,9 +5,12 @@ It knows no store and writes no event.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import orjson
+
+from twinframe.events.envelope import build_rows
 from twinframe.model.patches import PatchOperation
 from twinframe.model.values import JsonValue
 
@@ -20,11 +23,12 @@ _PLAIN: Final = frozenset((str, float, int, bool, type(None)))
 
 class Changes(NamedTuple):
     """A patch as it goes out, and for each of its operations what was there before: `[value]`, or
-    `[]` for nothing.
+    `[]` for nothing; the number of another operation says that it lies at or below the value of
+    that one.
     """
 
     patch: list[dict[str, Any]]
-    old: list[list[Any]]
+    old: list[list[Any] | int]
 
 
 def build_changes(before: Document, after: Document) -> Changes:
@@ -43,9 +47,38 @@ def build_changes(before: Document, after: Document) -> Changes:
     return found
 
 
-def read_old_values(before: Document, operations: Iterable[PatchOperation]) -> list[list[Any]]:
-    """For each operation the value at its path before all of them: `[value]`, or `[]` for none."""
-    return [_find(before, operation.path) for operation in operations]
+def build_patch_changes(before: Document, operations: Sequence[PatchOperation]) -> Changes:
+    """What a patch changes, from the document before it is applied; nothing of that is kept.
+
+    NOTE: a value goes in once, with the operation at the highest path above the others. Else a
+    thousand operations on one large property would keep it a thousand times.
+    """
+    root: dict[str | None, Any] = {}  # a tree of segments; under None the operation of a path
+    for number, operation in enumerate(operations):
+        node = root
+        for segment in operation.path:
+            node = node.setdefault(segment, {})
+        node.setdefault(None, number)
+    old: list[list[Any] | int] = []
+    for number, operation in enumerate(operations):
+        holder = _find_holder(root, operation.path)
+        if holder == number:
+            found = _find(before, operation.path)
+            old.append([orjson.Fragment(orjson.dumps(value)) for value in found])
+        else:
+            old.append(holder)
+    return Changes(build_rows(operations), old)
+
+
+def _find_holder(root: dict[str | None, Any], path: Sequence[str]) -> int:
+    """The operation at the shortest path that this one begins with; itself at the latest."""
+    node = root
+    for segment in path:
+        node = node[segment]
+        if None in node:
+            break
+    holder: int = node[None]
+    return holder
 
 
 _ABSENT: Final[Any] = object()

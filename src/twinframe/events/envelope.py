@@ -2,9 +2,8 @@
 
 The text of an event in the outbox is one or two lines of JSON. The first is the envelope as it goes
 to subscribers. The second, where there is one, is for filters and data history alone: `model`, the
-model of the twin where the envelope does not name it; `old`, for each operation of the patch a list
-of the value that was there before, empty if there was none; `target`, that of a changed
-relationship.
+model of the twin where the envelope does not name it; `old`, for each operation of the patch what
+was there before (`changes.Changes`); `target`, that of a changed relationship.
 
 SPEC: CloudEvents 1.0.2, structured mode; types, subjects and data as the vendor documents them.
 """

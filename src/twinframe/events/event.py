@@ -119,15 +119,23 @@ class Event:
         if self.type not in (EventType.TWIN_UPDATE.value, EventType.RELATIONSHIP_UPDATE.value):
             return ()
         patch: list[dict[str, Any]] = data["patch"]
-        olds: list[list[Any]] = self._read_notes().get("old", [[]] * len(patch))
+        olds: list[list[Any] | int] = self._read_notes().get("old", [[]] * len(patch))
+        paths = [_parse_pointer(operation["path"]) for operation in patch]
         return tuple(
-            Change(
-                _parse_pointer(operation["path"]),
-                old[0] if old else ABSENT,
-                operation.get("value", ABSENT),
-            )
-            for operation, old in zip(patch, olds, strict=True)
+            Change(path, _read_old(path, old, paths, olds), operation.get("value", ABSENT))
+            for operation, path, old in zip(patch, paths, olds, strict=True)
         )
+
+
+def _read_old(
+    path: Path, old: list[Any] | int, paths: Sequence[Path], olds: Sequence[list[Any] | int]
+) -> Any:
+    """See `changes.Changes`."""
+    below: Path = ()
+    if isinstance(old, int):
+        below = path[len(paths[old]) :]
+        old = olds[old]
+    return find_value(old[0], below) if isinstance(old, list) and old else ABSENT
 
 
 def _parse_pointer(pointer: str) -> Path:

@@ -17,14 +17,16 @@ from twinframe.errors import (
     RelationshipsNotDeleted,
     TwinNotFound,
 )
+from twinframe.events.changes import Changes
 from twinframe.events.envelope import EventType
 from twinframe.graph.context import GraphContext
 from twinframe.graph.happenings import GatheredOutbox, Happenings
 from twinframe.graph.models import render_model
 from twinframe.graph.relationship_documents import RelationshipBody, render_relationship
 from twinframe.graph.twin_documents import ETAG, ID, METADATA, MODEL, JsonObject
+from twinframe.memory import Hold, Part
 from twinframe.model.etags import build_etag
-from twinframe.model.patches import PatchOperation
+from twinframe.model.json import estimate_parsed
 from twinframe.storage.base import (
     GraphTransaction,
     ModelRecord,
@@ -34,10 +36,23 @@ from twinframe.storage.base import (
     TwinRecord,
 )
 
-Patch = Sequence[PatchOperation]
 _MODELS_AT_ONCE: Final = 1000
+_SMALL_BYTES: Final = 64 * 1024
+_COPIES: Final = 4
+"""Of a document as text: as it was, as it is, and both in its event."""
 WHOLE: Final = None
-"""In the place of a patch: the document was put as a whole."""
+"""In the place of what a patch changes: the document was put as a whole."""
+
+
+def hold_document(context: GraphContext, stored: StoredDocument) -> Hold:
+    """What working on a stored document takes while it is parsed, changed and written again.
+
+    Raises as `MemoryAccount.take` does. PERF: small documents are not counted.
+    """
+    size = len(stored.body)
+    if size <= _SMALL_BYTES:
+        return context.memory.hold(Part.WRITES)
+    return context.memory.hold(Part.WRITES, _COPIES * size + estimate_parsed(stored.body))
 
 
 def write_twin(
@@ -45,11 +60,12 @@ def write_twin(
     transaction: GraphTransaction,
     document: JsonObject,
     before: StoredDocument | None = None,
-    patch: Patch | None = WHOLE,
+    changes: Changes | None = WHOLE,
 ) -> StoredDocument:
     """Store a twin under a new etag.
 
-    `before` is what a patch was applied to; a put has not read it. `LimitExceeded`.
+    `before` is what a patch was applied to, and `changes` what it does; a put has neither.
+    `LimitExceeded`.
     """
     etag = document[ETAG] = build_etag()
     body = orjson.dumps(document)
@@ -63,10 +79,10 @@ def write_twin(
         before = transaction.read_twin(twin_id)
     transaction.put_twin(TwinRecord(twin_id, model_id, etag, body))
     if happenings is not None:
-        if patch is WHOLE or before is None:
+        if changes is WHOLE or before is None:
             happenings.tell_twin_put(transaction, twin_id, document, body, before)
         else:
-            happenings.tell_twin_patched(transaction, twin_id, document, before, patch)
+            happenings.tell_twin_patched(transaction, twin_id, document, changes)
     return StoredDocument(etag, body)
 
 
@@ -85,11 +101,12 @@ def write_relationship(
     key: tuple[str, str],
     body: RelationshipBody,
     before: StoredDocument | None = None,
-    patch: Patch | None = WHOLE,
+    changes: Changes | None = WHOLE,
 ) -> StoredDocument:
     """Store a relationship under a new etag; `key` is its source and its id.
 
-    `before` is what a patch was applied to; a put has not read it. `LimitExceeded`.
+    `before` is what a patch was applied to, and `changes` what it does; a put has neither.
+    `LimitExceeded`.
     """
     record = render_relationship(*key, body, build_etag())
     most = context.settings.graph.max_twin_bytes
@@ -102,10 +119,10 @@ def write_relationship(
         before = transaction.read_relationship(*key)
     transaction.put_relationship(record)
     if happenings is not None:
-        if patch is WHOLE or before is None:
+        if changes is WHOLE or before is None:
             happenings.tell_relationship_put(transaction, key, record.body, before)
         else:
-            happenings.tell_relationship_patched(transaction, key, before, patch)
+            happenings.tell_relationship_patched(transaction, key, body.target_id, changes)
     return StoredDocument(record.etag, record.body)
 
 

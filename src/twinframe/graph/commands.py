@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 from twinframe.graph.context import GraphContext
-from twinframe.storage.base import GraphTransaction
+from twinframe.storage.base import GraphTransaction, StoredDocument
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -31,3 +31,14 @@ async def run_command(context: GraphContext, command: Command[T_co]) -> T_co:
     result = await context.runner.write(lambda transaction: command.apply(traced, transaction))
     context.signal.set()
     return result
+
+
+async def run_patch(context: GraphContext, command: Command[StoredDocument]) -> str:
+    """Apply a command of whose result the etag is wanted alone.
+
+    NOTE: its body may be a thousand times as large as what asked for it, and a batch of writes
+    keeps what all of them give until it is committed.
+    """
+    etag = await context.runner.write(lambda found: command.apply(context, found).etag)
+    context.signal.set()
+    return etag

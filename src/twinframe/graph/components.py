@@ -7,7 +7,7 @@ from typing import cast
 import orjson
 
 from twinframe.errors import ComponentNotFound
-from twinframe.graph.commands import run_command
+from twinframe.graph.commands import run_patch
 from twinframe.graph.context import GraphContext
 from twinframe.graph.twin_commands import parse_patch_component
 from twinframe.graph.twin_documents import JsonObject, list_parts
@@ -52,4 +52,4 @@ class Components:
         command = parse_patch_component(
             twin_id, name, patch, if_match, if_none_match, max_operations=most
         )
-        return (await run_command(self._context, command)).etag
+        return await run_patch(self._context, command)

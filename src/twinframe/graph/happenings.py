@@ -13,11 +13,10 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from twinframe.events.changes import Changes, build_changes, read_old_values
+from twinframe.events.changes import Changes, build_changes
 from twinframe.events.envelope import (
     EventType,
     add_notes,
-    build_rows,
     render_changes,
     render_event,
     render_notes,
@@ -25,12 +24,10 @@ from twinframe.events.envelope import (
 )
 from twinframe.graph.twin_documents import METADATA, MODEL, TOUCHED, JsonObject, is_source_time
 from twinframe.model.clock import Clock, render_update_time
-from twinframe.model.patches import PatchOperation
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
 from twinframe.storage.base import OutboxEvent, StoredDocument
 
-Patch = Sequence[PatchOperation]
 RelationshipKey = tuple[str, str]
 
 
@@ -125,11 +122,10 @@ class Happenings:
         transaction: Outbox,
         twin_id: str,
         document: JsonObject,
-        before: StoredDocument,
-        patch: Patch,
+        changes: Changes,
     ) -> None:
         """A patch was applied to a twin, or to a component of it."""
-        self._tell_twin_change(transaction, twin_id, document, _read_changes(before, patch))
+        self._tell_twin_change(transaction, twin_id, document, changes)
 
     def tell_twin_deleted(self, transaction: Outbox, twin_id: str, before: StoredDocument) -> None:
         """A twin is gone; the event has its last document."""
@@ -167,19 +163,18 @@ class Happenings:
             self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
             self._tell_relationship(transaction, EventType.RELATIONSHIP_CREATE, key, body)
         else:
-            self._tell_relationship_change(transaction, key, new, build_changes(old, new))
+            changes = build_changes(old, new)
+            self._tell_relationship_change(transaction, key, new["$targetId"], changes)
 
     def tell_relationship_patched(
         self,
         transaction: Outbox,
         key: RelationshipKey,
-        before: StoredDocument,
-        patch: Patch,
+        target_id: str,
+        changes: Changes,
     ) -> None:
         """A patch was applied to a relationship."""
-        old = cast("JsonObject", orjson.loads(before.body))
-        changes = Changes(build_rows(patch), read_old_values(old, patch))
-        self._tell_relationship_change(transaction, key, old, changes)
+        self._tell_relationship_change(transaction, key, target_id, changes)
 
     def tell_relationship_deleted(
         self, transaction: Outbox, key: RelationshipKey, before: StoredDocument
@@ -191,7 +186,7 @@ class Happenings:
         self,
         transaction: Outbox,
         key: RelationshipKey,
-        document: JsonObject,
+        target_id: str,
         changes: Changes,
     ) -> None:
         """SPEC: the model of the data is presumed to be that of the source twin."""
@@ -202,7 +197,7 @@ class Happenings:
             key[0],
             _build_subject(key),
             render_changes(model_id, changes.patch),
-            {"old": changes.old, "target": document["$targetId"]},
+            {"old": changes.old, "target": target_id},
         )
 
     def _tell_relationship(
@@ -277,10 +272,6 @@ def render_model_notes(model_id: str) -> bytes:
 
 def _build_model_notes(model_id: str | None) -> dict[str, Any]:
     return {"model": model_id}
-
-
-def _read_changes(before: StoredDocument, patch: Patch) -> Changes:
-    return Changes(build_rows(patch), read_old_values(orjson.loads(before.body), patch))
 
 
 def _read_time(document: JsonObject) -> str:

@@ -18,7 +18,8 @@ from twinframe.errors import (
     TargetTwinNotFound,
     TwinNotFound,
 )
-from twinframe.graph.changes import remove_relationship, write_relationship
+from twinframe.events.changes import build_patch_changes
+from twinframe.graph.changes import hold_document, remove_relationship, write_relationship
 from twinframe.graph.context import GraphContext
 from twinframe.graph.model_cache import LoadedModel, ModelView
 from twinframe.graph.relationship_documents import RelationshipBody, parse_relationship_body
@@ -81,12 +82,20 @@ class PatchRelationship:
         """The changed relationship, under a new etag.
 
         Errors: `JsonPatchInvalid`, `ValidationFailed`, `InvalidRelationship`, `TwinNotFound`,
-        `RelationshipNotFound`, `PreconditionFailed`, `LimitExceeded`.
+        `RelationshipNotFound`, `PreconditionFailed`, `LimitExceeded`, `MemoryExhausted`.
         """
-        key, operations = (self.source_id, self.relationship_id), self.operations
+        key = (self.source_id, self.relationship_id)
         stored = require_relationship(transaction, *key)
         self.condition.check(stored.etag, f"the relationship {self.relationship_id}")
+        with hold_document(context, stored):
+            return self._change(context, transaction, stored)
+
+    def _change(
+        self, context: GraphContext, transaction: GraphTransaction, stored: StoredDocument
+    ) -> StoredDocument:
+        key, operations = (self.source_id, self.relationship_id), self.operations
         before = parse_relationship_body(orjson.loads(stored.body))
+        changes = build_patch_changes(before.properties, operations)
         properties = apply_patch(before.properties, operations)
         models = context.models.open(transaction)
         model = require_model(models, _require_source(transaction, self.source_id))
@@ -95,7 +104,7 @@ class PatchRelationship:
         changed = {name: value for name, value in properties.items() if name in touched}
         _check_properties(model, before.name, changed)
         body = RelationshipBody(before.name, before.target_id, properties)
-        return write_relationship(context, transaction, key, body, stored, operations)
+        return write_relationship(context, transaction, key, body, stored, changes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from twinframe.errors import TwinNotFound
-from twinframe.graph.commands import run_command
+from twinframe.graph.commands import run_command, run_patch
 from twinframe.graph.context import GraphContext
 from twinframe.graph.relationship_commands import (
     parse_delete_relationship,
@@ -77,7 +77,7 @@ class Relationships:
         command = parse_patch_relationship(
             source_id, relationship_id, patch, if_match, if_none_match, max_operations=most
         )
-        return (await run_command(self._context, command)).etag
+        return await run_patch(self._context, command)
 
     async def delete_relationship(
         self,

@@ -13,7 +13,8 @@ from typing import cast
 import orjson
 
 from twinframe.errors import ModelDecommissioned, TwinNotFound
-from twinframe.graph.changes import remove_twin, write_twin
+from twinframe.events.changes import build_patch_changes
+from twinframe.graph.changes import hold_document, remove_twin, write_twin
 from twinframe.graph.context import GraphContext
 from twinframe.graph.model_cache import LoadedModel, ModelView
 from twinframe.graph.twin_documents import (
@@ -93,20 +94,27 @@ class PatchTwin:
         """The changed twin, under a new etag even for an empty patch.
 
         Errors: `JsonPatchInvalid`, `ValidationFailed`, `TwinNotFound`, `PreconditionFailed`,
-        `ModelDecommissioned` for a move to such a model, `LimitExceeded`.
+        `ModelDecommissioned` for a move to such a model, `LimitExceeded`, `MemoryExhausted`.
         """
         stored = require_twin(transaction, self.twin_id)
         self.condition.check(stored.etag, f"the twin {self.twin_id}")
+        with hold_document(context, stored):
+            return self._change(context, transaction, stored)
+
+    def _change(
+        self, context: GraphContext, transaction: GraphTransaction, stored: StoredDocument
+    ) -> StoredDocument:
         document = cast("JsonObject", orjson.loads(stored.body))
         model = self._find_model(context, transaction, document)
         parts = find_parts(document, model.interface.contents, model.interface.components)
         if self.part is not None and (self.part not in parts or self.part not in document):
             self._refuse_missing_part(self.part)
-        changes = TwinPatch(document, parts, render_update_time(context.clock()))
+        changes = build_patch_changes(document, self.operations)
+        patch = TwinPatch(document, parts, render_update_time(context.clock()))
         for operation in self.operations:
-            changes.apply(operation)
-        _validate(model, document, None if self.new_model_id is not None else changes.touched)
-        return write_twin(context, transaction, changes.finish(), stored, self.operations)
+            patch.apply(operation)
+        _validate(model, document, None if self.new_model_id is not None else patch.touched)
+        return write_twin(context, transaction, patch.finish(), stored, changes)
 
     def _find_model(
         self, context: GraphContext, transaction: GraphTransaction, document: JsonObject

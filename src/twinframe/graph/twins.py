@@ -5,7 +5,7 @@ Each write is one command (`twin_commands`) in a work of its own.
 
 from __future__ import annotations
 
-from twinframe.graph.commands import run_command
+from twinframe.graph.commands import run_command, run_patch
 from twinframe.graph.context import GraphContext
 from twinframe.graph.twin_commands import (
     parse_delete_twin,
@@ -58,7 +58,7 @@ class Twins:
         """
         most = self._context.settings.graph.max_patch_operations
         command = parse_patch_twin(twin_id, patch, if_match, if_none_match, max_operations=most)
-        return (await run_command(self._context, command)).etag
+        return await run_patch(self._context, command)
 
     async def delete_twin(
         self, twin_id: str, if_match: str | None = None, if_none_match: str | None = None

@@ -67,7 +67,12 @@ class PendingWrite(Generic[X]):
             if not self.claim():
                 raise StorageBusy("The write was withdrawn before its turn came.")
             self._started = True
-        return self.work(transaction)
+        try:
+            return self.work(transaction)
+        except TwinframeError as error:
+            # NOTE: what a work held would stay with the error until its whole batch is written:
+            # 128 refused patches of large twins kept 400 MB.
+            raise error.with_traceback(None) from error.__cause__
 
 
 async def _tell(pending: PendingWrite[X], instruments: Instruments) -> object:

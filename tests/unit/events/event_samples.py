@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from twinframe.evaluator.functions.digitaltwins import holds_model
-from twinframe.events.changes import read_old_values
+from twinframe.events.changes import build_patch_changes
 from twinframe.events.envelope import (
     EventType,
     build_rows,
@@ -42,7 +42,7 @@ def build_lifecycle(kind: EventType = EventType.TWIN_CREATE, **members: Any) -> 
 
 def build_update(before: dict[str, Any], *operations: dict[str, Any], model: str = ROOM) -> Event:
     patch = parse_patch(list(operations), max_operations=100)
-    notes = {"old": read_old_values(before, patch)}
+    notes = {"old": build_patch_changes(before, patch).old}
     data = render_changes(model, build_rows(patch))
     text = render_event(EventType.TWIN_UPDATE, b'"host"', "room1", TIME, data, notes)
     return Event(2, "room1", text)

@@ -11,7 +11,9 @@ import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.unit.events.event_samples import build_update
 from twinframe.events.changes import build_changes
+from twinframe.events.event import ABSENT, find_value
 
 scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 2.5])
 values = st.recursive(
@@ -57,3 +59,23 @@ def test_of_each_operation_the_old_value_is_known(before: Any, after: Any) -> No
     for operation, old in zip(changes.patch, changes.old, strict=True):
         found = jsonpointer.resolve_pointer(before, operation["path"], None)
         assert old == ([] if operation["op"] == "add" else [found])
+
+
+pointers = st.lists(st.sampled_from(["a", "b", "c", "0", "1"]), min_size=1, max_size=4)
+
+
+@given(documents, st.lists(pointers, min_size=1, max_size=6))
+def test_each_operation_of_a_patch_is_told_with_what_was_there_before_all(
+    before: dict[str, Any], paths: list[list[str]]
+) -> None:
+    """However the values are shared between operations at, above and below one path."""
+    event = build_update(before, *({"op": "remove", "path": "/" + "/".join(one)} for one in paths))
+    told = [change.old for change in event.changes]
+    assert told == [find_value(before, one) for one in paths]
+    stored = len(event.text) - len(event.wire)
+    assert stored < len(orjson.dumps(before)) + 12 * len(paths) + 12
+
+
+def test_what_was_not_there_is_told_as_absent() -> None:
+    event = build_update({"a": 1}, {"op": "add", "path": "/b", "value": 1})
+    assert event.changes[0].old is ABSENT

@@ -10,6 +10,8 @@ import pytest
 from twinframe.errors import (
     InvalidArgument,
     JsonPatchInvalid,
+    MemoryExhausted,
+    MemoryLimitExceeded,
     PatchNotObjects,
     PreconditionFailed,
     RelationshipsNotDeleted,
@@ -17,6 +19,8 @@ from twinframe.errors import (
     ValidationFailed,
 )
 from twinframe.graph import Graph
+from twinframe.memory import MemoryAccount, Part
+from twinframe.settings import Settings
 from twinframe.storage.runner import StoreRunner
 from twinframe.testing.factories import (
     BUILDING,
@@ -27,6 +31,7 @@ from twinframe.testing.factories import (
     build_interface,
     build_property,
 )
+from twinframe.testing.inline_runner import InlineRunner
 
 OTHER_ETAG = 'W/"00000000-0000-4000-8000-000000000000"'
 SOURCE_TIME = "2024-01-31T12:00:00.123456789+01:00"
@@ -408,3 +413,21 @@ def test_a_twin_with_relationships_is_not_deleted(world: Any, twin_id: str) -> N
         world.do(world.graph.twins.delete_twin(twin_id))
     world.do(world.graph.relationships.delete_relationship("r", "e"))
     world.do(world.graph.twins.delete_twin(twin_id))
+
+
+def test_a_patch_of_a_large_twin_takes_from_the_account_and_gives_it_back(world: Any) -> None:
+    before = world.put("a", name="x" * 200_000)
+    memory = MemoryAccount(2_000_000, {Part.WRITES: 500_000})
+    graph = Graph(InlineRunner(world.store), Settings(), memory=memory)
+    patch = [{"op": "replace", "path": "/temperature", "value": 2.0}]
+    with pytest.raises(MemoryLimitExceeded, match="Memory__Writes"):
+        world.do(graph.twins.patch_twin("a", patch))
+    assert world.read("a") == before
+    memory = MemoryAccount(2_000_000)
+    graph = Graph(InlineRunner(world.store), Settings(), memory=memory)
+    held = memory.hold(Part.QUERIES, 1_500_000)
+    with pytest.raises(MemoryExhausted):
+        world.do(graph.twins.patch_twin("a", patch))
+    held.release()
+    world.do(graph.twins.patch_twin("a", [{"op": "add", "path": "/temperature", "value": 2.0}]))
+    assert (world.read("a")["temperature"], memory.used) == (2.0, 0)

@@ -1,0 +1,81 @@
+"""Attacks by writing: patches, transactions and models, small on the wire and large here."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from tests.reliability.attacks.attack import Attack, Target
+from tests.reliability.attacks.world import LARGE, LARGE_MODEL
+
+_TEXT = "x" * (1024 * 1024 - 4096)
+_NUMBERS = count()
+_SMALL = {"op": "add", "path": "/$metadata/text/sourceTime", "value": "2024-01-31T12:00:00Z"}
+
+
+def _patch(target: Target, twin: int, operations: list[dict[str, Any]]) -> None:
+    target.call("PATCH", f"/digitaltwins/large{twin % LARGE}", operations)
+
+
+def _restore(target: Target, twin: int) -> None:
+    document = {"$metadata": {"$model": LARGE_MODEL["@id"]}, "text": _TEXT}
+    target.call("PUT", f"/digitaltwins/large{twin % LARGE}", document)
+
+
+def patch_one_property_often(target: Target) -> None:
+    """A thousand operations on the one property of a megabyte, which the last one gives back."""
+    operations = [{"op": "add", "path": "/text", "value": str(at)} for at in range(999)]
+
+    def act() -> None:
+        twin = next(_NUMBERS)
+        _patch(target, twin, [*operations, {"op": "add", "path": "/text", "value": _TEXT}])
+
+    target.repeat(act, 3)
+
+
+def patch_many_twins(target: Target) -> None:
+    """Patches of 60 bytes, each to another twin of a megabyte, as many as can wait at once."""
+    target.repeat(lambda: _patch(target, next(_NUMBERS), [_SMALL]), 64)
+
+
+def patch_entries_often(target: Target) -> None:
+    """A thousand entries of a map, and the map as a whole between them."""
+    operations: list[dict[str, Any]] = []
+    for at in range(500):
+        whole = {str(entry): "e" for entry in range(20)}
+        operations.append({"op": "add", "path": "/entries", "value": whole})
+        operations.append({"op": "add", "path": f"/entries/{at}", "value": "entry"})
+    target.repeat(lambda: _patch(target, next(_NUMBERS), operations), 8)
+
+
+def transact_over_large_twins(target: Target) -> None:
+    """Transactions of fifteen patches, each of a twin of a megabyte."""
+
+    def act() -> None:
+        operations = [
+            {"op": "patchTwin", "twinId": f"large{twin}", "patch": [_SMALL]} for twin in range(15)
+        ]
+        target.call("POST", "/$transaction", {"operations": operations})
+
+    target.repeat(act, 4)
+
+
+def put_large_over_large(target: Target) -> None:
+    """Twins of a megabyte over twins of a megabyte: the event has both."""
+    target.repeat(lambda: _restore(target, next(_NUMBERS)), 8)
+
+
+def patch_with_deep_paths(target: Target) -> None:
+    """Paths of thousands of segments that lead nowhere."""
+    operations = [{"op": "add", "path": "/entries" + "/a" * 4000, "value": 1} for _ in range(100)]
+    target.repeat(lambda: _patch(target, next(_NUMBERS), operations), 4)
+
+
+ATTACKS = (
+    Attack("a thousand operations on a property of 1 MB", patch_one_property_often),
+    Attack("small patches of large twins at once", patch_many_twins),
+    Attack("a thousand operations on a map and its entries", patch_entries_often),
+    Attack("transactions over fifteen large twins", transact_over_large_twins),
+    Attack("large twins put over large ones", put_large_over_large),
+    Attack("patches with paths of thousands of segments", patch_with_deep_paths),
+)
