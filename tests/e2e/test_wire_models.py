@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -106,6 +107,31 @@ def test_a_listing_names_models_and_what_they_rest_on_page_by_page(wire: Wire) -
     assert [model["id"] for model in rest["value"]] == [SPACE]
     assert rest["nextLink"] is None
     assert rest["value"][0]["model"]["@id"] == SPACE
+
+
+@pytest.mark.parametrize("flag", ["true", "True&includeModelDefinition=false"])
+def test_a_model_comes_with_all_that_it_inherits(wire: Wire, flag: str) -> None:
+    path = f"/models/{quote(ROOM, safe='')}?{VERSION}"
+    plain = must(wire.call("GET", path))
+    whole = must(wire.call("GET", f"{path}&includeBaseModelContents={flag}"))
+    room, space = (next(x for x in MODELS if x["@id"] == name) for name in (ROOM, SPACE))
+    assert whole["model"] == {**room, "contents": [*room["contents"], *space["contents"]]}
+    assert whole["bases"] == [SPACE]
+    named = {
+        kind: [each["name"] for each in whole[kind]]
+        for kind in ("properties", "relationships", "components", "telemetries", "commands")
+    }
+    assert named["properties"][-1] == "Area"
+    assert named["properties"][0] == "Temperature"
+    assert named["relationships"] == ["has", "knows", "part"]
+    assert (named["components"], named["telemetries"]) == (["Climate"], ["Humidity"])
+    assert named["commands"] == []
+    assert plain.items() <= whole.items()
+    check_refusal(
+        wire.call("GET", f"{path}&includeBaseModelContents=maybe"), 400, "InvalidArgument"
+    )
+    missing = f"/models/{quote('dtmi:com:wire:No;1')}?includeBaseModelContents=true"
+    check_refusal(wire.call("GET", missing), 404, "ModelNotFound")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from twinframe.events.envelope import EventType
 from twinframe.graph.context import GraphContext
 from twinframe.graph.happenings import Happenings
 from twinframe.graph.model_cache import build_resolver
+from twinframe.graph.whole_models import render_whole
 from twinframe.model.clock import render_upload_time
 from twinframe.model.ids import parse_model_id
 from twinframe.model.pages import FIRST_PAGE, Page, PageRequest
@@ -113,6 +114,26 @@ class Models:
         if record is None:
             raise ModelNotFound(model_id)
         return render_model(record, with_definition=include_definition)
+
+    async def read_whole_model(self, model_id: str) -> bytes:
+        """The ModelData of one model with what it inherits; `InvalidArgument`, `ModelNotFound`.
+
+        Its definition has the contents and schemas of its bases beside its own, and further members
+        tell all contents by kind, and the bases.
+        """
+        parse_model_id(model_id)
+
+        def read(session: GraphSession) -> bytes:
+            record = session.read_model(model_id)
+            interface = self._context.models.open(session).find_interface(model_id)
+            if record is None or interface is None:
+                raise ModelNotFound(model_id)
+            bases = [session.read_model(base) for base in interface.ancestors]
+            documents = [orjson.loads(each.document) for each in (record, *filter(None, bases))]
+            whole = render_whole(interface, documents)
+            return b"%b,%b" % (render_model(record, with_definition=False)[:-1], whole[1:])
+
+        return await self._context.runner.scan(read, self._context.settings.query.timeout)
 
     async def decommission_model(self, model_id: str, patch: JsonValue) -> None:
         """Apply a patch that replaces `/decommissioned` by true.

@@ -27,6 +27,12 @@ _IF_OTHER = Parameter("If-None-Match", "header", "An ETag the document must not 
 _PAGE_SIZE = Parameter("max-items-per-page", "header", "Most items of the page.", int)
 _TOKEN = Parameter("continuationToken", "query", "Where to go on; part of a nextLink.")
 _DEFINITION = Parameter("includeModelDefinition", "query", "Include the DTDL document.", bool)
+_INHERITED = Parameter(
+    "includeBaseModelContents",
+    "query",
+    "Include the DTDL document with all that it inherits merged in, and what it has by kind.",
+    bool,
+)
 _PATCH = Body(list[schemas.PatchOperation], ("application/json-patch+json", "application/json"))
 _TWIN = Answer(200, "The twin.", schemas.DigitalTwin, _ETAG)
 _RELATIONSHIP = Answer(200, "The relationship.", schemas.Relationship, _ETAG)
@@ -287,9 +293,9 @@ _MODEL_ROUTES = (
         "Read a model",
         "models/read",
         models.read_model,
-        Answer(200, "The model.", schemas.DigitalTwinsModelData),
+        Answer(200, "The model.", schemas.WholeModelData),
         "Models",
-        (_DEFINITION,),
+        (_DEFINITION, _INHERITED),
         errors={400: "InvalidArgument", 404: "ModelNotFound"},
     ),
     Route(

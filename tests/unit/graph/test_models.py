@@ -231,6 +231,59 @@ def test_pages_list_the_models_by_upload(world: Any, size: int | None, definitio
     ]
 
 
+def read_whole(world: Any, model_id: str) -> dict[str, Any]:
+    return dict(world.load(world.do(world.graph.models.read_whole_model(model_id))))
+
+
+def names(elements: Any) -> list[str]:
+    return [element["name"] for element in elements]
+
+
+def test_a_whole_model_has_what_it_inherits_beside_its_own(world: Any) -> None:
+    documents = {document["@id"]: document for document in build_building_interfaces()}
+    room, space = documents[ROOM], documents[SPACE]
+    found = read_whole(world, ROOM)
+    plain = world.load(world.do(world.graph.models.read_model(ROOM, True)))
+    assert {**found, "model": plain["model"]}.items() >= plain.items()
+    assert found["model"] == {**room, "contents": [*room["contents"], *space["contents"]]}
+    assert found["bases"] == [SPACE]
+    assert names(found["properties"]) == ["temperature", "readings", "name", "area", "tags"]
+    assert names(found["relationships"]) == ["watchedBy", "relatedTo", "hasPart"]
+    assert (names(found["components"]), names(found["telemetries"])) == (["thermostat"], ["motion"])
+    assert found["commands"] == []
+    assert found["properties"][3] in space["contents"]
+    assert read_whole(world, SPACE)["model"] == space
+
+
+def test_a_diamond_of_bases_with_schemas_is_merged_once(empty: Any) -> None:
+    def build(name: str, *extends: str) -> Any:
+        schema_id = f"dtmi:test:{name}:kind;1"
+        enum = {"@id": schema_id, "@type": "Enum", "valueSchema": "integer",
+                "enumValues": [{"name": "a", "enumValue": 1}]}  # fmt: skip
+        made: Any = build_interface(f"dtmi:test:{name};1", extends=extends)
+        own = {"@type": ["Property"], "name": name.lower(), "schema": schema_id}
+        return {**made, "contents": own, "schemas": enum}
+
+    top, left, right = build("T"), build("L", "dtmi:test:T;1"), build("R", "dtmi:test:T;1")
+    bottom = build("B", "dtmi:test:L;1", "dtmi:test:R;1")
+    bare = build_interface("dtmi:test:Bare;1", extends=["dtmi:test:B;1"])
+    empty.do(empty.graph.models.create_models([top, left, right, bottom, bare]))
+    found = read_whole(empty, "dtmi:test:Bare;1")
+    assert names(found["model"]["contents"]) == names(found["properties"]) == ["b", "l", "r", "t"]
+    assert [schema["@id"] for schema in found["model"]["schemas"]] == [
+        f"dtmi:test:{name}:kind;1" for name in "BLRT"
+    ]
+    assert found["bases"] == [f"dtmi:test:{name};1" for name in "BLRT"]
+    assert found["model"]["extends"] == ["dtmi:test:B;1"]
+
+
+def test_a_whole_model_that_is_not_there_is_not_found(world: Any) -> None:
+    with pytest.raises(ModelNotFound):
+        read_whole(world, "dtmi:test:No;1")
+    with pytest.raises(InvalidArgument):
+        read_whole(world, "No")
+
+
 def test_dependencies_are_bases_and_components_transitively(world: Any) -> None:
     assert ids(world, of=[ROOM]) == [SPACE, ROOM, THERMOSTAT]
     assert ids(world, of=[BUILDING]) == [SPACE, BUILDING]

@@ -188,6 +188,9 @@ class FakeModels:
             raise ModelNotFound(model_id)
         return orjson.dumps({"id": model_id, "definition": include_definition})
 
+    async def read_whole_model(self, model_id: str) -> bytes:
+        return orjson.dumps({"id": model_id, "whole": True})
+
     async def decommission_model(self, model_id: str, patch: JsonValue) -> None:
         self.documents.calls.append(("decommission_model", model_id, patch))
 

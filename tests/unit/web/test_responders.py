@@ -242,6 +242,13 @@ def test_a_model_id_is_decoded(client: Any) -> None:
     answer = client.send("GET", "/models/dtmi%3Acom%3Ax%3B1?includeModelDefinition=true")
     assert answer.json == {"id": "dtmi:com:x;1", "definition": True}
     assert client.send("GET", "/models/dtmi:com:x;1").json["definition"] is False
+    whole = client.send("GET", "/models/dtmi:com:x;1?includeBaseModelContents=True")
+    assert whole.json == {"id": "dtmi:com:x;1", "whole": True}
+    for flag in ("false", ""):
+        plain = client.send("GET", f"/models/dtmi:com:x;1?includeBaseModelContents={flag}")
+        assert plain.json["definition"] is False
+    refused = client.send("GET", "/models/dtmi:com:x;1?includeBaseModelContents=yes")
+    assert refused.code == "InvalidArgument"
     refused = client.send("GET", "/models/dtmi:com:x;1?includeModelDefinition=yes")
     assert refused.code == "InvalidArgument"
 

@@ -42,9 +42,15 @@ async def list_models(edge: Edge, request: Request, response: Response) -> None:
 
 
 async def read_model(edge: Edge, request: Request, response: Response, model_id: str) -> None:
-    """GET: ModelData, with the definition when `includeModelDefinition` is true."""
+    """GET: ModelData, with the definition when `includeModelDefinition` is true.
+
+    SPEC: Konnektr's `includeBaseModelContents` merges in what the model inherits.
+    """
     definition = read_flag(request, "includeModelDefinition")
-    response.data = await edge.graph.models.read_model(model_id, definition)
+    if read_flag(request, "includeBaseModelContents"):
+        response.data = await edge.graph.models.read_whole_model(model_id)
+    else:
+        response.data = await edge.graph.models.read_model(model_id, definition)
 
 
 async def decommission_model(

@@ -121,6 +121,9 @@ class Models(Protocol):
     async def read_model(self, model_id: str, include_definition: bool) -> bytes:
         """The model."""
 
+    async def read_whole_model(self, model_id: str) -> bytes:
+        """The model with all that it inherits merged in."""
+
     async def decommission_model(self, model_id: str, patch: JsonValue) -> None:
         """Apply the one JSON Patch a model takes."""
 

@@ -81,6 +81,21 @@ class DigitalTwinsModelData(Shape):
     model: dict[str, Any] | None = None
 
 
+class WholeModelData(DigitalTwinsModelData):
+    """A stored model; all but its own members only with `includeBaseModelContents`.
+
+    `model` has the contents and schemas of its bases beside its own then; `bases` are all that it
+    extends, nearest first.
+    """
+
+    bases: list[str] | None = None
+    properties: list[dict[str, Any]] | None = None
+    relationships: list[dict[str, Any]] | None = None
+    components: list[dict[str, Any]] | None = None
+    telemetries: list[dict[str, Any]] | None = None
+    commands: list[dict[str, Any]] | None = None
+
+
 class PatchOperation(Shape):
     """One operation of a JSON Patch (RFC 6902); add, replace and remove are supported."""
 
