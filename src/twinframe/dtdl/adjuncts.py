@@ -20,26 +20,27 @@ def check_adjuncts(element: Element, builder: Builder, findings: Findings) -> No
 
     `builder` builds the schemas that values of adjunct properties must conform to.
     """
-    groups: dict[str, AdjunctRule] = {}
+    bringers: dict[str, AdjunctRule] = {}
     names = {adjunct.name for adjunct in element.adjuncts}
     for adjunct in element.adjuncts:
         _check_place(element, adjunct, names, findings)
         _check_needs(element, adjunct, names, findings)
         _check_schema(element, adjunct, builder.graph, findings)
         _check_values(element, adjunct, builder, findings)
-        if adjunct.group is None:
-            continue
-        first = groups.setdefault(adjunct.group, adjunct)
-        if first is not adjunct:
+        for name in adjunct.properties:
+            first = bringers.setdefault(name, adjunct)
+            if first is adjunct:
+                continue
             findings.add(
                 "conflictingSupplementalTypes",
-                f"has the types {first.name} and {adjunct.name}; only one {adjunct.group} is "
-                "allowed",
+                f"has the types {first.name} and {adjunct.name}, which both bring the property "
+                f"'{name}'; only one of them is allowed",
                 element.place.at("@type"),
                 element=element.id,
                 prop="@type",
                 value=adjunct.name,
             )
+            break
 
 
 def _check_place(

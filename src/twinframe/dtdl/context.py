@@ -149,7 +149,12 @@ class ContextReader:
             vocabulary = self._affiliate(specifier, rules, at)
             if vocabulary is None:
                 incomplete = incomplete or self.limits.allow_undefined_extensions
-            elif vocabulary not in vocabularies:
+            else:
+                # SPEC: of one extension the version named last is in force.
+                family = dtmi.parse_versionless(vocabulary.context)
+                vocabularies = [
+                    v for v in vocabularies if dtmi.parse_versionless(v.context) != family
+                ]
                 vocabularies.append(vocabulary)
         return Context(rules, tuple(vocabularies), incomplete)
 
@@ -163,7 +168,7 @@ class ContextReader:
             rule, text = "invalidContextSpecifier", "is not a well-formed context DTMI"
         elif not dtmi.parse_version(specifier):
             rule, text = "missingContextVersion", "has no version"
-        elif rules.id_pattern.fullmatch(specifier) is None:
+        elif rules.id_pattern.fullmatch(specifier) is None or len(specifier) > dtmi.MAX_LENGTH:
             rule = "invalidContextSpecifierForVersion"
             text = f"does not fit DTDL version {rules.version}, which wants {rules.id_text}"
         elif not self.limits.allow_undefined_extensions:

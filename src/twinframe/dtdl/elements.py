@@ -460,7 +460,8 @@ class ElementReader:
         if rule.terms and rule.classes and (name := context.schemas.get(text)) is not None:
             return Predefined(name)
         known = text in context.known
-        if rule.classes and not known and context.rules.id_pattern.fullmatch(text):
+        formed = len(text) <= dtmi.MAX_LENGTH and context.rules.id_pattern.fullmatch(text)
+        if rule.classes and not known and formed:
             self.graph.references.append(Reference(element, rule, text, place))
             return text
         wrong = "badType" if known else "badDtmiOrTerm"

@@ -10,12 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from twinframe.dtdl.findings import Findings, Place, render_list
+from twinframe.dtdl import dtmi
+from twinframe.dtdl.findings import Findings, Place, render_list, render_value
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.metamodel import LanguageRules
 from twinframe.dtdl.rules import EXTENSIONS, LANGUAGES, LIMITED
 
 _LANGUAGE = re.compile(r"dtmi:dtdl:context;([1-9][0-9]{0,8})(?:#(.*))?", re.DOTALL)
+_LANGUAGE_PREFIX = "dtmi:dtdl:context;"
 _LIMITS_PREFIX = "dtmi:dtdl:limits:"
 _LIMITLESS = "limitless"
 _OWN_LIMITS = "limits"
@@ -50,6 +52,8 @@ class LanguageReader:
             match = _LANGUAGE.fullmatch(specifier)
             if match is not None:
                 self._read_language(int(match[1]), match[2], specifier, at)
+            elif specifier.startswith(_LANGUAGE_PREFIX):
+                self._read_misspelt(specifier, at)
             elif specifier.startswith(_LIMITS_PREFIX) and self.rules is not None:
                 self._read_limits(specifier, at)
             else:
@@ -82,12 +86,14 @@ class LanguageReader:
                 place,
                 specifier,
             )
-        elif fragment is not None and not (
-            found.limit_contexts and fragment in (_LIMITLESS, _OWN_LIMITS)
-        ):
+        elif fragment is not None and fragment not in (_LIMITLESS, _OWN_LIMITS):
             text = f"'@context' has '{specifier}'; after '#' only 'limitless' and 'limits' may "
-            text += "stand, from DTDL version 4 on"
-            self._break("invalidContextFragment", text, place, specifier)
+            self._break("invalidContextFragment", f"{text}stand", place, specifier)
+        elif fragment is not None and not found.limit_contexts:
+            text = (
+                f"'@context' has '{specifier}'; only from DTDL version 4 on may '#limitless' and "
+            )
+            self._break("disallowedContextFragment", f"{text}'#limits' stand", place, specifier)
         elif fragment == _OWN_LIMITS and self.limitless is None:
             self._misplace(specifier, version, place)
         elif self.limitless is not None and (fragment == _LIMITLESS or self.rules is not found):
@@ -140,6 +146,19 @@ class LanguageReader:
             )
         else:
             self.rules, self.limitless = rules, None
+
+    def _read_misspelt(self, specifier: str, place: Place) -> None:
+        """Report what begins as a version of the language and is none, such as `...;3.1`."""
+        text = f"'@context' has {render_value(specifier)}; supported are the DTDL versions "
+        versions = [v for v in sorted(LANGUAGES) if v <= self.limits.max_language_version]
+        well_formed = dtmi.is_dtmi(specifier)
+        self.unsupported = self.unsupported or well_formed
+        self._break(
+            "unrecognizedContextVersion" if well_formed else "invalidContextSpecifier",
+            f"{text}{render_list(versions)}, such as '{_LANGUAGE_PREFIX}{versions[-1]}'",
+            place,
+            specifier,
+        )
 
     def _read_other(self, specifier: str) -> None:
         if self.limitless is not None:

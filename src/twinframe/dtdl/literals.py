@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from twinframe.dtdl import dtmi
 from twinframe.dtdl.context import Context
 from twinframe.dtdl.findings import Findings, Place, render_value
 from twinframe.dtdl.metamodel import Kind, PropertyRule
@@ -229,6 +230,10 @@ class LiteralReader:
 
     def _check_identifier(self, value: str, subject: Subject) -> str | None:
         rules = subject.context.rules
+        if len(value) > dtmi.MAX_LENGTH:
+            text = f"is {len(value)} characters long; at most {dtmi.MAX_LENGTH} are allowed"
+            self._add(subject, "identifierTooLong", text, value)
+            return None
         if rules.id_pattern.fullmatch(value) is None:
             self._add(
                 subject,

@@ -78,12 +78,12 @@ class AdjunctRule:
     """A type that stands beside an element's class and adds properties to it.
 
     `on` are the classes it may stand beside, `on_beside` those beside which it needs another
-    adjunct type; `schemas` are the schema terms or classes its element
-    must have (empty: any), `schema_types` adjunct types of that schema; `group` names types of
-    which an element takes at most one; `needs` are adjunct types that must stand beside it,
-    `excludes` those that must not; `parents` are adjunct types of which the element around it must
-    have one, `siblings` those that other values of the same property must have, `once`: no second
-    has this type; `children` names a property and the types of which each value must have one.
+    adjunct type; `schemas` are the schema terms or classes its element must have (empty: any),
+    `schema_types` adjunct types of that schema; `needs` are adjunct types that must stand beside
+    it, `excludes` those that must not, as must not two that bring properties of one name; `parents`
+    are adjunct types of which the element around it must have one, `siblings` those that other
+    values of the same property must have, `once`: no second has this type; `children` names a
+    property and the types of which each value must have one.
     `sibling` is the property that names a sibling content,
     which must be of `sibling_classes` and must not have this type itself; `overrides` is the
     property that names the sibling's adjunct property this one takes the place of;
@@ -94,7 +94,6 @@ class AdjunctRule:
     on: frozenset[str]
     properties: Mapping[str, PropertyRule] = field(default_factory=dict)
     schemas: frozenset[str] = frozenset()
-    group: str | None = None
     needs: frozenset[str] = frozenset()
     sibling: str | None = None
     sibling_classes: frozenset[str] = frozenset()

@@ -272,6 +272,28 @@ def test_an_event_of_the_partner_is_a_number_or_a_text() -> None:
     assert find_rules(document) == ["notRequiredType"]
 
 
+def test_types_that_bring_one_property_do_not_stand_together() -> None:
+    context = ["dtmi:dtdl:context;2", CENTRAL]
+    both = {"@type": ["Telemetry", "Temperature", "Mass"], "name": "t", "schema": "double"}
+    document = {**model("A", [{**both, "unit": "kelvin"}]), "@context": context}
+    assert find_rules(document) == ["conflictingSupplementalTypes"]
+    # NOTE: an event brings none, so that a temperature may be one.
+    event = {**both, "@type": ["Telemetry", "Temperature", "Event"], "unit": "kelvin"}
+    assert parse_models([{**document, "contents": [event]}]).uploaded
+
+
+def test_of_one_extension_the_version_named_last_is_in_force() -> None:
+    serial = {**prop("serial"), "@type": ["Property", "Required"]}
+    newer, older = REQUIREMENT, REQUIREMENT.replace(";2", ";1")
+    assert parse_models([extended(serial, contexts=(older, newer))]).uploaded
+    assert find_rules(extended(serial, contexts=(newer, older))) == ["invalidCotype"]
+    inner = extended({**serial, "@context": newer}, contexts=(older,))
+    assert parse_models([inner]).uploaded
+    shadowed = mqtt(4, 4, propertyTopic="a")
+    shadowed["@context"].append("dtmi:dtdl:extension:mqtt;3")
+    assert find_rules(shadowed) == ["noTypeThatAllows"]
+
+
 def test_a_reference_to_a_reserved_identifier_says_so() -> None:
     for version in (2, 3, 4):
         document = model("A", ["dtmi:iotcentral:p;1", "dtmi:dtdl:own;1"], version=version)

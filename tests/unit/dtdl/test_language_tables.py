@@ -29,7 +29,7 @@ def tables() -> dict[str, Any]:
 
 
 def _list_quantities(vocabulary: Vocabulary) -> Iterator[AdjunctRule]:
-    return (rule for rule in vocabulary.adjuncts.values() if rule.group == "semantic type")
+    return (rule for rule in vocabulary.adjuncts.values() if "unit" in rule.properties)
 
 
 def test_semantic_types_and_units_are_the_published_ones(tables: dict[str, Any]) -> None:
@@ -65,7 +65,7 @@ def test_every_published_type_stands_where_it_may(tables: dict[str, Any]) -> Non
         for vocabulary in VOCABULARIES.values()
         if vocabulary.context not in UNPUBLISHED
         for rule in vocabulary.adjuncts.values()
-        if rule.group != "semantic type"
+        if "unit" not in rule.properties
     }
     assert published == ours
 

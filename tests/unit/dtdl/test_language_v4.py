@@ -201,7 +201,7 @@ def test_a_long_cycle_of_schemas_is_bounded_too() -> None:
         ([CORE, ONVIF], "misplacedLimitContext"),
         ([ONVIF, LIMITLESS], "missingDtdlContext"),
         (f"{CORE}#other", "invalidContextFragment"),
-        ("dtmi:dtdl:context;3#limits", "invalidContextFragment"),
+        ("dtmi:dtdl:context;3#limits", "disallowedContextFragment"),
         ([LIMITLESS, ONVIF], "disallowedLimitContext"),
         ([LIMITLESS, "dtmi:dtdl:limits:onvif;2"], "unresolvableContextVersion"),
         ([LIMITLESS, "dtmi:dtdl:limits:onwif;1"], "unresolvableContextSpecifier"),

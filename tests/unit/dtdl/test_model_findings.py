@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.unit.dtdl.documents import find_all, find_rules, model, prop
 from twinframe.dtdl import parse_models
-from twinframe.errors import ModelParsingFailed
+from twinframe.errors import InputError, ModelParsingFailed
 
 
 def test_a_finding_names_element_property_value_place_and_the_nearest_name() -> None:
@@ -57,7 +59,7 @@ def test_an_unknown_property_is_found_with_the_nearest_known_one() -> None:
         ({"@context": "dtmi:dtdl:context;3"}, "badType"),
         ({"@context": "dtmi:dtdl:context;3", "@type": "Interface"}, "missingTopLevelId"),
         ({"@context": "dtmi:dtdl:context;3", "@type": "Interface", "@id": "x"}, "invalidId"),
-        ({"@context": ["dtmi:ex:c;1", "dtmi:dtdl:context;3"]}, "missingDtdlContext"),
+        ({"@context": ["dtmi:ex:c;1", "dtmi:dtdl:context;3"]}, "invalidContextSpecifier"),
         ({"@context": "dtmi:dtdl:context;" + "9" * 5000}, "missingDtdlContext"),
         ({"@context": "dtmi:dtdl:context;03"}, "missingDtdlContext"),
         (7, "notJsonObject"),
@@ -160,3 +162,26 @@ def test_thousands_of_contents_of_one_name_are_told_in_linear_work() -> None:
     findings = find_all(model("A", [prop("p") for _ in range(20_000)]))
     assert {finding.code for finding in findings} == {"nonUniquePropertyValue"}
     assert len(findings) == 1000
+
+
+LONG = "dtmi:" + "a" * 2044
+
+
+@pytest.mark.parametrize(
+    ("document", "rule"),
+    [
+        ({**model("A"), "@context": "dtmi:dtdl:context;3.1"}, "unrecognizedContextVersion"),
+        ({**model("A"), "@context": "dtmi:dtdl:context;03"}, "invalidContextSpecifier"),
+        ({**model("A"), "@context": "dtmi:dtdl:context;3#limits"}, "disallowedContextFragment"),
+        ({**model("A"), "@context": "dtmi:dtdl:context;2#limitless"}, "disallowedContextFragment"),
+        ({**model("A"), "@context": "dtmi:dtdl:context;3#other"}, "invalidContextFragment"),
+        ({**model("A"), "@context": ["dtmi:dtdl:context;3", LONG + ";1"]},
+         "invalidContextSpecifierForVersion"),
+        (model("A", [{"@type": "Relationship", "name": "r", "target": LONG}]), "identifierTooLong"),
+        (model("A", [LONG]), "badDtmiOrTerm"),
+    ],
+)  # fmt: skip
+def test_contexts_and_identifiers_have_their_bounds(document: dict[str, Any], rule: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_models([document])
+    assert [detail.code for detail in caught.value.details] == [rule]

@@ -39,7 +39,6 @@ def build_central(standard: Vocabulary) -> Vocabulary:
                 frozenset({"Property", "Telemetry"}),
                 {"unit": unit_rule} if unit_type else {},
                 schemas=schemas,
-                group="semantic type",
             )
         )
     vocabulary = build_partner("iotcentral", 2, *rules, leads=True)

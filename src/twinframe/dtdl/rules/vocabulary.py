@@ -92,7 +92,6 @@ def build_quantities(
             on,
             {"unit": replace(_UNIT, terms=values, value_type=unit_type)},
             schemas=numeric,
-            group="semantic type",
             versions=versions,
         )
     names = {identifier: term for term, identifier in terms.items()}
