@@ -174,6 +174,9 @@ _VENDOR = """## The SQL-like language
 - A row without a property leaves it out. A comparison with a missing property is never true.
 - `SELECT *` over one collection gives the documents themselves; with `JOIN` it is an error; with
   `MATCH` it gives the named aliases.
+- A JOIN may leave out the relationship's alias; it then goes by its own name:
+  `JOIN device RELATED space.has ... WHERE has.role = 'Operator'`. An alias of that name comes first.
+  When two JOINs without an alias cross relationships of one name, that name is refused.
 - `[:name*n..m]` leaves out n itself, as the vendor's manual says, unless
   `Query__VendorHopsExclusive` is off; `[name]` names the relationship and does not filter.
 - `DISTINCT`, `GROUP BY`, `ORDER BY`, `SUM`, `AVG`, `MIN`, `MAX` and `COUNT(path)` are extensions;

@@ -297,6 +297,8 @@ OTHERS = (
     "MATCH (t) UNWIND [t.x, t.s] AS v RETURN v",
     "MATCH (t) WITH collect(t) AS ts UNWIND ts AS t RETURN t.$dtId AS i",
     "MATCH (a)-[r]->() WITH a, collect(r) AS rs UNWIND rs AS r RETURN r.w AS w, a.s AS s",
+    "SELECT B.s, has.w FROM DIGITALTWINS A JOIN B RELATED A.has WHERE has.w = 1 AND A.s > 'a'",
+    "SELECT has, feeds.w FROM DIGITALTWINS A JOIN B RELATED A.has JOIN C RELATED B.feeds",
     "RETURN 1 AS a UNION ALL RETURN 'x' AS a",
     "RETURN true AS a UNION RETURN 1 AS a",
     "MATCH (t) RETURN t.x AS a UNION ALL MATCH (t) RETURN t.s AS a",

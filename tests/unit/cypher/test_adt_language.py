@@ -39,8 +39,14 @@ CASES = [
     ("SELECT C FROM DIGITALTWINS T ‸JOIN C RELATED X.x", "no alias 'X'", "UndefinedVariable"),
     ("SELECT C FROM DIGITALTWINS T ‸JOIN T RELATED T.x", "defined twice", "VariableAlreadyBound"),
     ("SELECT C FROM DIGITALTWINS T JOIN C RELATED T.x R ‸JOIN D RELATED R.y", "a relationship stands", "VariableTypeConflict"),
-    ("SELECT ‸x FROM DIGITALTWINS T JOIN C RELATED T.x", "no alias 'x'", "UndefinedVariable"),
+    ("SELECT ‸y FROM DIGITALTWINS T JOIN C RELATED T.x", "no alias 'y'", "UndefinedVariable"),
     ("SELECT C FROM DIGITALTWINS T JOIN C RELATED T.x WHERE ‸IS_OF_MODEL('dtmi:a;1')", "needs an alias", "UndefinedVariable"),
+    ("SELECT C FROM DIGITALTWINS T JOIN C RELATED T.x JOIN D RELATED C.x WHERE ‸x.w = 1", "'x' names 2 relationships", "AmbiguousVariable"),
+    ("SELECT ‸x FROM DIGITALTWINS T JOIN C RELATED T.x R", "no alias 'x'", "UndefinedVariable"),
+    ("SELECT C FROM DIGITALTWINS T JOIN C RELATED T.has ‸JOIN D RELATED has.x", "a relationship stands", "VariableTypeConflict"),
+    ("SELECT C FROM DIGITALTWINS T JOIN C RELATED T.has WHERE IS_OF_MODEL(‸has, 'dtmi:a;1')", "a relationship stands", "VariableTypeConflict"),
+    ("SELECT C FROM DIGITALTWINS T JOIN C RELATED T.has WHERE ‸hass.w = 1", "did you mean 'has'?", "UndefinedVariable"),
+    ("SELECT has, ‸has FROM DIGITALTWINS T JOIN C RELATED T.has", "two columns are called 'has'", "ColumnNameConflict"),
     ("SELECT R FROM RELATIONSHIPS R WHERE ‸IS_OF_MODEL('dtmi:a;1')", "a relationship stands", "VariableTypeConflict"),
     ("‸SELECT R FROM RELATIONSHIPS R JOIN C RELATED R.x", "not supported on RELATIONSHIPS", "InvalidClauseComposition"),
     ("SELECT a FROM DIGITALTWINS T MATCH ‸(a)-[]->(b)", "does not occur in MATCH", "InvalidClauseComposition"),
@@ -119,6 +125,26 @@ TRANSLATIONS = [
     (
         "SELECT A FROM DIGITALTWINS MATCH (A)-[:contains*1..3]->(B) WHERE A.$dtId = 'x'",
         "relationship (A)-[#relationship1:contains*2..3]->(B)",
+    ),
+    (
+        "SELECT device FROM DIGITALTWINS space JOIN device RELATED space.has WHERE space.$dtId = 'x' AND has.role = 'Operator'",
+        'where ((space.$dtId = "x") AND (#relationship1.role = "Operator"))',
+    ),
+    (
+        "SELECT has.role FROM DIGITALTWINS space JOIN device RELATED space.has",
+        "Project #relationship1.role AS role",
+    ),
+    (
+        "SELECT has.role, has FROM DIGITALTWINS space JOIN has RELATED space.has",
+        "Project has.role AS role, has",
+    ),
+    (
+        "SELECT has.role FROM DIGITALTWINS space JOIN a RELATED space.has R JOIN b RELATED space.has",
+        "Project #relationship1.role AS role",
+    ),
+    (
+        "SELECT [[Group]].role FROM DIGITALTWINS space JOIN a RELATED space.[[Group]]",
+        "Project #relationship1.role AS role",
     ),
     (
         "SELECT T.highLimit, T.orderId FROM DIGITALTWINS T",

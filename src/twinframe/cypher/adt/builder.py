@@ -107,7 +107,10 @@ class _Builder:
         self._names.require(join.source, al.NodePattern, join.span)
         self._names.declare(join.target, al.NodePattern, join.span)
         alias = join.alias or self._generate("relationship")
-        self._names.declare(alias, al.RelationshipPattern, join.span)
+        if join.alias is None:
+            self._names.declare_joined(join.relationship, alias, join.span)
+        else:
+            self._names.declare(alias, al.RelationshipPattern, join.span)
         crossed = al.RelationshipPattern(
             alias, join.source, join.target, al.Direction.OUTGOING, (join.relationship,),
             span=join.span,

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 class Names:
     """The aliases of a query.
 
-    `default` is the alias that paths may leave out: only queries over one collection have it.
+    `default` is the alias that paths may leave out: only queries over one collection have it. A
+    relationship that a JOIN gives no alias goes by its own name, unless something has that alias.
     """
 
     def __init__(self, source: Source) -> None:
         self.default: str | None = None
         self._source = source
         self._kinds: dict[str, type] = {}
+        self._joined: dict[str, list[str]] = {}
 
     def declare(self, name: str, kind: type, span: al.Span) -> None:
         """Adds an alias for a twin (`NodePattern`) or relationship (`RelationshipPattern`)."""
@@ -31,11 +33,16 @@ class Names:
             )
         self._kinds[name] = kind
 
+    def declare_joined(self, relationship: str, variable: str, span: al.Span) -> None:
+        """Adds the relationship of a JOIN without an alias: a variable that goes by its name."""
+        self.declare(variable, al.RelationshipPattern, span)
+        self._joined.setdefault(relationship, []).append(variable)
+
     def require(self, name: str, kind: type, span: al.Span) -> None:
         """Refuses a name that is no alias of this kind."""
         if self._kinds.get(name) is kind:
             return
-        if name in self._kinds:
+        if self._find(name, span) is not None:
             raise self._source.error(
                 span,
                 "VariableTypeConflict",
@@ -43,8 +50,22 @@ class Names:
                 if kind is al.NodePattern
                 else "a twin stands where a relationship is needed",
             )
-        hint = render_suggestion(name, self.named())
+        hint = render_suggestion(name, (*self.named(), *self._joined))
         raise self._source.error(span, "UndefinedVariable", f"there is no alias '{name}'{hint}")
+
+    def _find(self, name: str, span: al.Span) -> str | None:
+        """The variable that a name stands for; an alias comes before a relationship's name."""
+        if name in self._kinds:
+            return name
+        variables = self._joined.get(name, ())
+        if len(variables) > 1:
+            raise self._source.error(
+                span,
+                "AmbiguousVariable",
+                f"'{name}' names {len(variables)} relationships; give each an alias: "
+                f"JOIN ... RELATED ... .{name} R1",
+            )
+        return variables[0] if variables else None
 
     def named(self) -> list[str]:
         """The aliases that the query itself gives, in order."""
@@ -56,12 +77,12 @@ class Names:
         Raises QueryInvalid where several collections are queried and it begins with no alias.
         """
         first, *members = path.names
-        if first in self._kinds:
-            found: al.Expression = al.Variable(first, path.span)
+        if (variable := self._find(first, path.span)) is not None:
+            found: al.Expression = al.Variable(variable, path.span)
         elif self.default is not None:
             found = al.Property(al.Variable(self.default, path.span), first, path.span)
         else:
-            hint = render_suggestion(first, self.named())
+            hint = render_suggestion(first, (*self.named(), *self._joined))
             raise self._source.error(
                 path.span,
                 "UndefinedVariable",
