@@ -137,6 +137,9 @@ def _read_expression(text: str) -> al.Expression:
 @example("1 < 2 < 3 = true")
 @example("1 - 2 - 3 + 4 * 5 / 6 % 7 ^ 8 ^ 9")
 @example("NOT a.x = 1 AND b.y IS NULL OR true XOR false")
+@example("[a IN b, limit:A&(B|!C)]")
+@example("[a IN b AND a.x, [a IN [b, a] WHERE a.x | [1, a]], a IN b]")
+@example("[a IN [b IN a | [b, 1]]]")
 def test_the_rendered_text_of_an_expression_reads_as_the_same_expression(text: str) -> None:
     try:
         found = _read_expression(text)

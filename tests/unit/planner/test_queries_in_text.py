@@ -91,8 +91,10 @@ PARAMETERS: dict[str, Any] = {"id": "r1", "ids": ["r1", "s2", None], "least": 15
             [{"$dtId": "s1"}, {"$dtId": "s2"}],
         ),
         (
-            "SELECT door.width, B.$dtId FROM DIGITALTWINS A JOIN B RELATED A.door "
-            "WHERE A.$dtId = 'r1' AND door.width = 1",
+            (
+                "SELECT door.width, B.$dtId FROM DIGITALTWINS A JOIN B RELATED A.door "
+                "WHERE A.$dtId = 'r1' AND door.width = 1"
+            ),
             [{"width": 1, "$dtId": "r2"}],
         ),
         ("SELECT COUNT() FROM DIGITALTWINS WHERE IS_NUMBER(value)", [{"COUNT": 1}]),

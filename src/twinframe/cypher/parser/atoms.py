@@ -333,8 +333,11 @@ class AtomParser(LabelParser, ABC):
         named = following.kind in NAMES
         if named and self.peek(2).key == "=" and self.is_pattern_start(3):
             return self.parse_pattern_comprehension()
+        binds = named and self.peek(2).key == "IN" and following.key not in RESERVED
+        # NOTE: `[a IN b, c]` is a list of two items.
+        binds = binds and not self.holds_items()
         self.expect("[")
-        if named and self.peek().key == "IN" and following.key not in RESERVED:
+        if binds:
             outside = self.open_binding()
             found = self._parse_list_comprehension(start)
             self.close_binding(outside)

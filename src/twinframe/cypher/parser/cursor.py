@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from twinframe.errors import QueryInvalid
 
 _MOST = (1 << 63) - 1
+_OPENING = frozenset("([{")
+_CLOSING = frozenset(")]}")
+_PARTING = frozenset({"WHERE", "|"})
 
 
 class Cursor:
@@ -31,6 +34,7 @@ class Cursor:
         self._at = 0
         self._depth = 0
         self._climbed = 0
+        self._with_items: frozenset[int] | None = None
 
     def advance(self) -> Token:
         """Takes the current token. The END token stays."""
@@ -44,6 +48,13 @@ class Cursor:
         """A token after the current one; END beyond the last."""
         at = self._at + ahead
         return self._tokens[at] if at < len(self._tokens) else self._tokens[-1]
+
+    def holds_items(self) -> bool:
+        """Whether the bracket at hand has a comma of its own before any WHERE or `|`."""
+        # PERF: found for all brackets in one pass, as lists may nest.
+        if self._with_items is None:
+            self._with_items = _find_brackets_with_items(self._tokens)
+        return self._at in self._with_items
 
     def at(self, *keys: str) -> bool:
         """Whether the next tokens are these words or symbols, in this order."""
@@ -166,3 +177,22 @@ class Cursor:
         if height > self.options.max_height:
             self.refuse_height()
         self.height = height
+
+
+def _find_brackets_with_items(tokens: list[Token]) -> frozenset[int]:
+    found: set[int] = set()
+    open_brackets: list[int] = []
+    for at, token in enumerate(tokens):
+        key = token.key
+        if key in _OPENING:
+            open_brackets.append(at)
+        elif not open_brackets:
+            continue
+        elif key in _CLOSING:
+            open_brackets.pop()
+        elif key == ",":
+            found.add(open_brackets[-1])
+        elif key in _PARTING:
+            # NOTE: commas behind these are not this bracket's: a number that no token has.
+            open_brackets[-1] = -1
+    return frozenset(found)
