@@ -57,4 +57,4 @@ def require(storage: str) -> None:
     """Skip the test when the storage is not installed."""
     needed = {"oxigraph": "pyoxigraph", "rdflib": "rdflib"}.get(storage)
     if needed and (find_spec("twinframe_storage_rdf") is None or find_spec(needed) is None):
-        pytest.skip("needs the RDF storage: pip install 'twinframe-storage-rdf[oxigraph]'")
+        pytest.skip("needs the RDF storage: pip install twinframe-storage-rdf")

@@ -68,12 +68,6 @@ def test_two_openers_of_one_directory_are_refused(tmp_path: Path) -> None:
     first.close()
 
 
-def test_a_missing_library_is_named_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(oxigraph, "pyoxigraph", None)
-    with pytest.raises(ConfigurationError, match=r"twinframe-storage-rdf\[oxigraph\]"):
-        OxigraphEngine().open()
-
-
 @pytest.mark.parametrize(
     "answer",
     [b"", b"<html/>", b"{}", b"[]", b'{"head":{},"results":{}}', b'{"boolean":1}', b"null"],

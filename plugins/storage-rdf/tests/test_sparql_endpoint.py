@@ -25,7 +25,6 @@ from twinframe.errors import (
     LimitExceeded,
     QueryTimeout,
     SparqlInvalid,
-    StorageBusy,
     TwinframeError,
 )
 from twinframe.storage.triples import (
@@ -318,12 +317,12 @@ def test_a_query_that_looks_at_no_triple_is_stopped_in_rdflib_too(tmp_path: Path
     end(store)
 
 
-def test_a_query_that_fills_the_memory_ends_the_process_and_no_data(tmp_path: Path) -> None:
+def test_a_query_that_fills_the_memory_is_refused_and_ends_no_data(tmp_path: Path) -> None:
     store = open_store(tmp_path, "process")
     doubled = "BIND(STR('0123456789abcdef') AS ?v0) " + " ".join(
         f"BIND(CONCAT(?v{n}, ?v{n}, ?v{n}, ?v{n}) AS ?v{n + 1})" for n in range(14)
     )
-    with pytest.raises(StorageBusy, match="memory"):
+    with pytest.raises(LimitExceeded, match="Storage__Rdf__QueryBytes"):
         Asked(store).ask(f"SELECT (STRLEN(?v14) AS ?n) {{ {doubled} }}")
     assert Asked(store).rows(TF + "SELECT ?id { ?t tf:id ?id FILTER(?id = 't1') }")
     end(store)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import stat
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from twinframe.errors import QueryTimeout, StorageBusy, StorageFull
+from twinframe.errors import LimitExceeded, QueryTimeout, StorageBusy, StorageFull
 from twinframe.storage.base import GraphStore
 from twinframe.storage.triples import QueryForm
 from twinframe.testing.contracts.base import put, reading
@@ -29,6 +31,7 @@ from twinframe_storage_rdf.file_store import RdfFileStore
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
 from twinframe_storage_rdf.storeprocess import server
+from twinframe_storage_rdf.storeprocess.apart import ShortQueries
 from twinframe_storage_rdf.storeprocess.frames import Files, Kind, Status, pack_pair
 from twinframe_storage_rdf.terms import Iri
 
@@ -195,6 +198,143 @@ def _works(process: int) -> bool:
     return sum(map(int, times)) > os.sysconf("SC_CLK_TCK") // 2
 
 
+@pytest.fixture
+def engine(store: GraphStore, place: Path) -> Iterator[ProcessEngine]:
+    """Another client of the store's process; a query may take 64 MiB."""
+    put(store, *(build_twin_record(f"t{n}") for n in range(300)))
+    store.close()
+    while True:  # the process that was started with other limits has to end first
+        try:
+            find_process(place)
+        except AssertionError:
+            break
+        time.sleep(0.02)
+    engine = ProcessEngine(place, 0.2, 64 * 1024**2)
+    engine.open()
+    yield engine
+    engine.close()
+
+
+def run_query(engine: ProcessEngine, text: str, deadline: float) -> None:
+    """As a query that was compiled."""
+    list(engine.query(text, deadline))
+
+
+def run_answer(engine: ProcessEngine, text: str, deadline: float) -> None:
+    """As a caller's own SPARQL, which may not name graphs."""
+    bare = re.sub(r"GRAPH \?\w+ \{ (.*?) \}", r"\1 .", text)
+    engine.answer(replace(ask_anything(bare), limit=10**12), deadline, lambda _: None)
+
+
+@pytest.mark.parametrize("run", [run_query, run_answer])
+def test_of_a_callers_query_that_does_not_end_only_its_child_ends(
+    engine: ProcessEngine, place: Path, run: Callable[[ProcessEngine, str, float], None]
+) -> None:
+    first = find_process(place)
+    with pytest.raises(QueryTimeout):
+        run(engine, ENDLESS, time.monotonic() + 0.3)
+    assert engine.ask("ASK {}")
+    assert find_process(place) == first
+    while _list_children(first):
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("run", [run_query, run_answer])
+def test_of_a_callers_query_that_takes_too_much_only_its_child_ends(
+    engine: ProcessEngine, place: Path, run: Callable[[ProcessEngine, str, float], None]
+) -> None:
+    first = find_process(place)
+    pairs = "GRAPH ?g { ?a ?b ?c } GRAPH ?h { ?d ?e ?f } GRAPH ?i { ?j ?k ?l }"
+    with pytest.raises(LimitExceeded, match="Storage__Rdf__QueryBytes"):
+        run(engine, f"SELECT DISTINCT ?a ?b ?c ?d ?e ?f ?j {{ {pairs} }}", time.monotonic() + 120)
+    assert engine.ask("ASK {}")
+    assert find_process(place) == first
+
+
+def test_children_end_with_the_store_process(engine: ProcessEngine, place: Path) -> None:
+    process = find_process(place)
+
+    def ask() -> None:
+        with suppress(QueryTimeout, StorageBusy):
+            list(engine.query(ENDLESS, time.monotonic() + 3))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    while not (children := _list_children(process)):
+        time.sleep(0.02)
+    os.kill(process, signal.SIGKILL)
+    while any(_is_running(child) for child in children):
+        time.sleep(0.02)
+    engine.ask("ASK {}")
+    asking.join()
+
+
+def test_queries_that_were_short_need_no_child() -> None:
+    """Two queries that differ in constants alone are alike; a form is asked about again in time."""
+    short = ShortQueries(most=2, seconds=0.5, writes=1)
+    text = 'SELECT ?t {{ ?t <urn:id> "{}" ; <urn:n> {} }}'
+    assert not short.is_short(text.format("a", 1))
+    short.note(text.format("a", 1), 0.1)
+    assert short.is_short(text.format('b \\" c', -2.5e3))
+    assert not short.is_short(text.format("a", 1).replace("?t <", "?u <"))
+    short.note_write()
+    assert short.is_short(text.format("a", 1))
+    short.note_write()
+    assert not short.is_short(text.format("a", 1))
+    short.note(text.format("a", 1), 0.1)
+    short.note(text.format("b", 1), 0.9)
+    assert not short.is_short(text.format("a", 1))
+
+
+def test_queries_beside_writes_see_the_newest_state(engine: ProcessEngine, tmp_path: Path) -> None:
+    """A child has the state at its fork, whatever other threads are about then."""
+    store = build_store(RdfSettings(directory=str(tmp_path), idle_seconds=0.2), "default")
+    store.open()
+    text = "SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?t <urn:twinframe:vocabulary:id> ?i } }"
+    ((before,),) = engine.query(text)
+    for number in range(40):
+        put(store, build_twin_record(f"new{number}"))
+        # Each of another form: none of them was seen to be short.
+        ((count,),) = engine.query(text.replace("?n", f"?n{number}"), time.monotonic() + 60)
+        assert count == before + number + 1
+    store.close()
+
+
+def test_a_process_whose_socket_was_removed_makes_another(
+    engine: ProcessEngine, place: Path
+) -> None:
+    first = find_process(place)
+    Files(place).socket.unlink()
+    other = ProcessEngine(place, 0.2)
+    other.open()
+    assert other.ask("ASK {}")
+    other.close()
+    assert find_process(place) == first
+
+
+def test_a_process_leaves_alone_what_came_in_the_place_of_its_directory(
+    tmp_path: Path, place: Path
+) -> None:
+    store = build_store(RdfSettings(directory=str(tmp_path), idle_seconds=0.5), "default")
+    store.open()
+    first = find_process(place)
+    store.close()
+    place.rename(tmp_path / "moved")
+    store.open()
+    second = find_process(place)
+    assert first != second
+    while _is_running(first):
+        time.sleep(0.02)
+    assert Files(place).socket.exists()
+    store.close()
+
+
+def _list_children(process: int) -> list[int]:
+    """Those of all its threads."""
+    found = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for file in found for child in file.read_text().split()]
+
+
 def test_queries_of_callers_leave_no_connections_behind(store: GraphStore, place: Path) -> None:
     engine = ProcessEngine(place, 0.2)
     engine.open()
@@ -287,7 +427,7 @@ def test_a_full_store_answers_reads_until_there_is_room_to_reopen_it(
     monkeypatch.setattr(server.os, "_exit", end)
     files = Files(tmp_path / "default")
     files.place.mkdir()
-    serving = server.StoreServer(files, 5)
+    serving = server.StoreServer(files, 5, 2**20)
     engine = serving._engine
     engine.open()
     monkeypatch.setattr(engine, "has_room", lambda: False)

@@ -30,7 +30,7 @@ def build_store(settings: RdfSettings, graph: str) -> RdfStore:
         place = Path(settings.directory) / quote(graph, safe="")
         if settings.in_process:
             return RdfStore(OxigraphEngine(place / "store"), names, shared=False, place=place)
-        engine = ProcessEngine(place, settings.idle_seconds)
+        engine = ProcessEngine(place, settings.idle_seconds, settings.query_bytes)
         return RdfFileStore(engine, names, place)
     return RdfStore(SparqlEngine(_build_remote(settings)), names, shared=True)
 

@@ -34,6 +34,11 @@ class RdfSettings(Section):
         description="`oxigraph` on disk: seconds without any client after which the store "
         "process ends.",
     )
+    query_bytes: Count = Field(
+        default=256 * 1024**2,
+        description="`oxigraph` on disk: bytes of memory that a query of a caller may take. "
+        "Half as many of them run at one time as the machine has processors.",
+    )
     ontology: dict[str, str] = Field(
         default_factory=dict,
         description="IRIs of public ontologies for models by DTMI, as a JSON object; a `*` in both "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Final
@@ -114,7 +114,7 @@ class View:
         self.read_state()
         self._has_shown = True
         self.check_deadline()
-        rows = self._ask(text)
+        rows = self._ask(text, self._engine.select)
         newest = self._read_newest().version
         if newest != self._seen:
             # NOTE: the rows are of any version up to the newest. That makes no difference: of all
@@ -130,11 +130,11 @@ class View:
         `CannotRun` in a snapshot when the graph was written since it began.
         """
         if not self._depth:
-            return self._engine.select(text)
+            return self._engine.query(text)
         for _ in range(_ATTEMPTS):
             pinned = self.read_state()
             self.check_deadline()
-            rows = self._ask(text)
+            rows = self._ask(text, self._engine.query)
             newest = self._read_newest()
             if newest.version == pinned.version:
                 self._has_shown = True
@@ -173,9 +173,9 @@ class View:
             undo.lay_under(parse_differences(text))
         return undo
 
-    def _ask(self, text: str) -> Iterator[Row]:
+    def _ask(self, text: str, ask: Callable[[str, float | None], Iterator[Row]]) -> Iterator[Row]:
         begin = self._read_clock()
-        rows = self._engine.select(text, self._deadline)
+        rows = ask(text, self._deadline)
         self._spent += self._read_clock() - begin
         return rows
 

@@ -102,6 +102,13 @@ class Engine(ABC):
         `time.monotonic()` moment; after it `QueryTimeout`.
         """
 
+    def query(self, text: str, deadline: float | None = None) -> Iterator[Row]:
+        """`select` for a text that was made of a caller's query: it may take any time and memory.
+
+        `LimitExceeded` when it takes more memory than it may.
+        """
+        return self.select(text, deadline)
+
     @abstractmethod
     def ask(self, text: str, deadline: float | None = None) -> bool:
         """The answer to an ASK."""

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+import pyoxigraph
+
 from twinframe.errors import (
     ConfigurationError,
     SparqlInvalid,
@@ -22,11 +24,6 @@ from twinframe_storage_rdf.endpoint.writing import LimitedWriter
 from twinframe_storage_rdf.engines.base import Change, Engine, Question, build_timeout
 from twinframe_storage_rdf.engines.updates import render_ask, render_data
 from twinframe_storage_rdf.terms import XSD_STRING, Iri, Row, Term, parse_literal, render_iri
-
-try:
-    import pyoxigraph
-except ImportError:  # the extra is optional; `open` says so
-    pyoxigraph = None  # type: ignore[assignment]
 
 _TURN_ROWS = 256
 _MOST_LOG = 32 * 1024**2
@@ -47,7 +44,7 @@ class OxigraphEngine(Engine):
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
         self._store: Any = None
-        self._turn = threading.Lock()
+        self.turn = threading.Lock()
         self._logged = 0
         self._unflushed = 0
         self._flushing: threading.Thread | None = None
@@ -55,11 +52,6 @@ class OxigraphEngine(Engine):
 
     def open(self) -> None:
         """Open the store; `ConfigurationError` when it cannot be had."""
-        if pyoxigraph is None:
-            raise ConfigurationError(
-                "Storage__Rdf__Engine=oxigraph needs the package pyoxigraph: "
-                "pip install 'twinframe-storage-rdf[oxigraph]'."
-            )
         if self._store is not None:
             return  # in memory, opened again
         if self._directory is None:
@@ -131,7 +123,7 @@ class OxigraphEngine(Engine):
 
     def apply(self, condition: str, update: str) -> bool:
         """Run the update if the ASK `condition` holds; then have it on the disk."""
-        with self._turn:
+        with self.turn:
             if not self.ask(condition):
                 return False
             try:
@@ -167,13 +159,13 @@ class OxigraphEngine(Engine):
 
     def flush(self) -> None:
         """Write what is only in the log to the store's own files, synced."""
-        with self._turn:
+        with self.turn:
             self._store.flush()
             self._unflushed = 0
 
     def clear(self, graphs: Sequence[Iri]) -> None:
         """Clear the graphs in one update."""
-        with self._turn:
+        with self.turn:
             self._store.update(" ;\n".join(f"CLEAR SILENT GRAPH {render_iri(g)}" for g in graphs))
             self._sync()
 

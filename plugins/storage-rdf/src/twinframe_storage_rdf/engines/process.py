@@ -71,9 +71,11 @@ class ProcessEngine(Engine):
 
     dialect = None
 
-    def __init__(self, place: Path, idle_seconds: float) -> None:
+    def __init__(self, place: Path, idle_seconds: float, query_bytes: int = 256 * 1024**2) -> None:
+        """`query_bytes` is the memory that each query of a caller may take."""
         self._files = Files(place)
         self._idle = idle_seconds
+        self._query_bytes = query_bytes
         self._free: list[socket.socket] = []
         self._lock = threading.Lock()
         self._spent = threading.local()
@@ -115,12 +117,16 @@ class ProcessEngine(Engine):
         """The rows, read whole."""
         return parse_rows(self._read(Kind.SELECT, text.encode(), deadline))
 
+    def query(self, text: str, deadline: float | None = None) -> Iterator[Row]:
+        """The rows, read whole; the process runs it in a child, unless the like of it are short."""
+        return parse_rows(self._read(Kind.QUERY, text.encode(), deadline))
+
     def ask(self, text: str, deadline: float | None = None) -> bool:
         """The answer."""
         return self._read(Kind.ASK, text.encode(), deadline) == b"1"
 
     def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
-        """Have the process run a caller's query, once: it may be what ends the process."""
+        """Have the process run a caller's query, once."""
         body = pack_question(question)
         now = time.monotonic()
         connection = self._take_alive(min(deadline, now + _WAIT))
@@ -128,9 +134,7 @@ class ProcessEngine(Engine):
         try:
             answer = self._request(Kind.ANSWER, body, deadline, milliseconds, connection)
         except (Disconnected, OSError) as error:
-            raise StorageBusy(
-                "The store process ended while it ran the query, which may take too much memory."
-            ) from error
+            raise StorageBusy("The store process ended while it ran the query.") from error
         write(answer)
 
     def read_time(self) -> int:
@@ -315,6 +319,7 @@ class ProcessEngine(Engine):
                     "twinframe_storage_rdf.storeprocess",
                     str(self._files.place.resolve()),
                     str(self._idle),
+                    str(self._query_bytes),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

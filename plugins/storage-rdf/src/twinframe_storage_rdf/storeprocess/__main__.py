@@ -1,4 +1,7 @@
-"""`python -m twinframe_storage_rdf.storeprocess DIRECTORY IDLE`: started by the first client."""
+"""The start of a store process, by its first client.
+
+`python -m twinframe_storage_rdf.storeprocess DIRECTORY IDLE QUERY_BYTES`
+"""
 
 from __future__ import annotations
 
@@ -9,4 +12,5 @@ from twinframe_storage_rdf.storeprocess.frames import Files
 from twinframe_storage_rdf.storeprocess.server import StoreServer
 
 if __name__ == "__main__":
-    StoreServer(Files(Path(sys.argv[1])), float(sys.argv[2])).run()
+    place, idle, query_bytes = sys.argv[1:]
+    StoreServer(Files(Path(place)), float(idle), int(query_bytes)).run()

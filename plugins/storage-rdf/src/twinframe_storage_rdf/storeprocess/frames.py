@@ -27,8 +27,11 @@ _CHUNK: Final = 64 * 1024
 
 
 class Kind(enum.IntEnum):
-    """What is asked for. Bodies: a SPARQL text; of `APPLY` `pack_pair` of ASK and update; of
-    `ANSWER` `pack_question`; of `BACKUP` a directory to be made."""
+    """What is asked for. `QUERY` is a `SELECT` that may take any time and memory.
+
+    Bodies: a SPARQL text; of `APPLY` `pack_pair` of ASK and update; of `ANSWER` `pack_question`; of
+    `BACKUP` a directory to be made.
+    """
 
     SELECT = 1
     ASK = 2
@@ -36,6 +39,7 @@ class Kind(enum.IntEnum):
     STOP = 4
     ANSWER = 5
     BACKUP = 6
+    QUERY = 7
 
 
 class Status(enum.IntEnum):

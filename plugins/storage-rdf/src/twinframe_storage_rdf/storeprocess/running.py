@@ -1,6 +1,6 @@
 """What the store process runs just now, and whether it has to end for it. It ends nothing itself.
 
-An engine's query cannot be stopped from outside: only with the process.
+An engine's query cannot be stopped from outside: only with its process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GRACE: Final = 2.0
 _LOOK: Final = 0.1
 """Seconds a request runs before it is looked whether its asker is still there."""
 _GONE: Final = select.POLLRDHUP | select.POLLHUP | select.POLLERR | select.POLLNVAL
-_READS: Final = frozenset({Kind.SELECT, Kind.ASK, Kind.ANSWER})
+_READS: Final = frozenset({Kind.SELECT, Kind.ASK, Kind.ANSWER, Kind.QUERY})
 _ASKED_ONCE: Final = frozenset({Kind.ANSWER, Kind.BACKUP})
 """What a client does not ask the next process again."""
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import fcntl
 import os
-import resource
 import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from twinframe.errors import InputError, StorageFull, TwinframeError
+from twinframe.errors import (
+    InputError,
+    LimitExceeded,
+    StorageFull,
+    TwinframeError,
+)
 from twinframe_storage_rdf.copies import mend_place, remove_leftovers
+from twinframe_storage_rdf.endpoint.writing import build_late_answer
+from twinframe_storage_rdf.engines.base import build_timeout
 from twinframe_storage_rdf.engines.oxigraph import OxigraphEngine
+from twinframe_storage_rdf.storeprocess.apart import Children, Ending, Limits, ShortQueries
 from twinframe_storage_rdf.storeprocess.frames import (
     Disconnected,
     Files,
@@ -34,24 +42,23 @@ _STACK: Final = 128 * 1024 * 1024  # a deeply nested query needs stack, and over
 _TICK: Final = 0.1
 _EXIT_STUCK: Final = 3
 _EXIT_FULL: Final = 4
-_EXIT_LARGE: Final = 5
 _EXIT_FORSAKEN: Final = 6
-_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
-_MOST_GROWTH: Final = 1024**3
-"""Bytes by which the process may grow while it runs queries of callers."""
-_MOST_SIZE: Final = 4 * 1024**3
-"""Bytes of address space, stacks and files among them, by which it may grow then."""
+_LONGEST: Final = 3600.0
+"""Seconds for a query without a deadline."""
+_CHILDREN: Final = max(1, (os.cpu_count() or 1) // 2)
+"""Queries of callers that run at one time; the others wait."""
 
 
 class StoreServer:
     """Serves until nobody was connected for `idle` seconds.
 
-    A read that runs on past its deadline, or when its asker is gone, ends the process, and so does
-    a caller's query that takes too much memory: there is no other way to stop it. Clients start the
-    next process and ask again; nothing acknowledged is lost.
+    Queries of callers run in children of it, `query_bytes` for each: of one that takes too long or
+    too much only the child ends. Any other read that runs on past its deadline, or when its asker
+    is gone, ends the process: there is no other way to stop it. Clients start the next process and
+    ask again; nothing acknowledged is lost.
     """
 
-    def __init__(self, files: Files, idle: float) -> None:
+    def __init__(self, files: Files, idle: float, query_bytes: int) -> None:
         self._files = files
         self._idle = idle
         self._engine = OxigraphEngine(files.store)
@@ -59,57 +66,80 @@ class StoreServer:
         self._connections = 0
         self._left_at = time.monotonic()
         self._running = RunningRequests()
-        self._answers = 0
-        self._most_pages = 0
+        self._place = self._listener = self._alive = -1
+        self._query_bytes = query_bytes
+        self._children = Children(
+            Limits(_CHILDREN, query_bytes),
+            self._engine.turn,
+            lambda: [self._listener, self._alive],
+        )
+        self._short = ShortQueries()
         self._ended = threading.Event()
         self._is_full = False
 
     def run(self) -> None:
         """Wait for the process before this one to end, open the store and serve."""
-        alive = os.open(self._files.alive, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(alive, fcntl.LOCK_EX)
+        self._place = os.open(self._files.place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._alive = os.open(self._files.alive, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._alive, fcntl.LOCK_EX)
         mend_place(self._files.store, self._files.old)
         remove_leftovers(self._files.place)
         self._engine.open()
         self._engine.flush()  # what a killed process wrote and did not sync is synced by this
-        listener = self._listen()
         threading.stack_size(_STACK)
-        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
-        self._watch()
-        with suppress(FileNotFoundError):
-            self._files.socket.unlink()
-        listener.close()
+        listener = self._listen()
+        self._watch(listener)
         with suppress(StorageFull, OSError):  # of no need, but then the next one opens at once
             self._engine.flush()
         self._engine.close()
 
     def _listen(self) -> socket.socket:
-        directory = os.open(self._files.place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        with suppress(FileNotFoundError):
-            self._files.socket.unlink()
+        """Accept connections at the socket of the directory that was there at the start.
+
+        NOTE: by its descriptor, not by its path, at which another directory may have come.
+        """
+        self._unlink()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)  # SEC: the socket is of this user alone from its first moment
         try:
-            listener.bind(build_address(directory, self._files.socket))
+            listener.bind(build_address(self._place, self._files.socket))
         finally:
             os.umask(before)
         listener.listen(512)
+        self._listener = listener.fileno()
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
         return listener
 
-    def _watch(self) -> None:
+    def _unlink(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self._files.socket.name, dir_fd=self._place)
+
+    def _is_found(self) -> bool:
+        """Whether clients find the socket; nobody but this process has a reason to remove it."""
+        try:
+            os.stat(self._files.socket.name, dir_fd=self._place)
+        except FileNotFoundError:
+            return not os.fstat(self._place).st_nlink  # the whole directory is gone: so is the use
+        return True
+
+    def _watch(self, listener: socket.socket) -> None:
+        """Until nobody comes any more; then the socket is gone."""
         while not self._ended.wait(_TICK):
             now = time.monotonic()
+            if not self._is_found():
+                print("the socket was removed; there is a new one", file=sys.stderr, flush=True)
+                listener.close()
+                listener = self._listen()
             with self._guard:
-                is_large = self._answers and _read_pages()[1] > self._most_pages
                 idle = not self._connections and now - self._left_at > self._idle
             if self._running.is_late(now):
                 _end("a query passed its deadline and does not end", _EXIT_STUCK)
             if self._running.is_forsaken(now):
                 _end("a query runs on that nobody waits for", _EXIT_FORSAKEN)
-            if is_large:
-                _end("a query takes too much memory", _EXIT_LARGE)
             if idle:
-                return
+                break
+        self._unlink()
+        listener.close()
 
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):  # the listener is closed at the end
@@ -117,8 +147,6 @@ class StoreServer:
                 connection, _ = listener.accept()
                 with self._guard:
                     self._connections += 1
-                    if self._answers:  # the limit is on what queries take, not on the stack
-                        _limit_size(resource.getrlimit(resource.RLIMIT_AS)[0] + _STACK)
                 try:
                     threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
                 except RuntimeError as error:  # of threads or memory; the client tries again
@@ -130,12 +158,17 @@ class StoreServer:
             with suppress(Disconnected, OSError):
                 while True:
                     kind, milliseconds, body = receive_request(connection)
-                    begin = time.thread_time_ns()
-                    self._running.begin(connection, kind, milliseconds, time.monotonic())
+                    begin, start = time.thread_time_ns(), time.monotonic()
+                    self._running.begin(connection, kind, milliseconds, start)
                     try:
+                        if self._runs_apart(kind, body):
+                            self._run_apart(connection, kind, milliseconds, body)
+                            continue
                         status, answer = self._answer(kind, milliseconds, body)
                     finally:
                         self._running.end(connection)
+                    if kind is Kind.QUERY:
+                        self._short.note(body.decode(), time.monotonic() - start)
                     send_answer(connection, status, time.thread_time_ns() - begin, answer)
                     if status is Status.FULL and self._must_reopen():
                         os._exit(_EXIT_FULL)
@@ -170,7 +203,7 @@ class StoreServer:
 
     def _run(self, kind: Kind, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
         match kind:
-            case Kind.SELECT:
+            case Kind.SELECT | Kind.QUERY:
                 return Status.ROWS, self._engine.select_json(body.decode())
             case Kind.ASK:
                 return Status.TRUTH, _build_truth(self._engine.ask(body.decode()))
@@ -187,56 +220,70 @@ class StoreServer:
     def _apply(self, condition: str, update: str) -> bool:
         if self._is_full and self._must_reopen():
             os._exit(_EXIT_FULL)  # the client asks the next process, which can write again
+        self._short.note_write()
         try:
             return self._engine.apply(condition, update)
         except StorageFull:
             self._is_full = True
             raise
 
+    # --- queries of callers ---------------------------------------------------------------------
+
+    def _runs_apart(self, kind: Kind, body: bytes) -> bool:
+        return kind is Kind.ANSWER or (
+            kind is Kind.QUERY and not self._short.is_short(body.decode())
+        )
+
+    def _run_apart(
+        self, connection: socket.socket, kind: Kind, milliseconds: int, body: bytes
+    ) -> None:
+        """Have a child answer; say why when it did not. `Disconnected` when nobody waits."""
+        begin = time.monotonic()
+        deadline = begin + (milliseconds / 1000 if milliseconds else _LONGEST)
+
+        def answer(about_to_send: Callable[[], None]) -> None:
+            start = time.thread_time_ns()
+            status, found = self._answer(kind, milliseconds, body)
+            about_to_send()
+            send_answer(connection, status, time.thread_time_ns() - start, found)
+
+        ending = self._children.run(connection, deadline, answer)
+        if ending in ("forsaken", "cut"):
+            raise Disconnected
+        if ending == "answered":
+            if kind is Kind.QUERY:
+                self._short.note(body.decode(), time.monotonic() - begin)
+            return
+        if ending == "failed":
+            send_answer(connection, Status.ERROR, 0, b"The store process could not run the query.")
+            return
+        error = self._build_refusal(ending, kind)
+        send_answer(connection, Status.REFUSED, 0, pack_pair(error.code, error.message))
+
+    def _build_refusal(self, ending: Ending, kind: Kind) -> InputError:
+        if ending == "late":
+            return build_late_answer() if kind is Kind.ANSWER else build_timeout()
+        return LimitExceeded(
+            f"The query takes more than {self._query_bytes} bytes of memory "
+            "(Storage__Rdf__QueryBytes). Name an id or a label, bound the length of paths, or "
+            "join fewer patterns."
+        )
+
     def _run_answer(self, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
         """A caller's query. Its errors are the caller's too, and so keep their code."""
         pieces: list[bytes] = []
-        with self._guard:
-            if not self._answers:
-                size, present = _read_pages()
-                self._most_pages = present + _MOST_GROWTH // _PAGE_BYTES
-                _limit_size(size * _PAGE_BYTES + _MOST_SIZE)
-            self._answers += 1
         try:
             self._engine.answer(
                 unpack_question(body), time.monotonic() + milliseconds / 1000, pieces.append
             )
         except InputError as error:
             return Status.REFUSED, pack_pair(error.code, error.message)
-        finally:
-            with self._guard:
-                self._answers -= 1
-                if not self._answers:
-                    _limit_size(resource.RLIM_INFINITY)
         return Status.ROWS, b"".join(pieces)
 
 
 def _end(why: str, code: int) -> None:
     print(why, file=sys.stderr, flush=True)
     os._exit(code)
-
-
-def _read_pages() -> tuple[int, int]:
-    """The pages of address space and of memory that the process takes."""
-    size, present, *_ = Path("/proc/self/statm").read_text(encoding="ascii").split()
-    return int(size), int(present)
-
-
-def _limit_size(size: int) -> None:
-    """Let the process end itself rather than grow beyond this size in one step.
-
-    NOTE: memory is looked at ten times a second, in which a query may take all there is.
-    """
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = hard if size == resource.RLIM_INFINITY else size
-    if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
 
 
 def _build_truth(truth: bool) -> bytes:

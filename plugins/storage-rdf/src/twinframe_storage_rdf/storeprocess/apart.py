@@ -1,0 +1,245 @@
+"""Runs queries of callers in forked children of the store process, each with limits of its own.
+
+An engine's query cannot be stopped, but its process can: of a query that takes too long or too much
+only the child ends, and everybody else goes on.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import re
+import resource
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+_PR_SET_PDEATHSIG: Final = 1
+_NICE: Final = 10
+"""Children come behind the workers of the service, which answer short requests."""
+_TICK_MILLISECONDS: Final = 50
+_STILL: Final = 6
+"""Looks in a row at which a child sleeps and has taken no time: it waits for a lock for ever."""
+_FORKS: Final = 5
+_EXIT_LARGE: Final = 5
+_GONE: Final = select.POLLRDHUP | select.POLLHUP | select.POLLERR | select.POLLNVAL
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+_OVERRUN: Final = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGKILL})
+"""How a child ends that found no memory or overran its stack, or that the system killed for it."""
+
+Ending: TypeAlias = Literal["answered", "late", "large", "forsaken", "failed", "cut"]
+"""How a query ended. `answered`: the child sent the answer. `cut`: it ended while it sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`at_once` children, each of which may take `most_bytes` more than the store process has."""
+
+    at_once: int
+    most_bytes: int
+
+
+class Children:
+    """The children of a store process. Any thread may call.
+
+    `still` is held while a child is forked: no write of the engine is under way inside. `own` are
+    descriptors that children must not keep open: who waits for their end would wait for the child.
+    """
+
+    def __init__(
+        self, limits: Limits, still: AbstractContextManager[object], own: Callable[[], list[int]]
+    ) -> None:
+        self._limits = limits
+        self._slots = threading.BoundedSemaphore(limits.at_once)
+        self._forking = threading.Lock()
+        self._still = still
+        self._own = own
+
+    def run(
+        self,
+        connection: socket.socket,
+        deadline: float,
+        answer: Callable[[Callable[[], None]], None],
+    ) -> Ending:
+        """Have a child call `answer`, which sends the answer on the connection.
+
+        `answer` gets a function to call just before it sends. `deadline` is a `time.monotonic()`
+        moment.
+        """
+        while not self._slots.acquire(timeout=_TICK_MILLISECONDS / 1000):
+            if time.monotonic() >= deadline:
+                return "late"
+            if _is_gone(connection):
+                return "forsaken"
+        try:
+            for _ in range(_FORKS):
+                ending = self._run_once(connection, deadline, answer)
+                if ending is not None:
+                    return ending
+            return "failed"
+        finally:
+            self._slots.release()
+
+    def _run_once(
+        self,
+        connection: socket.socket,
+        deadline: float,
+        answer: Callable[[Callable[[], None]], None],
+    ) -> Ending | None:
+        """None when the child took over a lock that nobody in it will ever give back.
+
+        NOTE: a child has the memory of all threads and only one of them. The library's own threads
+        hold their locks for microseconds, now and then.
+        """
+        with self._forking, self._still:
+            told, telling = os.pipe()
+            child = os.fork()
+            if child == 0:
+                _be_child(self._limits.most_bytes, [told, *self._own()], telling, answer)
+            os.close(telling)
+        try:
+            return _watch(child, told, connection, deadline)
+        finally:
+            os.close(told)
+
+
+def _be_child(
+    most_bytes: int,
+    others: list[int],
+    telling: int,
+    answer: Callable[[Callable[[], None]], None],
+) -> None:
+    code = 1
+    try:
+        gc.disable()  # what this process does not write, it does not copy
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        for handle in others:
+            os.close(handle)
+        os.nice(_NICE)
+        _limit_size(most_bytes)
+        answer(lambda: _tell(telling))
+        code = 0
+    except MemoryError:
+        code = _EXIT_LARGE
+    finally:
+        os._exit(code)
+
+
+def _tell(telling: int) -> None:
+    os.write(telling, b"s")
+
+
+def _watch(child: int, told: int, connection: socket.socket, deadline: float) -> Ending | None:
+    """Wait for the end of a child, or end it: at the deadline, or when nobody waits for it."""
+    poll = select.poll()
+    poll.register(told, select.POLLIN)
+    poll.register(connection, select.POLLRDHUP)
+    sends = False
+    seen, still = -1, 0
+    ending: Ending | None
+    while True:
+        events = dict(poll.poll(_TICK_MILLISECONDS))
+        if told in events:
+            sends = sends or os.read(told, 1) == b"s"
+            if events[told] & select.POLLHUP or not sends:
+                return _read_ending(child, sends)
+        ending = None
+        if events.get(connection.fileno(), 0) & _GONE:
+            ending = "forsaken"
+        elif time.monotonic() >= deadline:
+            ending = "cut" if sends else "late"
+        if ending is None and not events and not sends:
+            spent = _read_spent(child)
+            still = still + 1 if spent == seen else 0
+            seen = -1 if spent is None else spent
+            if still < _STILL:
+                continue
+        elif ending is None:
+            continue
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return ending
+
+
+def _read_ending(child: int, sends: bool) -> Ending:
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code == 0:
+        return "answered"
+    if sends:
+        return "cut"
+    return "large" if code == _EXIT_LARGE or -code in _OVERRUN else "failed"
+
+
+def _read_spent(child: int) -> int | None:
+    """Ticks of a processor that it has taken; None when it is not asleep, or waits for a disk."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{child}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        if fields[0] == "S":
+            return int(fields[11]) + int(fields[12])
+    return None
+
+
+def _is_gone(connection: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(connection, select.POLLRDHUP)
+    return any(events & _GONE for _, events in poll.poll(0))
+
+
+def _limit_size(most_bytes: int) -> None:
+    """Let the process find no memory beyond this."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = pages * _PAGE_BYTES + most_bytes
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+
+
+_VARYING: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>\s]*>|-?\b\d[\d.eE+-]*')
+
+
+class ShortQueries:
+    """The forms of queries that were seen to be short; these are run without a child.
+
+    Two queries have one form when they differ in constants alone. A form is forgotten when one of
+    its queries took long, and with every so many writes, which may have made it long.
+    """
+
+    def __init__(self, most: int = 1000, seconds: float = 0.02, writes: int = 10_000) -> None:
+        self._most, self._seconds, self._writes = most, seconds, writes
+        self._forms: OrderedDict[str, int] = OrderedDict()
+        self._written = 0
+        self._lock = threading.Lock()
+
+    def is_short(self, text: str) -> bool:
+        """Whether the last query of this form was short."""
+        form = _VARYING.sub("?", text)
+        with self._lock:
+            until = self._forms.get(form)
+            return until is not None and self._written <= until
+
+    def note(self, text: str, seconds: float) -> None:
+        """A query of this text took so long."""
+        form = _VARYING.sub("?", text)
+        with self._lock:
+            self._forms.pop(form, None)
+            if seconds <= self._seconds:
+                self._forms[form] = self._written + self._writes
+                if len(self._forms) > self._most:
+                    self._forms.popitem(last=False)
+
+    def note_write(self) -> None:
+        """The store was written."""
+        self._written += 1
