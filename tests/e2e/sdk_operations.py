@@ -439,6 +439,9 @@ All operations of the vendor's SDK for JavaScript, 1.0.3 and 1.1.0, are played a
 one another, 1.0.3 those of `publishTelemetry` too; that is theirs, and a program has to give them
 the other way round.
 
+The extension of the vendor's command line is in no package registry. What each of its commands on a
+graph sends is sent anew, in the form that its SDK gives it.
+
 | operation | request | `DigitalTwinsClient` | sync | async |
 | --- | --- | --- | --- | --- |
 {rows}
