@@ -8,6 +8,11 @@ from tests.reliability.judging import Figure, Goal, Trial, Twin
 from tests.reliability.suites import run_tests
 
 MATRIX = ("tests/unit/web/test_access.py", "tests/unit/web/test_control_table.py")
+GRANTS = (
+    "tests/unit/control/test_delegation.py",
+    "tests/unit/control/test_addresses.py",
+    "tests/e2e/test_own_graph_access.py",
+)
 TOKENS = (
     "tests/unit/authentication/test_token_matrix.py",
     "tests/e2e/test_access_tokens_over_http.py",
@@ -16,9 +21,9 @@ KEYS = ("tests/unit/authentication/test_key_cache.py", "tests/e2e/test_issuer_mi
 
 
 def judge(trial: Trial) -> Sequence[Figure]:
-    """Matrix, tokens and keys of the issuer, each by its tests."""
-    matrix = run_tests(trial, MATRIX)
-    found = matrix.list_figures(25, "of the matrix")
+    """Matrix, grants, tokens and keys of the issuer, each by its tests."""
+    found = run_tests(trial, MATRIX).list_figures(25, "of the matrix")
+    found += run_tests(trial, GRANTS).list_figures(60, "of grants")
     if not trial.fault:
         found += run_tests(trial, TOKENS if trial.size == "full" else TOKENS[:1]).list_figures(
             trial.pick(150, 60), "of tokens"
@@ -32,15 +37,31 @@ def judge(trial: Trial) -> Sequence[Figure]:
 GOAL = Goal(
     id="R11",
     title="authorisation matrix and tokens",
-    asked="every route with no, wrong and right credentials, 100 % exact; hostile tokens 100 % "
-    "401; the issuer's keys are asked for ≤ once in 30 s (and one time more at first) under 10,000 "
-    "unknown ones",
+    asked="every route with no, wrong and right credentials, 100 % exact; nobody gives or takes "
+    "what they do not hold as long, nor has what they can only name; hostile tokens 100 % 401; the "
+    "issuer's keys are asked for ≤ once in 30 s (and one time more at first) under 10,000 unknown "
+    "ones",
     judge=judge,
     twins=(
         Twin(
             fault="everybody-may",
             seeds="each permission is held by everybody",
             breaks=("of the matrix failed",),
+        ),
+        Twin(
+            fault="held-for-a-while-is-held",
+            seeds="a role counts as held for as long as anybody asks",
+            breaks=("of grants failed",),
+        ),
+        Twin(
+            fault="addresses-are-lowered",
+            seeds="addresses are compared in lower case, as Unicode has it",
+            breaks=("of grants failed",),
+        ),
+        Twin(
+            fault="own-graph-by-its-id",
+            seeds="the service's own graph is asked about as a hosted one",
+            breaks=("of grants failed",),
         ),
     ),
 )

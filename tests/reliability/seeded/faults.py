@@ -246,6 +246,26 @@ def crash_on_odd_ids(module: Any) -> None:
     module._parse_id = parse_id
 
 
+def hold_for_good(module: Any) -> None:
+    """When a role ends is not asked."""
+    module.Holding.lasts = lambda self, until: True
+
+
+def lower_addresses(module: Any) -> None:
+    """Letters are compared as `str.lower` has them."""
+    module.find_address = str.lower
+
+
+def ask_by_id_alone(module: Any) -> None:
+    """A name is a name."""
+    render = module.render_url
+
+    def render_url(settings: Any, subject: str, resource: str = "") -> str:
+        return str(render(settings, subject, resource or settings.resource_name))
+
+    module.render_url = render_url
+
+
 FAULTS: dict[str, tuple[Patch, ...]] = {
     "acknowledge-before-commit": (("twinframe_storage_sqlite.writing", acknowledge_before_commit),),
     "ignore-etags": (("twinframe.model.etags", ignore_etags),),
@@ -260,6 +280,9 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     ),
     "place-apart": (("twinframe.graph.portable.importing", keep_the_place_apart),),
     "everybody-may": (("twinframe.authentication.gate", allow_everybody),),
+    "held-for-a-while-is-held": (("twinframe.control.access", hold_for_good),),
+    "addresses-are-lowered": (("twinframe.control.actors", lower_addresses),),
+    "own-graph-by-its-id": (("twinframe_auth_api.address", ask_by_id_alone),),
     "import-forgets": (("twinframe_storage_sqlite.transaction", drop_relationships),),
     "full-looks-damaged": (("twinframe_storage_sqlite.errors", call_full_damaged),),
     "reopen-at-once": (("twinframe_storage_rdf.engines.oxigraph", reopen_at_once),),
