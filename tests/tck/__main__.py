@@ -4,8 +4,8 @@ The last line is `N passed, N failed, N skipped`. Known failures count as failed
 query is refused (it writes, or calls a procedure) as skipped. The exit code is 0 when nothing else
 happened than the list of known failures says.
 
-Queries run with `Query__TemporalProperties` on: a date, datetime, time or duration of a set-up is a
-property that the twin's model declares with that DTDL schema, and is read as such.
+Queries run with the default settings. A date, datetime, time or duration of a set-up is a property
+that the twin's model declares with that DTDL schema, and is read as such.
 """
 
 from __future__ import annotations

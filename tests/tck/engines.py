@@ -1,7 +1,7 @@
 """The engines that scenarios run on: stores with or without an engine of their own.
 
-It plans and runs as the service does with `Query__TemporalProperties` on, without its cache; it
-judges no result.
+It plans and runs as the service does with its default settings, without its cache; it judges no
+result.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Engine:
         self._session = store.session()
         self._engine = engine
         self._optimized = optimized
-        self._typings = TypingCache(ModelCache())
+        self._typings = TypingCache(ModelCache()) if settings.temporal_properties else None
         self._max_rows, self._max_hops = settings.max_rows, settings.max_hops
 
     def close(self) -> None:
@@ -97,6 +97,8 @@ class Engine:
             return Answer(error=error, phase="runtime")
 
     def _open_typing(self) -> MemberTyping | None:
+        if self._typings is None:
+            return None
         with self._session.snapshot():
             return self._typings.open(self._session, self._session.read_schema_version())
 

@@ -1,8 +1,8 @@
 """Builds the graph of a scenario through the storage seam, and removes it again. It judges nothing.
 
 A node becomes a twin and its properties JSON members beside the system members; see
-`label_models` for its labels. Dates, times and durations become text, as JSON has them; where
-DTDL has a schema for one, the twin's interface declares the property so. Local times stay text.
+`label_models` for its labels. Dates, times and durations become text, as JSON has them, which the
+twin's interface declares as what it is.
 """
 
 from __future__ import annotations

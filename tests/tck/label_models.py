@@ -14,7 +14,7 @@ import orjson
 
 from twinframe.model.ids import TWIN_LABEL, build_labels
 from twinframe.model.temporal.durations import Duration
-from twinframe.model.temporal.instants import Date, DateTime, Time
+from twinframe.model.temporal.instants import Date, DateTime, LocalDateTime, LocalTime, Time
 from twinframe.model.values import Value
 from twinframe.storage.base import ModelRecord
 
@@ -26,6 +26,8 @@ _SCHEMAS: Mapping[type, str] = {
     Date: "date",
     DateTime: "dateTime",
     Time: "time",
+    LocalDateTime: "dateTime",
+    LocalTime: "time",
     Duration: "duration",
 }
 
@@ -36,7 +38,7 @@ Schemas: TypeAlias = tuple[tuple[str, str], ...]
 def find_schemas(properties: Mapping[str, Value]) -> Schemas:
     """The properties whose value is of a type that DTDL has a temporal schema for.
 
-    Local times have none, and lists stay undeclared.
+    A local time is a time without an offset, which is read in UTC. Lists stay undeclared.
     """
     kinds = ((name, _SCHEMAS.get(type(value))) for name, value in sorted(properties.items()))
     return tuple((name, kind) for name, kind in kinds if kind is not None)

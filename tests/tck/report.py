@@ -74,9 +74,7 @@ class Report:
                 f"Run by the store's engine alone: {self.ran_whole} of {self.ran} reading "
                 f"scenarios outside of the temporal ones ({self.ran_whole / self.ran:.1%})"
             )
-        lines.append(
-            "Query__TemporalProperties=true: models declare the temporal properties of set-ups"
-        )
+        lines.append("Default settings; models declare the temporal properties of set-ups")
         if reading:
             passed = counts[Standing.PASSED]
             lines.append(

@@ -146,16 +146,23 @@ from the machine. Without a zone, the clock is read in UTC.
   moves on by the gap.
 - In results, and as text, they are strings of ISO 8601 without zero seconds: `2015-07-21T21:40Z`.
 
-The properties of twins are JSON, so that a stored time is a string: `date(t.installed).year`.
+The properties of twins are JSON, so that a stored time is a string. What the twin's model declares
+as `date`, `dateTime`, `time` or `duration` is read as a value of that type as well:
+`t.built.year`, `t.installed < datetime()`, `ORDER BY t.installed`. So are the parts of components,
+objects, maps and arrays, the declared properties of relationships, and what `properties(t)` gives;
+dates and times without an offset are in UTC. A text that is no such value stays a string.
 
-With `Query__TemporalProperties` on, what the twin's model declares as `date`, `dateTime`, `time` or
-`duration` is read as a value of that type: `t.installed.year`, `t.installed < date()`. So are the
-parts of components, objects, maps and arrays, the declared properties of relationships, and what
-`properties(t)` gives; dates and times without an offset are in UTC. A text that is no such value
-stays a string. Results give all of them as the text that is stored. The setting is off because a
-query that compares such a property with a string, `t.installed > '2024'`, is never true with it. It
-means nothing for the SQL-like language, which compares text. What reads such a member runs in the
-evaluator, not in the store.
+Beside a string, a stored time is the text that is stored: `t.installed > '2024'`,
+`t.installed STARTS WITH '2024-05'`, `substring(t.installed, 0, 10)`, `is_string(t.installed)`.
+Results give the text that is stored, too. Such uses run in the store; what needs the value (a
+component, arithmetic, an order, `min` and `max`, DISTINCT and grouping, a comparison with another
+value than a constant or parameter) runs in the evaluator.
+
+What differs from strings: an order goes by the instant, so that `10:00Z` and `11:00+01:00` stand
+next to each other; `DISTINCT` and groups go by the value, so that `10:00Z` and `10:00:00.000Z` are
+one; two members of different types, a `date` and a `dateTime`, are not comparable.
+`Query__TemporalProperties` turned off makes all of them strings again. The SQL-like language
+compares text in any case.
 """
 
 _VENDOR = """## The SQL-like language

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.functions import FUNCTIONS
 from twinframe.evaluator.run import Evaluate, Row, Run
+from twinframe.model.comparison import read_text
 from twinframe.model.values import Value
 
 SPECIAL = frozenset({"coalesce", "is_defined", "is_null", "is_primitive"})
@@ -80,6 +81,6 @@ def _compile_is_primitive(argument: Evaluate, presence: Evaluate) -> Evaluate:
         value = argument(row, run)
         if value is None:
             return presence(row, run)
-        return isinstance(value, str | bool | int | float)
+        return isinstance(value, bool | int | float) or read_text(value) is not None
 
     return evaluate

@@ -60,7 +60,7 @@ from twinframe.evaluator.ranges import (
 )
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.evaluator.scope import Scope
-from twinframe.model.comparison import INTEGER_MAXIMUM, equals, name_type
+from twinframe.model.comparison import INTEGER_MAXIMUM, equals, name_type, read_text
 from twinframe.model.values import Node, Relationship, Value
 
 
@@ -302,7 +302,31 @@ def _compile_function(expression: FunctionCall, scope: Scope) -> Evaluate:
         return lambda row, run: None if (found := numbers(row, run)) is None else answer(found)
     arguments = [compile_expression(one, scope) for one in expression.arguments]
     presences = [compile_presence(one, scope) for one in expression.arguments]
-    return compile_call(expression.name, arguments, presences)
+    call = compile_call(name, arguments, presences)
+    if scope.plans.typing is None:
+        return call
+    return _or_else(call, compile_call(name, [*map(_compile_text, arguments)], presences))
+
+
+def _or_else(call: Evaluate, of_texts: Evaluate) -> Evaluate:
+    """A function; one that takes no stored times is given the text that is stored."""
+
+    def evaluate(row: Row, run: Run) -> Value:
+        try:
+            return call(row, run)
+        except QueryInvalid:
+            return of_texts(row, run)
+
+    return evaluate
+
+
+def _compile_text(argument: Evaluate) -> Evaluate:
+    def evaluate(row: Row, run: Run) -> Value:
+        value = argument(row, run)
+        stored = read_text(value)
+        return value if stored is None else stored
+
+    return evaluate
 
 
 def _compile_has_labels(expression: HasLabels, scope: Scope) -> Evaluate:

@@ -14,12 +14,25 @@ from twinframe.errors import QueryInvalid
 from twinframe.evaluator import arithmetic, text
 from twinframe.evaluator.failures import build_type_error, note_place
 from twinframe.evaluator.run import Evaluate, Row, Run
-from twinframe.model.comparison import equals, is_less, is_less_or_equal, name_type, negate
+from twinframe.model.comparison import (
+    equals,
+    is_less,
+    is_less_or_equal,
+    name_type,
+    negate,
+    read_text,
+)
 from twinframe.model.values import Value
 
 Dyadic: TypeAlias = Callable[[Value, Value], Value]
 Test: TypeAlias = Callable[[Row, Run], bool]
 """A compiled condition: whether the row passes."""
+
+
+def _of_texts(apply: Dyadic) -> Dyadic:
+    """A test of strings, to which a time that was read out of a document is the text there."""
+    return lambda left, right: apply(read_text(left), read_text(right))
+
 
 _STRICT: dict[BinaryOperator, Dyadic] = {
     BinaryOperator.EQUAL: equals,
@@ -33,10 +46,10 @@ _STRICT: dict[BinaryOperator, Dyadic] = {
     BinaryOperator.DIVIDE: arithmetic.divide,
     BinaryOperator.MODULO: arithmetic.modulo,
     BinaryOperator.POWER: arithmetic.power,
-    BinaryOperator.STARTS_WITH: text.starts_with,
-    BinaryOperator.ENDS_WITH: text.ends_with,
-    BinaryOperator.CONTAINS: text.contains,
-    BinaryOperator.MATCHES: text.matches,
+    BinaryOperator.STARTS_WITH: _of_texts(text.starts_with),
+    BinaryOperator.ENDS_WITH: _of_texts(text.ends_with),
+    BinaryOperator.CONTAINS: _of_texts(text.contains),
+    BinaryOperator.MATCHES: _of_texts(text.matches),
 }
 
 

@@ -64,6 +64,14 @@ _TYPE_NAMES: dict[type, str] = {
 }
 
 
+def read_text(value: Value) -> str | None:
+    """A string itself; of a temporal value that was read out of a document, the text there.
+
+    Beside a string, what a model declares as a time is the string that is stored.
+    """
+    return value if isinstance(value, str) else getattr(value, "text", None)
+
+
 # --- equality -----------------------------------------------------------------------------------
 
 
@@ -76,6 +84,8 @@ def equals(left: Value, right: Value) -> bool | None:
         return None
     kind = type(left)
     if kind is not type(right):
+        if kind is str or type(right) is str:
+            return read_text(left) == read_text(right)
         # PERF: the exact comparison of an integer with a float is Python's own.
         return is_number(left) and is_number(right) and left == right
     if kind is list:
@@ -213,6 +223,9 @@ def is_less(left: Value, right: Value) -> bool | None:
         return _is_less_list(left, right, when_equal=False)
     if type(left) in _TEMPORAL_RANKS and type(left) is type(right):
         return build_order_key(left) < build_order_key(right)
+    if type(left) is str or type(right) is str:
+        one, other = read_text(left), read_text(right)
+        return None if one is None or other is None else one < other
     return None
 
 
@@ -224,6 +237,9 @@ def is_less_or_equal(left: Value, right: Value) -> bool | None:
         return _is_less_list(left, right, when_equal=True)
     if type(left) in _TEMPORAL_RANKS and type(left) is type(right):
         return build_order_key(left) <= build_order_key(right)
+    if type(left) is str or type(right) is str:
+        one, other = read_text(left), read_text(right)
+        return None if one is None or other is None else one <= other
     return None
 
 

@@ -68,7 +68,7 @@ def render_text(value: str | float | Temporal) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Temporal):
-        return render_temporal(value)
+        return _render_stored(value) or render_temporal(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if math.isfinite(value) else _name_non_finite(value)

@@ -60,11 +60,13 @@ def split(
     """
     if engine is None:
         return EvaluatedExecution(query, compile_query(query, typing=typing))
+    whole = engine
     if typing is not None:
+        whole = TextEngine(engine, typing.names, gives_results=True)
         engine = TextEngine(engine, typing.names)
         query = replace(query, root=move_typed_conditions(query.root, typing.names))
     try:
-        return WholeExecution(query, engine.name, engine.compile(query, parameters))
+        return WholeExecution(query, engine.name, whole.compile(query, parameters))
     except CannotRun as declined:
         tester = _Tester(engine, parameters)
         query = replace(query, root=rewrite_operators(query.root, tester.free_match))

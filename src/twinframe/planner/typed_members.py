@@ -1,7 +1,8 @@
 """Keeps a store's engine from plans that read members which are more than JSON. It runs none.
 
 Engines know documents alone, where a time is text. Whatever names such a member, or may reach it
-without naming it, is left to the evaluator, which is told the members' types; conditions are taken
+without naming it, is left to the evaluator, which is told the members' types, unless the text will
+do: beside a string, and in results, a stored time is the text that is stored. Conditions are taken
 out of the matches that they stand in, so that the engine can still find these.
 """
 
@@ -9,24 +10,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Final, TypeGuard, TypeVar
 
 from twinframe.cypher.algebra import (
+    Aggregate,
+    AggregateKind,
     Binary,
     BinaryOperator,
     Expression,
     Filter,
     FunctionCall,
     GraphPattern,
+    Limit,
+    ListComprehension,
+    ListExpression,
     Literal,
     Match,
     NodePattern,
     Operator,
+    Parameter,
     PathKind,
+    Project,
     Property,
+    Quantifier,
     Query,
+    Reduce,
     RelationshipPattern,
+    Skip,
+    Sort,
+    Subplan,
     Subscript,
+    Unary,
+    UnaryOperator,
     Unit,
     Variable,
 )
@@ -34,27 +49,61 @@ from twinframe.evaluator.analysis import (
     build_conjunction,
     find_conjuncts,
     find_expressions,
-    walk_expressions,
+    find_operands,
+    find_variables,
     walk_operators,
 )
 from twinframe.model.values import Value
 from twinframe.planner.traversal import rewrite_operators
 from twinframe.storage.base import CannotRun, CompiledQuery, QueryEngine
 
+_TEXT_OPERATORS: Final = frozenset(
+    {
+        BinaryOperator.EQUAL,
+        BinaryOperator.NOT_EQUAL,
+        BinaryOperator.LESS,
+        BinaryOperator.LESS_EQUAL,
+        BinaryOperator.GREATER,
+        BinaryOperator.GREATER_EQUAL,
+        BinaryOperator.IN,
+        BinaryOperator.STARTS_WITH,
+        BinaryOperator.ENDS_WITH,
+        BinaryOperator.CONTAINS,
+        BinaryOperator.MATCHES,
+    }
+)
+"""Operators to which a stored time is its text, beside what is surely no time."""
+
+_TEXT_FUNCTIONS: Final = frozenset(
+    {
+        *("exists", "is_bool", "is_defined", "is_null", "is_number", "is_object", "is_primitive"),
+        *("is_string", "lTrim", "left", "rTrim", "replace", "right", "size", "split", "substring"),
+        *("toLower", "toString", "toUpper", "trim"),
+    }
+)
+"""Functions to which a stored time is its text, and that give none."""
+
 Part = TypeVar("Part", NodePattern, RelationshipPattern)
 
 
 class TextEngine(QueryEngine):
-    """Another engine, that declines what reads one of `names`."""
+    """Another engine, that declines what reads one of `names` for more than its text.
 
-    def __init__(self, engine: QueryEngine, names: frozenset[str]) -> None:
+    With `gives_results` its rows are what the caller gets, in which a time is text.
+    """
+
+    def __init__(
+        self, engine: QueryEngine, names: frozenset[str], *, gives_results: bool = False
+    ) -> None:
         self.name = engine.name
         self._engine = engine
         self._names = names
+        self._gives_results = gives_results
 
     def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
         """As the other engine does; `CannotRun` names the member that it would take for text."""
-        found = find_typed_member(query.root, self._names)
+        results = _find_results(query.root, self._names) if self._gives_results else None
+        found = find_typed_member(query.root, self._names, results)
         if found is not None:
             raise CannotRun(f"Reading {found}, which a stored model declares as temporal.")
         return self._engine.compile(query, parameters)
@@ -109,28 +158,106 @@ def _is_typed(condition: Expression, names: frozenset[str]) -> bool:
     return find_typed_member(Filter(Unit(), condition), names) is not None
 
 
-def find_typed_member(root: Operator, names: frozenset[str]) -> str | None:
-    """What of the plan may read a member of these names; None where nothing does."""
+def _find_results(root: Operator, names: frozenset[str]) -> Project | None:
+    """The projection of the results, unless an order above it looks at a member of `names`."""
+    ordered: set[str] = set()
+    while isinstance(root, Limit | Skip | Sort) or _only_picks(root):
+        if isinstance(root, Sort):
+            ordered.update(*(find_variables(key.expression) for key in root.keys))
+        root = root.source
+    if not isinstance(root, Project):
+        return None
+    looked_at = (value for name, value in root.items if name in ordered)
+    return root if all(_find_read(value, names) is None for value in looked_at) else None
+
+
+def _only_picks(operator: Operator) -> TypeGuard[Project]:
+    return isinstance(operator, Project) and all(
+        value == Variable(name) for name, value in operator.items
+    )
+
+
+def find_typed_member(
+    root: Operator, names: frozenset[str], results: Project | None = None
+) -> str | None:
+    """What of the plan may read a member of these names for more than its text; None: nothing.
+
+    `results` is a projection whose values are only written out.
+    """
     for operator in walk_operators(root):
         if isinstance(operator, Match):
-            for key in _list_keys(operator.pattern):
-                if key in names:
+            for key, value in _list_properties(operator.pattern):
+                if key in names and not _is_constant(value):
                     return f"the member {key}"
+        as_text = operator is results or _only_counts(operator)
         for expression in find_expressions(operator):
-            for part in walk_expressions(expression):
-                found = _find_read(part, names)
-                if found is not None:
-                    return found
+            found = _find_read(expression, names, as_text=as_text)
+            if found is not None:
+                return found
     return None
 
 
-def _list_keys(pattern: GraphPattern) -> list[str]:
+def _only_counts(operator: Operator) -> bool:
+    return (
+        isinstance(operator, Aggregate)
+        and not operator.keys
+        and all(
+            call.kind is AggregateKind.COUNT and not call.distinct
+            for _, call in operator.aggregates
+        )
+    )
+
+
+def _list_properties(pattern: GraphPattern) -> list[tuple[str, Expression]]:
     maps = [node.properties for node in pattern.nodes]
     maps += [crossed.properties for crossed in pattern.relationships]
-    return [key for properties in maps for key, _ in properties]
+    return [entry for properties in maps for entry in properties]
 
 
-def _find_read(part: Expression, names: frozenset[str]) -> str | None:
+def _is_constant(expression: Expression) -> bool:
+    """Whether it is surely no time: what a text or a request spells."""
+    if isinstance(expression, ListExpression):
+        return all(map(_is_constant, expression.items))
+    return isinstance(expression, Literal | Parameter)
+
+
+def _find_read(part: Expression, names: frozenset[str], *, as_text: bool = False) -> str | None:
+    """A read of such a member within the expression; with `as_text` its own value may be one."""
+    own = None if as_text else _name_read(part, names)
+    if own is not None:
+        return own
+    match part:
+        case Binary(operator=operator, left=left, right=right) if operator in _TEXT_OPERATORS:
+            return _find_read(left, names, as_text=_is_constant(right)) or _find_read(
+                right, names, as_text=_is_constant(left)
+            )
+        case Unary(operator=UnaryOperator.IS_NULL | UnaryOperator.IS_NOT_NULL, operand=operand):
+            return _find_read(operand, names, as_text=True)
+        case FunctionCall(name=name, arguments=arguments):
+            plain = name in _TEXT_FUNCTIONS
+            found = (_find_read(one, names, as_text=plain) for one in arguments)
+            return next(filter(None, found), None)
+        case _:
+            inner = (_find_read(one, names) for one in (*find_operands(part), *_find_bodies(part)))
+            return next(filter(None, inner), None)
+
+
+def _find_bodies(part: Expression) -> tuple[Expression, ...]:
+    """What an expression evaluates under variables of its own."""
+    match part:
+        case ListComprehension(predicate=predicate, projection=projection):
+            return tuple(one for one in (predicate, projection) if one is not None)
+        case Quantifier(predicate=predicate):
+            return (predicate,)
+        case Reduce(step=step):
+            return (step,)
+        case Subplan(value=value) if value is not None:
+            return (value,)
+        case _:
+            return ()
+
+
+def _name_read(part: Expression, names: frozenset[str]) -> str | None:
     match part:
         case Property(key=key) | Subscript(index=Literal(value=str(key))):
             return f"the member {key}" if key in names else None

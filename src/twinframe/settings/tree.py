@@ -306,8 +306,9 @@ class QuerySettings(Section):
         description="Refuse queries that name unknown labels, relationships or properties.",
     )
     temporal_properties: bool = Field(
-        default=False,
-        description="Cypher reads properties of schema date, dateTime, time, duration as such.",
+        default=True,
+        description="Cypher reads properties of schema date, dateTime, time, duration as such; "
+        "beside a string they are still their text. Off: they are strings.",
     )
 
     @model_validator(mode="after")

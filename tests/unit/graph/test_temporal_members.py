@@ -109,7 +109,33 @@ READ = [
     ("properties(t).built.year", 2014),
     ("[n IN [t] | n.built.year][0]", 2014),
     ("t.label = '2015-07-21'", True),
-    ("t.built > '2014'", None),
+    ("t.built > '2014'", True),
+]
+AS_TEXT = [
+    ("t.built = '2014-02-03' AND '2014-02-03' = t.built", True),
+    ("t.built <> '2014-02-03' OR t.built < '2014' OR '2015' <= t.built", False),
+    ("t.built = 2014 OR t.built IN [2014, true]", False),
+    ("t.built < 2014", None),
+    ("t.installed IN ['x', '2015-07-21T21:40:00.000Z']", True),
+    ("t.installed IN $texts AND t.installed > $from", True),
+    ("t.installed STARTS WITH '2015' AND t.installed ENDS WITH '000Z'", True),
+    ("t.installed CONTAINS '-07-' AND t.installed =~ '2015.*'", True),
+    ("substring(t.installed, 0, 10) + '/' + left(t.built, 4)", "2015-07-21/2014"),
+    ("size(t.installed)", 24),
+    ("toUpper(t.opens)", "08:30:00+01:00"),
+    ("toString(t.installed)", "2015-07-21T21:40:00.000Z"),
+    ("t.installed + '!'", "2015-07-21T21:40:00.000Z!"),
+    ("split(t.built, '-')[1]", "02"),
+    ("is_string(t.built) AND is_primitive(t.built) AND NOT is_object(t.built)", True),
+    ("t.built IS NULL OR NOT is_defined(t.built)", False),
+    ("t.span = {from: '2016-01-05', note: '2016-01-05'}", True),
+    ("t.days = ['2017-03-01', '2017-04-02'] AND '2017-03-01' IN t.days", True),
+    ("array_contains(t.days, '2017-03-01')", True),
+    ("t.span.from = '2016-01-05'", True),
+    ("CASE t.built WHEN '2014-02-03' THEN 'then' END", "then"),
+    ("nullIf(t.built, '2014-02-03')", None),
+    ("duration(t.every) = duration('PT90M')", True),
+    ("date(t.built).year + datetime(t.installed).month", 2021),
 ]
 
 
@@ -117,6 +143,43 @@ READ = [
 def test_a_declared_member_is_a_temporal_value(devices: Any, expression: str, value: Any) -> None:
     text = f"{FULL}RETURN {expression} AS x"
     assert ask_text(devices, text, name="built") == [value]
+
+
+@pytest.mark.parametrize(("expression", "value"), AS_TEXT)
+def test_beside_a_string_a_stored_time_is_its_text(
+    devices: Any, expression: str, value: Any
+) -> None:
+    """So that a query that knows nothing of times answers as it does without the setting."""
+    given = {"texts": [STORED["installed"]], "from": "2015"}
+    for typed in (True, False):
+        for text in (
+            f"{FULL}RETURN {expression} AS x",
+            f"{FULL}WITH t, {expression} AS x RETURN x",
+            f"{FULL}WITH t LIMIT 9 RETURN head(collect({expression})) AS x",
+        ):
+            assert ask_text(devices, text, typed=typed, **given) == [value], (typed, text)
+    if isinstance(value, bool):
+        text = f"{FULL}WHERE {expression} RETURN t.$dtId AS x"
+        assert ask_text(devices, text, **given) == ["full"] * value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (f"{FULL}RETURN t.installed AS x", STORED["installed"]),
+        (f"{FULL}RETURN t['built'] AS x ORDER BY t.label LIMIT 1", "2014-02-03"),
+        ("MATCH (t {built: '2014-02-03'}) RETURN count(t.built) AS x", 2),
+        ("MATCH (t:Device) WHERE t.installed > '2014' RETURN t.$dtId AS x", "full"),
+        ("MATCH (t:Device) WHERE t[$name] > '2014' RETURN t.built AS x", "2014-02-03"),
+    ],
+)
+def test_what_needs_no_more_than_text_runs_in_the_store(
+    devices: Any, text: str, value: Any
+) -> None:
+    assert ask_text(devices, text, name="built") == [value]
+    (typed,) = ask_text(devices, f"EXPLAIN {text}", name="built")
+    (plain,) = ask_text(devices, f"EXPLAIN {text}", typed=False, name="built")
+    assert typed == plain
 
 
 @pytest.mark.parametrize("name", STORED)

@@ -73,7 +73,8 @@ def test_a_stored_time_is_written_as_it_stands_there_and_is_the_same_value() -> 
     assert render_json([stored, computed]) == b'["2015-07-21T21:40:00.000Z","2015-07-21T21:40Z"]'
     assert stored == computed
     assert hash(stored) == hash(computed)
-    assert render_text(stored) == render_text(computed) == "2015-07-21T21:40Z"
+    assert render_text(stored) == "2015-07-21T21:40:00.000Z"
+    assert render_text(computed) == "2015-07-21T21:40Z"
 
 
 def test_a_signature_tells_types_and_not_values() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.planner.test_splitting import PickyEngine
-from twinframe.cypher.algebra import Filter, Match, Project, Query, Sort
+from twinframe.cypher.algebra import Filter, Limit, Match, Project, Query, Skip, Sort
 from twinframe.cypher.language import parse_query
 from twinframe.cypher.render import render_query
 from twinframe.planner.typed_members import (
@@ -27,15 +27,16 @@ NAMES = frozenset({"made", "gauge"})
         "MATCH (n) RETURN n['ma' + 'de']",
         "MATCH (n) RETURN properties(n)",
         "MATCH (n) RETURN n.gauge.unit",
-        "MATCH (n) WHERE n.made IS NULL RETURN 1",
-        "MATCH (n {made: 1}) RETURN n",
-        "MATCH ()-[{made: 1}]->() RETURN 1",
-        "MATCH ()-[*2 {made: 1}]->() RETURN 1",
+        "MATCH (n) WHERE n.made = n.size RETURN 1",
+        "MATCH (n {made: date()}) RETURN n",
+        "MATCH ()-[{made: date()}]->() RETURN 1",
+        "MATCH ()-[*2 {made: date()}]->() RETURN 1",
         "MATCH (n) RETURN n ORDER BY n.made",
-        "MATCH (n) RETURN count(n.made)",
+        "MATCH (n) RETURN count(DISTINCT n.made)",
+        "MATCH (n) RETURN n.size, count(*) AS c, min(n.made)",
         "MATCH (n) RETURN [x IN [n] | x.made]",
-        "MATCH (n) WHERE EXISTS { MATCH (n)-->(m) WHERE m.made = 1 } RETURN n",
-        "MATCH (n) CALL { MATCH (m {made: 1}) RETURN m } RETURN n",
+        "MATCH (n) WHERE EXISTS { MATCH (n)-->(m) WHERE m.made = date() } RETURN n",
+        "MATCH (n) CALL { MATCH (m {made: date()}) RETURN m } RETURN n",
         "MATCH (n) RETURN [(n)-->(m) | m.made]",
         "MATCH (n) RETURN 1 AS made UNION MATCH (n) RETURN n.made AS made",
     ],
@@ -47,6 +48,56 @@ def test_whatever_may_reach_such_a_member_is_found(text: str) -> None:
     with pytest.raises(CannotRun, match="temporal"):
         TextEngine(engine, NAMES).compile(parse_query(text, parameters=("key",)).query, {})
     assert engine.asked == []
+
+
+TEXT = [
+    "MATCH (n) WHERE n.made > '2014' AND n.made <> $key RETURN n",
+    "MATCH (n) WHERE '2014' <= n.made OR n.made IN ['a', $key] RETURN n",
+    "MATCH (n) WHERE n.made STARTS WITH '2014' OR n.made =~ '2.*' OR n[$key] = 1 RETURN n",
+    "MATCH (n) WHERE NOT n.made IS NULL AND is_string(n.made) RETURN n",
+    "MATCH (n {made: '2014'})-[{made: $key}]->() RETURN n",
+    "MATCH (n) WHERE EXISTS { (n)-->(m) WHERE m.made = $key } RETURN n",
+    "MATCH (n) WITH n, substring(n.made, 0, 4) AS y RETURN y, count(*) AS c ORDER BY y",
+    "MATCH (n) RETURN count(n.made)",
+]
+RESULTS = [
+    "MATCH (n) RETURN n.made, n[$key], properties(n) AS p",
+    "MATCH (n) RETURN n.made AS m, n.size AS s ORDER BY s SKIP 1 LIMIT 3",
+]
+
+
+@pytest.mark.parametrize("text", TEXT)
+def test_where_the_text_will_do_the_engine_reads_it(text: str) -> None:
+    query = parse_query(text, parameters=("key",)).query
+    assert find_typed_member(query.root, NAMES) is None
+    assert move_typed_conditions(query.root, NAMES) is query.root
+
+
+@pytest.mark.parametrize("text", RESULTS)
+def test_a_time_among_the_results_is_text(text: str) -> None:
+    query = parse_query(text, parameters=("key",)).query
+    engine = PickyEngine(Limit, Match, Project, Skip, Sort)
+    TextEngine(engine, NAMES, gives_results=True).compile(query, {})
+    assert engine.asked == [query]
+    with pytest.raises(CannotRun, match="temporal"):
+        TextEngine(engine, NAMES).compile(query, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (n) RETURN DISTINCT n.made",
+        "MATCH (n) RETURN n.made AS m ORDER BY m",
+        "MATCH (n) RETURN n.made.year",
+        "MATCH (n) WITH n.made AS m RETURN m.year",
+        "MATCH (n) RETURN n.made AS m UNION MATCH (n) RETURN n.made AS m",
+        "MATCH (n) RETURN [n.made] AS l",
+        "MATCH (n) RETURN reverse(n.made)[0].year AS y",
+    ],
+)
+def test_results_that_something_looks_into_are_no_text(text: str) -> None:
+    with pytest.raises(CannotRun, match="temporal"):
+        TextEngine(PickyEngine(), NAMES, gives_results=True).compile(parse_query(text).query, {})
 
 
 @pytest.mark.parametrize(
@@ -68,10 +119,10 @@ def test_other_members_are_left_to_the_engine(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("MATCH (n:A)-->(m) WHERE n.made > 1 AND m.size = 2 RETURN m", "(n.made > 1)"),
-        ("MATCH (n:A {made: 1, size: 2})-->(m) RETURN m", "(n.made = 1)"),
-        ("MATCH (n)-[r:of {made: 1}]->(m {size: n.made}) RETURN m", "(m.size = n.made))"),
-        ("MATCH (n) WHERE EXISTS { (n)-->({made: 1}) } AND n.size = 2 RETURN n", "exists"),
+        ("MATCH (n:A)-->(m) WHERE n.made > date() AND m.size = 2 RETURN m", "(n.made > date())"),
+        ("MATCH (n:A {made: date(), size: 2})-->(m) RETURN m", "(n.made = date())"),
+        ("MATCH (n)-[r:of {made: date()}]->(m {size: n.made}) RETURN m", "(m.size = n.made))"),
+        ("MATCH (n) WHERE EXISTS { (n)-->({made: date()}) } AND n.size = 2 RETURN n", "exists"),
     ],
 )
 def test_conditions_on_such_a_member_leave_their_match_to_the_engine(
@@ -88,9 +139,9 @@ def test_conditions_on_such_a_member_leave_their_match_to_the_engine(
 @pytest.mark.parametrize(
     "text",
     [
-        "OPTIONAL MATCH (n {made: 1}) WHERE n.made > 1 RETURN n",
-        "MATCH (n)-[*1..2 {made: 1}]->(m) RETURN n",
-        "MATCH p = shortestPath((n {made: 1})-[*]->(m)) RETURN p",
+        "OPTIONAL MATCH (n {made: date()}) WHERE n.made > date() RETURN n",
+        "MATCH (n)-[*1..2 {made: date()}]->(m) RETURN n",
+        "MATCH p = shortestPath((n {made: date()})-[*]->(m)) RETURN p",
         "MATCH (n) WHERE n.size = 1 RETURN n",
     ],
 )

@@ -13,7 +13,7 @@ from twinframe.dtdl.dtmi import parse_version, parse_versionless
 from twinframe.evaluator.failures import build_argument_type_error
 from twinframe.evaluator.functions.declare import Function, strict, total
 from twinframe.evaluator.member_typing import read_model_id
-from twinframe.model.comparison import equals, is_number
+from twinframe.model.comparison import equals, is_number, read_text
 from twinframe.model.values import Node, Value
 
 _MOST_DIGITS: Final = 4000
@@ -66,7 +66,7 @@ FUNCTIONS: dict[str, Function] = {
     "digitaltwins.is_of_model": strict(is_of_model),
     "is_bool": total(lambda value: isinstance(value, bool)),
     "is_number": total(is_number),
-    "is_string": total(lambda value: isinstance(value, str)),
+    "is_string": total(lambda value: read_text(value) is not None),
     "is_object": total(lambda value: isinstance(value, dict)),
     "array_contains": total(array_contains),
 }
