@@ -116,8 +116,9 @@ class Models:
         return render_model(record, with_definition=include_definition)
 
     async def read_whole_model(self, model_id: str) -> bytes:
-        """The ModelData of one model with what it inherits; `InvalidArgument`, `ModelNotFound`.
+        """The ModelData of one model with what it inherits.
 
+        Errors: `InvalidArgument`, `ModelNotFound`, `LimitExceeded` for more than a page may hold.
         Its definition has the contents and schemas of its bases beside its own, and further members
         tell all contents by kind, and the bases.
         """
@@ -128,9 +129,11 @@ class Models:
             interface = self._context.models.open(session).find_interface(model_id)
             if record is None or interface is None:
                 raise ModelNotFound(model_id)
-            bases = [session.read_model(base) for base in interface.ancestors]
-            documents = [orjson.loads(each.document) for each in (record, *filter(None, bases))]
-            whole = render_whole(interface, documents)
+            found = [record.document]
+            for base in filter(None, map(session.read_model, interface.ancestors)):
+                found.append(base.document)
+                self._check_whole(model_id, sum(map(len, found)))
+            whole = render_whole(interface, [orjson.loads(document) for document in found])
             return b"%b,%b" % (render_model(record, with_definition=False)[:-1], whole[1:])
 
         return await self._context.runner.scan(read, self._context.settings.query.timeout)
@@ -198,6 +201,14 @@ class Models:
                 _tell_deleted(happenings, transaction, record)
 
         await self._context.runner.write(work)
+
+    def _check_whole(self, model_id: str, size: int) -> None:
+        most = self._context.settings.graph.max_page_bytes
+        if size > most:
+            raise LimitExceeded(
+                f"The model {model_id} and those it extends have more than {most} bytes "
+                "(Graph__MaxPageBytes). Read them one by one."
+            )
 
     def _check_documents(self, documents: JsonValue) -> list[JsonValue]:
         limits = self._context.settings.graph

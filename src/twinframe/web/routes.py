@@ -296,7 +296,7 @@ _MODEL_ROUTES = (
         Answer(200, "The model.", schemas.WholeModelData),
         "Models",
         (_DEFINITION, _INHERITED),
-        errors={400: "InvalidArgument", 404: "ModelNotFound"},
+        errors={400: "InvalidArgument, LimitExceeded", 404: "ModelNotFound"},
     ),
     Route(
         "PATCH",

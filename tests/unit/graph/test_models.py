@@ -277,6 +277,21 @@ def test_a_diamond_of_bases_with_schemas_is_merged_once(empty: Any) -> None:
     assert found["model"]["extends"] == ["dtmi:test:B;1"]
 
 
+def test_a_whole_model_is_no_larger_than_a_page(empty: Any) -> None:
+    settings = Settings.model_validate({"Graph": {"MaxPageBytes": 5000}})
+    small = type(empty)(empty.store, settings)
+    long = {**build_interface("dtmi:test:Base;1"), "comment": "x" * 400}
+    models: list[Any] = [long]
+    for number in range(9):
+        extends = [models[-1]["@id"]]
+        model = build_interface(f"dtmi:test:M{number};1", extends=extends)
+        models.append({**model, "comment": "x" * 500})
+    small.do(small.graph.models.create_models(models))
+    assert len(read_whole(small, "dtmi:test:M3;1")["bases"]) == 4
+    with pytest.raises(LimitExceeded, match="Graph__MaxPageBytes"):
+        read_whole(small, "dtmi:test:M8;1")
+
+
 def test_a_whole_model_that_is_not_there_is_not_found(world: Any) -> None:
     with pytest.raises(ModelNotFound):
         read_whole(world, "dtmi:test:No;1")
