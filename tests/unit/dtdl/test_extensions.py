@@ -108,9 +108,9 @@ def test_limits_of_a_value_are_values_of_its_schema(
         assert parse_models([document]).uploaded
 
 
-def build_result(*fields: dict[str, Any]) -> dict[str, Any]:
+def build_result(*fields: dict[str, Any], mqtt: str = MQTT) -> dict[str, Any]:
     schema = {"@type": ["Object", "Result"], "fields": list(fields)}
-    return extended(prop("p", schema), contexts=(MQTT, REQUIREMENT))
+    return extended(prop("p", schema), contexts=(mqtt, REQUIREMENT))
 
 
 def build_field(name: str, *types: str, schema: object = "string") -> dict[str, Any]:
@@ -132,6 +132,15 @@ def test_the_fields_of_a_result_are_results() -> None:
     assert find_rules(required) == ["disallowedCocotype"]
     info = build_result(build_field("i", "ErrorInfo", schema={"@type": "Object"}))
     assert find_rules(info) == ["siblingMissingCotype"]
+
+
+def test_a_result_before_version_4_of_mqtt_may_be_required_and_needs_no_error() -> None:
+    fields = (
+        build_field("ok", "NormalResult", "Required"),
+        build_field("bad", "ErrorResult", "Required"),
+    )
+    assert parse_models([build_result(*fields, mqtt="dtmi:dtdl:extension:mqtt;3")]).uploaded
+    assert set(find_rules(build_result(*fields))) == {"disallowedCocotype", "notRequiredType"}
 
 
 def test_a_result_field_outside_of_a_result_is_refused() -> None:

@@ -57,19 +57,12 @@ _BASE = (
     *_CALLS,
     AdjunctRule("Transparent", frozenset({"CommandRequest", "CommandResponse"}), schemas=_OBJECT),
 )
-_RESULTS = (
+_ERRORS = (
     AdjunctRule("Error", _OBJECT),
     AdjunctRule("ErrorMessage", _FIELD, parents=_ERROR, once=True, schemas=frozenset({"string"})),
-    AdjunctRule("NormalResult", _FIELD, parents=_RESULT, once=True, excludes=_REQUIRED),
-    AdjunctRule(
-        "ErrorResult",
-        _FIELD,
-        parents=_RESULT,
-        once=True,
-        excludes=_REQUIRED,
-        schema_types=_ERROR,
-    ),
 )
+_NORMAL_RESULT = AdjunctRule("NormalResult", _FIELD, parents=_RESULT, once=True)
+_ERROR_RESULT = AdjunctRule("ErrorResult", _FIELD, parents=_RESULT, once=True)
 _PROPERTY_ERROR = AdjunctRule(
     "",
     _FIELD,
@@ -79,6 +72,8 @@ _PROPERTY_ERROR = AdjunctRule(
     schema_types=_ERROR,
 )
 _DETAILED = (
+    replace(_NORMAL_RESULT, excludes=_REQUIRED),
+    replace(_ERROR_RESULT, excludes=_REQUIRED, schema_types=_ERROR),
     AdjunctRule(
         "Result",
         _OBJECT,
@@ -114,20 +109,22 @@ _DETAILED = (
     ),
     AdjunctRule("Indirect", _FIELD, excludes=_REQUIRED),
 )
-_PLAIN_RESULT = AdjunctRule(
-    "Result", _OBJECT, children=("fields", frozenset({"NormalResult", "ErrorResult"}))
+_PLAIN = (
+    _NORMAL_RESULT,
+    _ERROR_RESULT,
+    AdjunctRule("Result", _OBJECT, children=("fields", frozenset({"NormalResult", "ErrorResult"}))),
 )
 
 # SPEC: the MQTT extension, versions 1 to 4: its types by version.
 MQTT: dict[int, tuple[AdjunctRule, ...]] = {
     1: (_mqtt(*_TOPICS), *_CALLS, _INDEXED),
     2: (_mqtt(*_TOPICS, *_GROUPS), *_BASE, _INDEXED),
-    3: (_mqtt(*_TOPICS, *_GROUPS), *_BASE, _INDEXED, *_RESULTS, _PLAIN_RESULT),
+    3: (_mqtt(*_TOPICS, *_GROUPS), *_BASE, _INDEXED, *_ERRORS, *_PLAIN),
     4: (
         _mqtt(*_TOPICS, _topic("propertyTopic"), *_GROUPS),
         *_BASE,
         replace(_INDEXED, on=_INDEXED.on | {"Property"}),
-        *_RESULTS,
+        *_ERRORS,
         *_DETAILED,
     ),
 }
