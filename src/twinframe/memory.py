@@ -113,21 +113,22 @@ class MemoryAccount:
         fits = self._held[part] + size <= self._limits[part]
         return fits and self._used + size <= self._total
 
-    def hold(self, part: Part, size: int = 0) -> Hold:
+    def hold(self, part: Part, size: int = 0, beside: int = 0) -> Hold:
         """What a piece of work holds of a part; a context that gives all of it back at its end.
 
-        Raises as `take` does.
+        `beside` is what the same work holds of the part elsewhere. Raises as `take` does.
         """
-        return Hold(self, part, size)
+        return Hold(self, part, size, beside)
 
 
 class Hold:
     """The bytes of one piece of work; they grow, and are given back together."""
 
-    __slots__ = ("_account", "_part", "size")
+    __slots__ = ("_account", "_beside", "_part", "size")
 
-    def __init__(self, account: MemoryAccount, part: Part, size: int) -> None:
+    def __init__(self, account: MemoryAccount, part: Part, size: int, beside: int = 0) -> None:
         self._account = account
+        self._beside = beside
         self._part = part
         self.size = 0
         if size:
@@ -135,7 +136,7 @@ class Hold:
 
     def grow(self, size: int) -> None:
         """Hold `size` bytes more. Raises as `MemoryAccount.take` does; then it holds as before."""
-        self._account.take(self._part, size, self.size)
+        self._account.take(self._part, size, self.size + self._beside)
         self.size += size
 
     def shrink(self, size: int) -> None:

@@ -14,6 +14,7 @@ import codecs
 import json
 import re
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from json import decoder
@@ -33,7 +34,12 @@ from twinframe.model.values import JsonValue
 
 _STEP: Final = 32 * 1024
 """Characters of an array or object that the decoder takes at once."""
+_TAKEN_A_BREATH: Final = 100_000
 _PIECE: Final = 1024 * 1024
+_STEPS_A_BREATH: Final = 2000
+_BREATH: Final = 0.0005
+"""PERF: a pause now and then. Without it the interpreter's lock would be taken from the event loop
+each time that it lets go of it, for as long as `sys.getswitchinterval` says."""
 _VALUE_BYTES: Final = 100
 """What a value takes of memory beside its text. An object of one member takes twice, and counts
 as two: with its brace and with the comma behind it."""
@@ -126,13 +132,18 @@ class _Survey:
         """Go through the text; `InvalidArgument` for what is too much."""
         text, size, find = self._text, len(self._text), _OUTSIDE.match
         most_depth, most_values = self._max_depth, self._large.max_values
-        values, open_, at = 0, [], 0
+        values = strings = steps = at = 0
+        open_: list[int] = []
         while at < size:
+            steps += 1
+            if not steps % _STEPS_A_BREATH:
+                time.sleep(_BREATH)
             found = cast("re.Match[str]", find(text, at))
             at, mark = found.end(), found[1]
             if mark == ",":
                 values += 1
             elif mark == '"':
+                strings += 1
                 at = self._skip_string(at)
             elif mark in ("[", "{"):
                 values += 1
@@ -146,7 +157,7 @@ class _Survey:
                 start = open_.pop()
                 if at - start > _STEP:
                     self.long.add(start)
-            if values > most_values:
+            if values > most_values or strings > 2 * most_values + 1:  # a member has two
                 raise InvalidArgument(
                     f"The body has more than {most_values} elements and members "
                     "(Json__MaxValues); send it in parts."
@@ -177,6 +188,7 @@ class _Steps:
 
     def __init__(self, long: set[int]) -> None:
         self._long = long
+        self._taken = 0
         self._scan_short: Callable[[str, int], tuple[Any, int]] = cast("Any", DECODER).scan_once
 
     def decode(self, text: str) -> JsonValue:
@@ -193,7 +205,12 @@ class _Steps:
 
     def _scan(self, text: str, at: int) -> tuple[Any, int]:
         if at not in self._long:
-            return self._scan_short(text, at)
+            value, end = self._scan_short(text, at)
+            self._taken += 100 + end - at
+            if self._taken > _TAKEN_A_BREATH:
+                self._taken = 0
+                time.sleep(_BREATH)
+            return value, end
         found: tuple[Any, int]
         if text[at] == "[":
             found = _ARRAY((text, at + 1), self._scan)

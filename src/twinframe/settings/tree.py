@@ -244,7 +244,7 @@ class GraphSettings(Section):
     )
     max_page_size: Count = Field(default=2000, description="Most items of a listing's page.")
     max_page_bytes: Bytes = Field(
-        default=4 * 1024 * 1024,
+        default=2 * 1024 * 1024,
         description="Most bytes of items on a page of a listing or a query; the next page begins "
         "behind the last that fitted. One item a page has in any case.",
     )

@@ -9,10 +9,13 @@ import asyncio
 import os
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple
 
+from twinframe.errors import TwinframeError
 from twinframe.memory import Hold, MemoryAccount, Part
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.large_json import LargeLimits, parse_large_json
@@ -73,14 +76,35 @@ class Bodies:
 
         Raises as `parse_json` does, and `MemoryExhausted`, `LimitExceeded`.
         """
-        hold = self.memory.hold(Part.REQUESTS)
-        parsing = self._thread.submit(parse_large_json, body, self._json, self._large, hold.grow)
+        hold = self.memory.hold(Part.REQUESTS, beside=len(body))
+        work = partial(_parse, body, self._json, self._large, hold.grow)
+        parsing = self._thread.submit(work)
         try:
-            return await asyncio.wrap_future(parsing), hold
+            value, error = await asyncio.wrap_future(parsing)
         except BaseException:
             # NOTE: who asked may have left, and the thread be in the middle of it.
             parsing.add_done_callback(lambda _: hold.release())
             raise
+        if error is not None:
+            hold.release()
+            raise error
+        return value, hold
+
+
+def _parse(
+    body: bytes, json: JsonLimits, large: LargeLimits, charge: Callable[[int], object]
+) -> tuple[JsonValue, TwinframeError | None]:
+    """The value, or the error as a value.
+
+    NOTE: where an error was raised, its frames still have the text and all that was made of it; a
+    future that has such an error is known by one of them, so only the garbage collector would free
+    those megabytes.
+    """
+    try:
+        return parse_large_json(body, json, large, charge), None
+    except TwinframeError as error:
+        error.__cause__ = error.__context__ = None
+        return None, error.with_traceback(None)
 
 
 def _give_way() -> None:

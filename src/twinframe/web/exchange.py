@@ -9,7 +9,7 @@ import random
 import re
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 from twinframe.authentication.gate import Gate
 from twinframe.memory import Hold
@@ -211,19 +211,22 @@ class Exchange:
         if self._length > self._body_limit:
             raise BodyTooLarge(self._body_limit, self._body_setting)
         self._begun = True
-        pieces: list[bytes] = []
-        size = 0
+        body: bytes | bytearray = b""
         while True:
             message = await self._receive()
             if message["type"] == "http.disconnect":
                 raise ClientDisconnected("The client left before its request was complete.")
             piece = message.get("body", b"")
-            size += len(piece)
-            if size > self._body_limit:
+            if len(body) + len(piece) > self._body_limit:
                 raise BodyTooLarge(self._body_limit, self._body_setting)
-            pieces.append(piece)
+            if not body:
+                body = piece
+            else:
+                if isinstance(body, bytes):
+                    body = bytearray(body)  # grows in place, where pieces would need it all twice
+                body += piece
             if not message.get("more_body", False):
-                return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+                return cast("bytes", body)  # nobody hashes it
 
     async def wait_for_departure(self) -> None:
         """Return when the client has gone. Only once the whole body was read."""

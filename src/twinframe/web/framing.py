@@ -18,8 +18,8 @@ Headers = list[tuple[bytes, bytes]]
 
 # A chunked body may spend this much on sizes, extensions and line ends; more is an attack.
 CHUNK_OVERHEAD_BYTES = 64 * 1024
-# Requests waiting behind one another on a connection; one read holds some thousands of them.
-MAX_PIPELINED = 4096
+# Requests that wait behind one another on a connection; what comes behind them is not parsed yet.
+MAX_PIPELINED = 32
 
 _HOST = re.compile(rb"[A-Za-z0-9._~\-]{1,255}(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?")
 _WATCHED = frozenset((b"host", b"content-length", b"transfer-encoding"))

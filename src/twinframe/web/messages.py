@@ -146,6 +146,20 @@ def render_array(items: Sequence[bytes]) -> bytes:
     return b"[%b]" % b",".join(items)
 
 
+def render_listing(start: bytes, items: Sequence[bytes], end: bytes) -> bytes:
+    """An object with an array of JSON texts: `start` ends with its bracket, `end` begins with it.
+
+    PERF: copied once, where an array inside of an object is three times: a page may have megabytes,
+    and the event loop waits for it.
+    """
+    if not items:
+        return start + end
+    parts = [b","] * (2 * len(items) + 1)
+    parts[1::2] = items
+    parts[0], parts[-1] = start, end
+    return b"".join(parts)
+
+
 def build_next_link(edge: ServiceEdge, request: Request, page: Page[T], kept: Kept) -> bytes:
     """`nextLink` of a page as JSON text: an absolute URL, or null on the last page.
 

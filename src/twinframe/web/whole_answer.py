@@ -16,6 +16,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 Header = tuple[bytes, bytes]
 
 _BODILESS = (204, 304)
+_LARGE = 64 * 1024
+"""PERF: a body of more than this is not copied to stand behind its head."""
 _FRAMING = (b"connection", b"transfer-encoding")
 
 
@@ -75,7 +77,10 @@ def write_whole(
         return False
     cycle.response_started = True
     cycle.waiting_for_100_continue = False
-    cycle.transport.write(head + body)
+    if len(body) > _LARGE:
+        cycle.transport.writelines((head, body))
+    else:
+        cycle.transport.write(head + body)
     cycle.response_complete = True
     cycle.message_event.set()
     if not cycle.keep_alive:

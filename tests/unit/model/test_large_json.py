@@ -98,6 +98,8 @@ def test_too_many_values_are_refused_before_they_are_made() -> None:
     with pytest.raises(InvalidArgument, match="Json__MaxValues"):
         parse_large_json(b"[" + b"[]," * 500 + b"[]]", LIMITS, LargeLimits(400), charged.append)
     assert sum(charged) < 4000
+    with pytest.raises(InvalidArgument, match="Json__MaxValues"):
+        parse_large_json(b'"' * 5000, LIMITS, LargeLimits(400), take)
     text = b'["' + b"a, b, [c], {d}, " * 500 + b'"]'  # in a string they are no values
     assert parse_large_json(text, LIMITS, LargeLimits(5), take)
 

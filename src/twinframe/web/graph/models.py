@@ -14,6 +14,7 @@ from twinframe.web.messages import (
     read_list,
     read_page_request,
     render_array,
+    render_listing,
     write_no_content,
 )
 
@@ -38,7 +39,7 @@ async def list_models(edge: Edge, request: Request, response: Response) -> None:
     if dependencies_for:
         kept["dependenciesFor"] = dependencies_for
     next_link = build_next_link(edge, request, page, kept)
-    response.data = b'{"value":%b,"nextLink":%b}' % (render_array(page.items), next_link)
+    response.data = render_listing(b'{"value":[', page.items, b'],"nextLink":%b}' % next_link)
 
 
 async def read_model(edge: Edge, request: Request, response: Response, model_id: str) -> None:

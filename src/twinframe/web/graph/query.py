@@ -13,7 +13,7 @@ from twinframe.model.values import JsonValue
 from twinframe.web.departure import DepartureWatch
 from twinframe.web.edge import Edge
 from twinframe.web.graph.ports import QueryWarning
-from twinframe.web.messages import read_exchange, read_json, read_page_size, render_array
+from twinframe.web.messages import read_exchange, read_json, read_page_size, render_listing
 
 
 async def run_query(edge: Edge, request: Request, response: Response) -> None:
@@ -41,11 +41,12 @@ async def run_query(edge: Edge, request: Request, response: Response) -> None:
     with DepartureWatch(exchange):
         page = await edge.graph.queries.run(text, parameters, token, size)
     response.set_header("query-charge", f"{page.charge:.2f}")
-    response.data = b'{"value":%b,"continuationToken":%b%b}' % (
-        render_array(page.rows),
-        b"null" if page.continuation_token is None else orjson.dumps(page.continuation_token),
-        _render_warnings(page.warnings) if page.warnings else b"",
+    following = (
+        b"null" if page.continuation_token is None else orjson.dumps(page.continuation_token)
     )
+    warnings = _render_warnings(page.warnings) if page.warnings else b""
+    end = b'],"continuationToken":%b%b}' % (following, warnings)
+    response.data = render_listing(b'{"value":[', page.rows, end)
 
 
 def _render_warnings(warnings: Sequence[QueryWarning]) -> bytes:

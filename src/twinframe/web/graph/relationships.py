@@ -15,6 +15,7 @@ from twinframe.web.messages import (
     read_json,
     read_page_request,
     render_array,
+    render_listing,
     write_document,
     write_no_content,
 )
@@ -72,7 +73,7 @@ async def list_relationships(
     kept = {} if name is None else {"relationshipName": name}
     next_link = build_next_link(edge, request, page, kept)
     # SPEC: recorded key order of both relationship lists: nextLink, then value.
-    response.data = b'{"nextLink":%b,"value":%b}' % (next_link, render_array(page.items))
+    response.data = render_listing(b'{"nextLink":%b,"value":[' % next_link, page.items, b"]}")
 
 
 async def list_incoming(edge: Edge, request: Request, response: Response, twin_id: str) -> None:
