@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import orjson
 
@@ -21,14 +22,21 @@ class LoadedModel:
     decommissioned: bool
 
 
-@dataclass(frozen=True, slots=True)
+_MOST_CONTENTS: Final = 100_000
+"""Contents of the interfaces that are kept: some 60 MiB. An interface counts as a few."""
+_INTERFACE_CONTENTS: Final = 8
+
+
+@dataclass(slots=True)
 class _Generation:
     """What was loaded under one schema version.
 
     `interfaces` holds also what came along with a model: its bases and components' interfaces.
+    `contents` is what all of them have together.
     """
 
     version: int
+    contents: int = 0
     interfaces: dict[str, Interface] = field(default_factory=dict)
     models: dict[str, LoadedModel] = field(default_factory=dict)
 
@@ -47,7 +55,9 @@ class ModelCache:
         """The models in the state that `session` sees now; use it in that state only."""
         version = session.read_schema_version()
         generation = self._generation
-        if generation.version != version:
+        # SEC: twins of 60,000 models had all of them kept, 23 KB each. Who has a view keeps what it
+        # has; the next one begins anew.
+        if generation.version != version or generation.contents > _MOST_CONTENTS:
             generation = self._generation = _Generation(version)
         return ModelView(session, generation)
 
@@ -113,7 +123,8 @@ class ModelView:
         if record.model_id not in interfaces:
             # PERF: one by one; a copy of all that is known were a second for 60,000 models.
             for model_id, interface in self._parse(record).items():
-                interfaces.setdefault(model_id, interface)
+                if interfaces.setdefault(model_id, interface) is interface:
+                    self._generation.contents += _INTERFACE_CONTENTS + len(interface.contents)
 
     def _parse(self, record: ModelRecord) -> Mapping[str, Interface]:
         """The model's interface and all that it rests on."""

@@ -6,18 +6,17 @@ An upload is parsed beside the writer and checked again in it only when models c
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import cast
 
 import orjson
 
-from twinframe.dtdl import SERVICE, Interface, parse_models
 from twinframe.errors import InvalidArgument, LimitExceeded, ModelNotFound
 from twinframe.events.envelope import EventType
 from twinframe.graph.context import GraphContext
 from twinframe.graph.happenings import Happenings
-from twinframe.graph.model_cache import build_resolver
+from twinframe.graph.model_uploads import Upload, parse_upload
 from twinframe.graph.whole_models import render_whole
 from twinframe.model.clock import render_upload_time
 from twinframe.model.ids import parse_model_id
@@ -27,14 +26,6 @@ from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction, ModelRecord
 
 _CHUNK = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """Parsed models and the schema version against which they were parsed."""
-
-    records: tuple[ModelRecord, ...]
-    version: int
 
 
 class Models:
@@ -54,6 +45,7 @@ class Models:
         moment = render_upload_time(self._context.clock())
 
         def parse(session: GraphSession) -> Upload:
+            self._check_sizes(checked)
             return parse_upload(session, checked, moment)
 
         upload = await runner.scan(parse, self._context.settings.query.timeout)
@@ -221,14 +213,16 @@ class Models:
                 f"The upload has {len(documents)} models; at most "
                 f"{limits.max_models_per_request} are taken at once."
             )
+        return documents
+
+    def _check_sizes(self, documents: Sequence[JsonValue]) -> None:
+        most = self._context.settings.graph.max_model_bytes
         for at, document in enumerate(documents):
             size = len(orjson.dumps(document))
-            if size > limits.max_model_bytes:
+            if size > most:
                 raise LimitExceeded(
-                    f"The model at position {at} has {size} bytes; at most "
-                    f"{limits.max_model_bytes} are taken."
+                    f"The model at position {at} has {size} bytes; at most {most} are taken."
                 )
-        return documents
 
     def _check_roots(self, model_ids: Sequence[str]) -> list[str]:
         most = self._context.settings.graph.max_models_per_request
@@ -269,37 +263,6 @@ def render_model(record: ModelRecord, *, with_definition: bool) -> bytes:
     if with_definition:
         parts.append(b'"model":' + record.document)
     return b",".join(parts) + b"}"
-
-
-def parse_upload(session: GraphSession, documents: Sequence[JsonValue], moment: str) -> Upload:
-    """The records of DTDL documents, in their order, as the state that `session` sees allows.
-
-    Errors: `ModelParsingFailed`, `ModelVersionNotSupported`.
-    """
-    version = session.read_schema_version()
-    parsed = parse_models(documents, resolve=build_resolver(session), limits=SERVICE)
-    records = tuple(
-        _build_record(parsed.interfaces[model_id], document, moment)
-        for model_id, document in zip(parsed.uploaded, documents, strict=True)
-    )
-    return Upload(records, version)
-
-
-def _build_record(interface: Interface, document: JsonValue, moment: str) -> ModelRecord:
-    bases = frozenset(interface.extends)
-    return ModelRecord(
-        model_id=interface.id,
-        document=orjson.dumps(document),
-        display_name=_render_texts(interface.display_name),
-        description=_render_texts(interface.description),
-        extends=interface.extends,
-        components=tuple(x for x in interface.dependencies if x not in bases),
-        upload_time=moment,
-    )
-
-
-def _render_texts(texts: Mapping[str, str]) -> bytes:
-    return orjson.dumps(dict(texts))
 
 
 def _read_dependencies(session: GraphSession, roots: Iterable[str]) -> dict[int, str]:

@@ -71,6 +71,29 @@ def patch_with_deep_paths(target: Target) -> None:
     target.repeat(lambda: _patch(target, next(_NUMBERS), operations), 4)
 
 
+def upload_models(target: Target) -> None:
+    """Uploads of as many models as one may have, each of a tree of its own."""
+
+    def act() -> None:
+        family = next(_NUMBERS)
+        models = []
+        for at in range(2000):
+            base = {"extends": f"dtmi:attack:f{family}:M{at // 20};1"} if at else {}
+            contents = [
+                {"@type": "Property", "name": f"p{number}", "schema": "double"}
+                for number in range(at * 6, at * 6 + 6)
+            ]
+            models.append(
+                {
+                    "@context": "dtmi:dtdl:context;3", "@id": f"dtmi:attack:f{family}:M{at};1",
+                    "@type": "Interface", "contents": contents, **base,
+                }
+            )  # fmt: skip
+        target.call("POST", "/models", models)
+
+    target.repeat(act, 2)
+
+
 ATTACKS = (
     Attack("a thousand operations on a property of 1 MB", patch_one_property_often),
     Attack("small patches of large twins at once", patch_many_twins),
@@ -78,4 +101,5 @@ ATTACKS = (
     Attack("transactions over fifteen large twins", transact_over_large_twins),
     Attack("large twins put over large ones", put_large_over_large),
     Attack("patches with paths of thousands of segments", patch_with_deep_paths),
+    Attack("uploads of two thousand models", upload_models),
 )

@@ -35,5 +35,6 @@ def test_an_import_breathes_only_where_it_pauses_for_others(
     importer = Importer(importing.context)
     progress = empty.do(importer.run(io.BytesIO(file.render()), BEGIN, pause))
     assert (progress.twins, progress.relationships) == (140, 139)
-    # Each of the two sections once while it is parsed and twice while it is rendered.
-    assert slept == ([breath.BREATH_SECONDS] * 6 if pause else [])
+    # Each of the two sections once while it is parsed and twice while it is rendered; the models
+    # behind their one piece.
+    assert slept == ([breath.BREATH_SECONDS] * 7 if pause else [])

@@ -13,14 +13,23 @@ import orjson
 import pytest
 
 from tests.unit.graph.conftest import World, build_sqlite
-from twinframe.errors import ImportFileInvalid, ModelAlreadyExists, ModelParsingFailed
+from twinframe.errors import (
+    ImportFileInvalid,
+    MemoryLimitExceeded,
+    ModelAlreadyExists,
+    ModelParsingFailed,
+)
+from twinframe.graph import model_uploads
 from twinframe.graph.context import GraphContext
+from twinframe.graph.model_uploads import parse_upload
 from twinframe.graph.portable.exporting import write_graph
 from twinframe.graph.portable.importing import Importer
 from twinframe.graph.portable.progress import BEGIN, Finding, Progress, load_progress
+from twinframe.memory import MemoryAccount, Part
 from twinframe.settings import Settings
 from twinframe.settings.jobs import JobsSettings
 from twinframe.storage.base import GraphStore, GraphTransaction
+from twinframe.testing.contracts.base import reading
 from twinframe.testing.factories import (
     FLOOR,
     ROOM,
@@ -359,3 +368,65 @@ def test_an_import_that_was_cut_off_goes_on_behind_its_last_chunk(empty: World, 
     done = empty.do(again.run(text, start))
     assert (done.models, done.twins, done.relationships) == (6, 20, 19)
     assert all(report.line > start.line for report in again.reports)
+
+
+def test_models_are_stored_in_pieces_and_count_once_when_an_import_was_cut_off(
+    empty: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_uploads, "PIECE_MODELS", 3)
+    models = [build_interface(f"dtmi:example:M{at};1") for at in range(11)]
+    text = File().models(*models).render()
+    first = Importing(empty.store)
+    kept = first.keep
+
+    def keep(transaction: GraphTransaction, progress: Progress, findings: Any) -> None:
+        if progress.models > 6:
+            raise ImportFileInvalid("cut off")
+        kept(transaction, progress, findings)
+
+    monkeypatch.setattr(first, "keep", keep)
+    with pytest.raises(ImportFileInvalid, match="cut off"):
+        empty.do(first.run(text))
+    assert [report.models for report in first.reports] == [3, 6]
+    with reading(empty.store) as session:
+        stored = session.read_entry("progress", "1")
+    assert stored is not None
+    done = empty.do(Importing(empty.store).run(text, load_progress(orjson.loads(stored))))
+    assert (done.models, done.skipped, done.errors) == (11, 0, 0)
+    again = empty.do(Importing(empty.store).run(text))
+    assert (again.models, again.skipped) == (0, 11)
+
+
+def test_models_that_others_change_between_the_pieces_are_judged_again(
+    empty: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_uploads, "PIECE_MODELS", 3)
+    models = [build_interface(f"dtmi:example:M{at};1") for at in range(9)]
+    importing = Importing(empty.store)
+
+    def upload(transaction: GraphTransaction) -> None:
+        moment = "2024-01-01T00:00:00.0000000+00:00"
+        transaction.put_models(parse_upload(transaction, [models[7]], moment).records)
+
+    class Reports(list[Progress]):
+        def append(self, progress: Progress) -> None:
+            if progress.models == 3:  # another client comes between
+                (outcome,) = empty.store.write([upload])
+                assert outcome.error is None
+            super().append(progress)
+
+    importing.reports = Reports()
+    done = empty.do(importing.run(File().models(*models).render()))
+    assert (done.models, done.skipped) == (8, 1)
+
+
+def test_a_section_of_models_takes_from_the_account_and_gives_it_back(empty: World) -> None:
+    models = [build_interface(f"dtmi:example:M{at};1") for at in range(20)]
+    importing = Importing(empty.store)
+    importing.context.memory = small = MemoryAccount(1_000_000, {Part.IMPORTS: 10_000})
+    with pytest.raises(MemoryLimitExceeded, match="Memory__Imports"):
+        empty.do(importing.run(File().models(*models).render()))
+    assert small.used == 0
+    importing.context.memory = memory = MemoryAccount(1_000_000)
+    assert empty.do(importing.run(File().models(*models).render())).models == 20
+    assert memory.used == 0

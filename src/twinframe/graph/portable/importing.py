@@ -35,12 +35,17 @@ from twinframe.graph.portable.sections import (
 )
 from twinframe.graph.portable.twin_lines import TwinChunk
 from twinframe.graph.portable.values import Numbered
+from twinframe.memory import Part
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 _CHUNK_BYTES: Final = 1 << 20
 _MOST_BLANK: Final = 1_000_000
+_COPIES: Final = 2
+"""Of the text of a model: its line, and what is stored of it."""
+_MODEL_BYTES: Final = 1024
+"""What is kept of a model beside its text until it is stored."""
 _PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 T = TypeVar("T")
 
@@ -49,9 +54,17 @@ Keep: TypeAlias = Callable[[GraphTransaction, Progress, Sequence[Finding]], None
 
 
 class Chunk(Protocol):
-    """Parsed lines of one section. `looks`: before they are stored, `look` has to be called."""
+    """Parsed lines of one section. `looks`: before they are stored, `look` has to be called.
+
+    It is stored in so many `parts`, each a work of its own; what was refused is told with the last.
+    """
 
     looks: ClassVar[bool]
+
+    @property
+    def parts(self) -> int:
+        """How many works it takes; known once `look` was called."""
+        ...
 
     def look(self, session: GraphSession) -> None:
         """Find what they are judged by in the state that `session` sees."""
@@ -62,9 +75,9 @@ class Chunk(Protocol):
         ...
 
     def store(
-        self, transaction: GraphTransaction, before: Progress, end: int
+        self, transaction: GraphTransaction, before: Progress, end: int, part: int = 0, /
     ) -> tuple[Progress, Sequence[Finding]]:
-        """Store them; the progress behind line `end` and what was refused."""
+        """Store a part; with the last the progress behind line `end`, and what was refused."""
         ...
 
 
@@ -95,6 +108,7 @@ class FileReader:
         self.header = Header()
         self._section: Section | None = None
         self._open: list[Numbered[bytes]] = []
+        self._held = context.memory.hold(Part.IMPORTS)
         self._size = self._end = 0
         self._chunks = self._cut()
 
@@ -116,6 +130,11 @@ class FileReader:
             except InvalidArgument as error:
                 findings.append(build_finding(number, chunk.section, "", error))
         return values, findings
+
+    def forget(self, section: Section) -> None:
+        """Give back what the lines of this section take: they are stored, or given up."""
+        if section is Section.MODELS:
+            self._held.release()
 
     def _cut(self) -> Iterator[RawChunk]:
         """The chunks; what stands before a break of the file is given before its error."""
@@ -165,6 +184,7 @@ class FileReader:
 
     def _is_full(self, number: int) -> bool:
         if self._section is Section.MODELS:  # they rest on each other: one chunk
+            self._held.grow(_COPIES * len(self._open[-1].value) + _MODEL_BYTES)
             most = self._jobs.max_model_section_bytes
             if self._size > most:
                 raise ImportFileInvalid(
@@ -241,7 +261,7 @@ class Importer:
         With a pause there are others to be served: chunks are then prepared with breaths.
 
         Errors: `ImportFileInvalid`, those of an upload of models, `QuotaExceeded`, `StorageError`,
-        and what `keep` raises.
+        `MemoryExhausted`, and what `keep` raises.
         """
         reader = FileReader(self._context, source, start)
         breath = BREATH_SECONDS if pause else 0.0
@@ -252,13 +272,15 @@ class Importer:
             while prepared is not None:
                 # PERF: the next chunk is read, parsed and judged while this one is written.
                 waiting = asyncio.create_task(self._prepare(reader, breath))
-                progress = await self._store(prepared, progress)
+                progress = await self._store(prepared, progress, pause)
+                reader.forget(prepared.section)
                 await asyncio.sleep(pause)
                 prepared = await waiting
         finally:
             if waiting is not None and not waiting.done():
                 waiting.cancel()
                 await asyncio.wait([waiting])
+            reader.forget(Section.MODELS)
         return await self._finish(reader.header, progress)
 
     async def _prepare(self, reader: FileReader, breath: float) -> _Prepared | None:
@@ -277,14 +299,26 @@ class Importer:
         raw = reader.read_chunk()
         if raw is None:
             return None
+        if raw.section is Section.MODELS:
+            models = ModelSection(self._context, reader.header, raw.lines, breath)
+            return _Prepared(models, raw.section, raw.end, models.findings)
         values, findings = reader.parse(raw, breath)
         chunk = _CHUNKS[raw.section](self._context, reader.header, values, breath)
         return _Prepared(chunk, raw.section, raw.end, findings)
 
-    async def _store(self, prepared: _Prepared, before: Progress) -> Progress:
+    async def _store(self, prepared: _Prepared, before: Progress, pause: float) -> Progress:
+        last = prepared.chunk.parts - 1
+        for part in range(last):
+            before = await self._store_part(prepared, before, part, ())
+            await asyncio.sleep(pause)
+        return await self._store_part(prepared, before, last, prepared.findings)
+
+    async def _store_part(
+        self, prepared: _Prepared, before: Progress, part: int, found: Sequence[Finding]
+    ) -> Progress:
         def work(transaction: GraphTransaction) -> tuple[Progress, Sequence[Finding]]:
-            done, refused = prepared.chunk.store(transaction, before, prepared.end)
-            findings = sorted((*prepared.findings, *refused), key=lambda each: each.line)
+            done, refused = prepared.chunk.store(transaction, before, prepared.end, part)
+            findings = sorted((*found, *refused), key=lambda each: each.line)
             done = replace(done, errors=before.errors + len(findings))
             self._keep(transaction, done, findings)
             return done, findings
@@ -322,7 +356,6 @@ _MakeChunk: TypeAlias = Callable[
     [GraphContext, Header, Sequence[Numbered[JsonValue]], float], Chunk
 ]
 _CHUNKS: Final[Mapping[Section, _MakeChunk]] = {
-    Section.MODELS: ModelSection,
     Section.TWINS: TwinChunk,
     Section.RELATIONSHIPS: RelationshipChunk,
 }

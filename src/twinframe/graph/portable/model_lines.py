@@ -1,4 +1,4 @@
-"""The section of models: stored together, in one work. It reads no file.
+"""The section of models: judged as a whole, stored in pieces. It reads no file.
 
 A model that is there with the same document is skipped, so that an import can be repeated.
 """
@@ -6,39 +6,38 @@ A model that is there with the same document is skipped, so that an import can b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Final, cast
+from dataclasses import replace
+from typing import ClassVar, Final
 
 import orjson
 
-from twinframe.errors import ImportFileInvalid, ModelAlreadyExists
+from twinframe.errors import EmptyBody, ImportFileInvalid, InvalidArgument, ModelAlreadyExists
 from twinframe.graph.changes import decommission_model, write_models
 from twinframe.graph.context import GraphContext
-from twinframe.graph.models import parse_upload
-from twinframe.graph.portable.progress import Finding, Progress
+from twinframe.graph.model_uploads import Outline, cut_pieces, outline_model, parse_piece
+from twinframe.graph.portable.breath import PARSED, breathe
+from twinframe.graph.portable.progress import Finding, Progress, build_finding
 from twinframe.graph.portable.sections import Header, Section
 from twinframe.graph.portable.values import Numbered
 from twinframe.graph.twin_documents import is_source_time
 from twinframe.model.clock import render_upload_time
 from twinframe.model.ids import parse_model_id
+from twinframe.model.json import JsonLimits, parse_json
 from twinframe.model.values import JsonValue
 from twinframe.storage.base import GraphSession, GraphTransaction, ModelRecord
 
 _ID: Final = "@id"
+_CHANGED: Final = -1
+"""No version of the models: they are not as they were when they were judged."""
 _CONTEXT: Final = "dtmi:dtdl:context;3"
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """What is to be stored, found in one state of the models."""
-
-    version: int
-    records: Sequence[ModelRecord]
-    deleted: Sequence[ModelRecord]
-
-
 class ModelSection:
-    """All models of a file, on their way into the store."""
+    """All models of a file, on their way into the store.
+
+    Their lines are kept as text, and are parsed and stored in pieces, in the order in which they
+    rest on one another. All are judged before the first of them is stored.
+    """
 
     looks: ClassVar[bool] = True
 
@@ -46,13 +45,24 @@ class ModelSection:
         self,
         context: GraphContext,
         header: Header,
-        documents: Sequence[Numbered[JsonValue]],
-        _breath: float = 0.0,
+        lines: Sequence[Numbered[bytes]],
+        breath: float = 0.0,
     ) -> None:
+        json = context.settings.json_
         self._context = context
         self._header = header
-        self._documents = documents
-        self._judged: _Judged | None = None
+        self._limits = JsonLimits(json.max_depth, json.max_keys)
+        self._breath = breath
+        self._lines: list[Numbered[bytes]] = []
+        self._outlines: list[Outline] = []
+        self.findings = self._read(lines)
+        self._pieces: Sequence[Sequence[ModelRecord]] = ()
+        self._versions: dict[int, int] = {}
+
+    @property
+    def parts(self) -> int:
+        """Works that it takes to store them: one for each piece, at least one."""
+        return max(1, len(self._pieces))
 
     def look(self, session: GraphSession) -> None:
         """Parse what is new in the state that `session` sees.
@@ -60,68 +70,111 @@ class ModelSection:
         Errors: `ModelParsingFailed`, `ModelVersionNotSupported`, `ModelAlreadyExists`,
         `ImportFileInvalid`, `LimitExceeded`.
         """
-        new = self._select(session)
+        self._check_ids()
+        new = [place for place in range(len(self._lines)) if self._is_new(session, place)]
+        known = {self._outlines[place].model_id: place for place in new}
         moment = render_upload_time(self._context.clock())
-        records: Sequence[ModelRecord] = ()
-        if new:
-            records = parse_upload(session, [each.value for each in new], moment).records
-        self._judged = _Judged(
-            session.read_schema_version(),
-            [self._restore(record) for record in records],
-            self._build_deleted(session, moment),
-        )
+
+        def find(model_id: str) -> JsonValue:
+            return self._parse(known[model_id]) if model_id in known else None
+
+        pieces: list[Sequence[ModelRecord]] = []
+        outlines = [self._outlines[place] for place in new]
+        for piece in breathe(cut_pieces(outlines), 1, self._breath):
+            places = [new[at] for at in piece]
+            records = parse_piece(session, list(map(self._parse, places)), moment, find)
+            pieces.append([self._restore(record) for record in records])
+        self._pieces = pieces
+        self._versions = {0: session.read_schema_version()}
 
     def judge(self, _breath: float = 0.0) -> None:
         """Nothing is left to do."""
 
     def store(
-        self, transaction: GraphTransaction, before: Progress, end: int
+        self, transaction: GraphTransaction, before: Progress, end: int, part: int = 0
     ) -> tuple[Progress, Sequence[Finding]]:
-        """Store the models that are new, all or none; the progress behind line `end`.
+        """Store the models of one part, all or none; the last one brings the progress behind `end`.
 
         Errors: as `look`.
         """
-        judged = self._judged
-        if judged is None or judged.version != transaction.read_schema_version():
-            self.look(transaction)
-            judged = cast("_Judged", self._judged)
-        write_models(self._context, transaction, judged.records)
-        if judged.deleted:
-            transaction.put_models(judged.deleted)
+        records: Sequence[ModelRecord] = self._pieces[part] if self._pieces else ()
+        is_changed = self._versions[part] != transaction.read_schema_version()
+        if is_changed:
+            records = self._judge_again(transaction, records)
+        write_models(self._context, transaction, records)
+        models = before.models + len(records)
+        if part + 1 < self.parts:
+            # What others changed may be about any of the parts to come.
+            version = transaction.read_schema_version()
+            self._versions[part + 1] = _CHANGED if is_changed else version
+            return replace(before, section=Section.MODELS, models=models), ()
+        deleted = self._build_deleted(transaction, render_upload_time(self._context.clock()))
+        if deleted:
+            transaction.put_models(deleted)
         done = before.advance(end, Section.MODELS, ())
-        return replace(
-            done,
-            models=before.models + len(judged.records),
-            skipped=before.skipped + len(self._documents) - len(judged.records),
-        ), ()
+        # NOTE: of an import that was cut off the models stored before count as stored, not skipped.
+        return replace(done, models=models, skipped=len(self._lines) - models), ()
 
-    def _select(self, session: GraphSession) -> Sequence[Numbered[JsonValue]]:
-        new: list[Numbered[JsonValue]] = []
+    def _read(self, lines: Sequence[Numbered[bytes]]) -> list[Finding]:
+        """Keep the lines that are JSON, and their outlines; the findings of the others."""
+        findings: list[Finding] = []
+        for each in breathe(lines, PARSED, self._breath):
+            try:
+                document = parse_json(each.value, self._limits)
+            except EmptyBody:
+                continue
+            except InvalidArgument as error:
+                findings.append(build_finding(each.number, Section.MODELS, "", error))
+                continue
+            self._lines.append(each)
+            self._outlines.append(outline_model(document, len(each.value)))
+        return findings
+
+    def _parse(self, place: int) -> JsonValue:
+        return parse_json(self._lines[place].value, self._limits)
+
+    def _check_ids(self) -> None:
         lines: dict[str, int] = {}
-        for each in self._documents:
-            model_id = each.value.get(_ID) if isinstance(each.value, dict) else None
-            if not isinstance(model_id, str):
-                raise ImportFileInvalid(f"The model has no {_ID}.", line=each.number)
-            if model_id in lines:
+        for (number, _), outline in zip(self._lines, self._outlines, strict=True):
+            if not outline.model_id:
+                raise ImportFileInvalid(f"The model has no {_ID}.", line=number)
+            if outline.model_id in lines:
                 raise ImportFileInvalid(
-                    f"The model {model_id!a} stands in line {lines[model_id]} already.",
-                    line=each.number,
+                    f"The model {outline.model_id!a} stands in line {lines[outline.model_id]} "
+                    "already.",
+                    line=number,
                 )
-            lines[model_id] = each.number
-            stored = session.read_model(model_id)
-            if stored is None:
-                new.append(each)
-            elif not _is_same(stored.document, each.value):
-                raise ModelAlreadyExists(model_id)
-            self._check_size(each)
-        return new
+            lines[outline.model_id] = number
 
-    def _check_size(self, each: Numbered[JsonValue]) -> None:
-        most, size = self._context.settings.graph.max_model_bytes, len(orjson.dumps(each.value))
-        if size > most:
-            raise ImportFileInvalid(
-                f"The model has {size} bytes; at most {most} are taken.", line=each.number
-            )
+    def _is_new(self, session: GraphSession, place: int) -> bool:
+        """Whether it is not stored. Raises `ModelAlreadyExists` for another of its id."""
+        outline, line = self._outlines[place], self._lines[place]
+        stored = session.read_model(outline.model_id)
+        if stored is None:
+            most = self._context.settings.graph.max_model_bytes
+            if len(line.value) > most and (size := len(orjson.dumps(self._parse(place)))) > most:
+                raise ImportFileInvalid(
+                    f"The model has {size} bytes; at most {most} are taken.", line=line.number
+                )
+            return True
+        if not _is_same(stored.document, self._parse(place)):
+            raise ModelAlreadyExists(outline.model_id)
+        return False
+
+    def _judge_again(
+        self, transaction: GraphTransaction, records: Sequence[ModelRecord]
+    ) -> Sequence[ModelRecord]:
+        """Those of a part that are new still; models were changed since they were judged."""
+        new = []
+        for record in records:
+            stored = transaction.read_model(record.model_id)
+            if stored is None:
+                new.append(record)
+            elif not _is_same(stored.document, orjson.loads(record.document)):
+                raise ModelAlreadyExists(record.model_id)
+        moment = render_upload_time(self._context.clock())
+        documents = [orjson.loads(record.document) for record in new]
+        return [self._restore(record) for record in parse_piece(transaction, documents, moment)]
 
     def _restore(self, record: ModelRecord) -> ModelRecord:
         facts = self._header.models.get(record.model_id)

@@ -62,6 +62,7 @@ class RelationshipChunk:
     """Some lines of relationships on their way into the store."""
 
     looks: ClassVar[bool] = False
+    parts: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class RelationshipChunk:
         """Nothing beside the writer."""
 
     def store(
-        self, transaction: GraphTransaction, before: Progress, end: int
+        self, transaction: GraphTransaction, before: Progress, end: int, _part: int = 0
     ) -> tuple[Progress, Sequence[Finding]]:
         """Store what suits its model; the progress behind line `end`, and what was refused."""
         models = transaction.read_twin_models(self._ends)

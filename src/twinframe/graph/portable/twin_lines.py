@@ -72,6 +72,7 @@ class TwinChunk:
     """Some lines of twins on their way into the store."""
 
     looks: ClassVar[bool] = True
+    parts: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -118,7 +119,7 @@ class TwinChunk:
         self._judged = _Judged(self._version, stamp, drafts, findings)
 
     def store(
-        self, transaction: GraphTransaction, before: Progress, end: int
+        self, transaction: GraphTransaction, before: Progress, end: int, _part: int = 0
     ) -> tuple[Progress, Sequence[Finding]]:
         """Store what suits its model; the progress behind line `end`, and what was refused."""
         judged = self._judged
