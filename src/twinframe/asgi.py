@@ -6,6 +6,7 @@ gunicorn give themselves for a start-up that failed (gunicorn would start other 
 
 from __future__ import annotations
 
+import os
 import sys
 
 from twinframe.app import create_app
@@ -14,6 +15,7 @@ from twinframe.errors.masking import mask_secrets
 
 START_FAILED = 3
 
+os.umask(os.umask(0o077) | 0o077)  # SEC: files of graphs are for this user alone
 try:
     app = create_app()
 except ConfigurationError as error:

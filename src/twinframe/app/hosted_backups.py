@@ -11,7 +11,7 @@ from typing import Final
 
 from twinframe.app.installation import Installation
 from twinframe.errors import ConfigurationError, InvalidArgument, StorageError
-from twinframe.storage.backups import Backups
+from twinframe.storage.backups import Backups, remove_unfinished
 from twinframe.storage.base import GraphStore
 from twinframe.storage.catalog import Availability, Catalog, CatalogEntry
 
@@ -40,7 +40,7 @@ def make_backup(installation: Installation, catalog: Catalog, entry: CatalogEntr
         store.open()
     try:
         folder = catalog.build_place(entry.resource_id, entry.incarnation) / "backups"
-        folder.mkdir(mode=0o750, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         target = folder / f"{datetime.now(UTC).strftime(_FORM)}{_SUFFIX}"
         backups.back_up(target)
     finally:
@@ -72,7 +72,8 @@ def prune_backups(place: Path, retention_days: int) -> list[Path]:
         old = old[:-1]
     for path in old:
         path.unlink(missing_ok=True)
-    for path in (place / "backups").glob(f"*{_SUFFIX}.part*"):
+    remove_unfinished(place / "backups")
+    for path in (place / "backups").glob(f"*{_SUFFIX}.part*"):  # of releases before locks
         with suppress(FileNotFoundError):
             made = datetime.fromtimestamp(path.stat().st_mtime, UTC)
             if datetime.now(UTC) - made > timedelta(days=1):
@@ -140,7 +141,7 @@ def require_backups(store: GraphStore, installation: Installation) -> Backups:
 def _back_up_before(store: GraphStore, backups: Backups, place: Path) -> Path | None:
     """What a restore is going to replace, if it can still be read."""
     folder = place / "backups"
-    folder.mkdir(mode=0o750, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     target = folder / f"{datetime.now(UTC).strftime(_FORM)}{_SUFFIX}"
     with suppress(StorageError):
         store.open()

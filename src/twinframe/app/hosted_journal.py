@@ -108,7 +108,7 @@ class GraphJournal:
             self._close_file()
             path = self._place / AUDIT / f"{day}.jsonl"
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-            self._file, self._day = os.open(path, flags, 0o640), day
+            self._file, self._day = os.open(path, flags, 0o600), day
         return self._file
 
     def _close_file(self) -> None:
@@ -166,7 +166,7 @@ class GraphJournal:
 
 def prepare_journal(place: Path) -> None:
     """Make what the journal of a new graph needs."""
-    (place / AUDIT).mkdir(mode=0o750, exist_ok=True)
+    (place / AUDIT).mkdir(mode=0o700, exist_ok=True)
 
 
 def prune_journal(place: Path, audit_days: int, statistics_days: int) -> None:

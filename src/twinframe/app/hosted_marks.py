@@ -21,7 +21,7 @@ class WorkMark:
         """Raises `OSError` when the directory cannot be written."""
         self._path = place / _NAME
         while True:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_SH)
                 if self._is_in_place(handle):

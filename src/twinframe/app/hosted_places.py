@@ -34,7 +34,7 @@ class SharedPlaces:
         """
         self._bytes = struct.calcsize(number_format) * width
         self._count = min(2 * workers + 2, _PLACES)
-        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.ftruncate(self._handle, _PLACES * self._bytes)
             self._memory = mmap.mmap(self._handle, _PLACES * self._bytes)

@@ -94,7 +94,7 @@ class HostedUpkeep:
     def _is_chosen(self) -> bool:
         if self._lock is None:
             path = Path(self._settings.directory) / "upkeep.lock"
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -263,7 +263,7 @@ class LocalGraphHost:
                 change.begin(_build_entry(graph))
             entry = change.record or _build_entry(graph)
             prepare_journal(change.place)
-            (change.place / "backups").mkdir(mode=0o750, exist_ok=True)
+            (change.place / "backups").mkdir(mode=0o700, exist_ok=True)
             store = self._installation.build_store(entry.store)
             store.open()
             store.close()

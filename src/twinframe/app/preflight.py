@@ -110,6 +110,12 @@ def list_warnings(settings: Settings, section: str = "Server") -> list[str]:
     provisions = section == "Control" or settings.control.enabled
     if provisions and settings.control.provision and not settings.hosting.enabled:
         warnings.append(NOT_HOSTED)
+    if os.geteuid() == 0:
+        # NOTE: no refusal: in a container without other users root may be all there is.
+        warnings.append(
+            "The service runs as root: whoever makes it do something else owns the machine. Run it "
+            "as a user of its own, as with User=twinframe in a systemd unit."
+        )
     return warnings
 
 

@@ -116,7 +116,7 @@ class CredentialsFile:
         return reader
 
     def _open_writer(self) -> sqlite3.Connection:
-        make_directory(self.path.parent, 0o750)
+        make_directory(self.path.parent, 0o700)
         with suppress(FileExistsError):
             # SEC: made before SQLite opens it, which would take the umask; its -wal and -shm
             # files get the mode of this one.

@@ -29,7 +29,12 @@ class Commands(click.Group):
     """A group whose commands end with a line a problem and exit code 1, not with a traceback."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; errors raised on purpose become lines on standard error."""
+        """Run the command; errors raised on purpose become lines on standard error.
+
+        SEC: what it and its processes make is for this user alone, whatever the shell says.
+        """
+        before = os.umask(0o077)
+        os.umask(before | 0o077)
         try:
             return super().invoke(ctx)
         except TwinframeError as error:
@@ -41,6 +46,8 @@ class Commands(click.Group):
                 raise
             write_problems([str(error)])
             ctx.exit(1)
+        finally:
+            os.umask(before)
 
 
 def write_error(error: TwinframeError) -> None:

@@ -22,6 +22,7 @@ from twinframe.cli.hosted import find_store, graph_option
 from twinframe.cli.progress import open_bar, progress_option
 from twinframe.graph.portable.exporting import Exported
 from twinframe.graph.portable.sections import Section
+from twinframe.storage.backups import making_file
 
 STDIO: Final = "-"
 NDJSON: Final = "ndjson"
@@ -104,16 +105,13 @@ def _open_target(file: str, *, packed: bool) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     path = Path(file)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with draft.open("xb") as raw:
+    with making_file(path) as draft:
+        with draft.open("wb") as raw:
             with _pack(raw, packed or path.suffix == ".gz") as out:
                 yield out
             raw.flush()
             os.fsync(raw.fileno())
         draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -44,13 +45,19 @@ def check_directory(key: str, path: Path, *, shares_memory: bool = False) -> Ite
             "directory",
             f"{key}={path}: {problem}",
             f"Make it and give it to the user that runs the service: "
-            f"install -d -m 0750 -o {user} {path.absolute()}",
+            f"install -d -m 0700 -o {user} {path.absolute()}",
         )
         return
     if path.exists() and path.stat().st_mode & stat.S_IWOTH:
         yield build_warning(
             "directory",
             f"{key}={path}: every user of this machine may change what lies there.",
+            f"chmod o-rwx {path.absolute()}",
+        )
+    elif _is_readable(path):
+        yield build_warning(
+            "directory",
+            f"{key}={path}: every user of this machine may read what lies there.",
             f"chmod o-rwx {path.absolute()}",
         )
     else:
@@ -110,6 +117,18 @@ def read_file_system(path: Path, mounts: Path = _MOUNTS) -> str:
         if point and inside and len(point) >= longest and right:
             found, longest = right.split()[0], len(point)
     return found
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether a file in a directory is open to every user: what is new there is closed."""
+    if not path.exists() or not path.stat().st_mode & stat.S_IXOTH:
+        return False
+    for file in path.iterdir():
+        with suppress(FileNotFoundError):
+            mode = file.stat().st_mode
+            if stat.S_ISREG(mode) and mode & stat.S_IROTH:
+                return True
+    return False
 
 
 def _check_file_system(key: str, path: Path, base: Path, shares_memory: bool) -> Finding:

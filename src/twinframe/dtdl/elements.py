@@ -12,7 +12,14 @@ from twinframe.dtdl import dtmi
 from twinframe.dtdl.context import Context, ContextReader
 from twinframe.dtdl.cotypes import Types, judge_undefined_property, parse_types, render_types
 from twinframe.dtdl.findings import Findings, Place, render_value
-from twinframe.dtdl.graph import Element, ElementGraph, Predefined, Reference, Value
+from twinframe.dtdl.graph import (
+    Element,
+    ElementGraph,
+    Reference,
+    Value,
+    pack_values,
+    predefined,
+)
 from twinframe.dtdl.langstrings import parse_lang_string
 from twinframe.dtdl.limits import ParserLimits
 from twinframe.dtdl.literals import Literal, LiteralReader, Subject
@@ -316,7 +323,7 @@ class ElementReader:
                 element.literals = {**element.literals, rule.name: literal}
             return
         found = self._parse_values(value, element, rule, place, depth)
-        element.values = {**element.values, rule.name: tuple(found)}
+        element.values = {**element.values, rule.name: pack_values(found)}
 
     def _check_missing(
         self, element: Element, rules: Mapping[str, PropertyRule], seen: set[str]
@@ -456,9 +463,9 @@ class ElementReader:
     ) -> Value | None:
         context = element.context
         if (name := rule.terms.get(text)) is not None:
-            return Predefined(name)
+            return predefined(name)
         if rule.terms and rule.classes and (name := context.schemas.get(text)) is not None:
-            return Predefined(name)
+            return predefined(name)
         known = text in context.known
         formed = len(text) <= dtmi.MAX_LENGTH and context.rules.id_pattern.fullmatch(text)
         if rule.classes and not known and formed:

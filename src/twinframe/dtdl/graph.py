@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -25,6 +26,26 @@ class Predefined:
 
 Value: TypeAlias = str | Predefined
 """A value of an ELEMENT property: the DTMI of an element, or a predefined value."""
+
+
+# PERF: of every predefined value, and of every list of one alone, there is one object: thousands
+# of equal ones would be walked at every collection of garbage. The language bounds the names.
+@cache
+def predefined(name: str) -> Predefined:
+    """Return the predefined value of a name the language defines."""
+    return Predefined(name)
+
+
+def pack_values(values: list[Value]) -> tuple[Value, ...]:
+    """Return the values of a property as they are kept."""
+    if len(values) == 1 and isinstance(values[0], Predefined):
+        return _alone(values[0])
+    return tuple(values)
+
+
+@cache
+def _alone(value: Predefined) -> tuple[Value, ...]:
+    return (value,)
 
 
 # PERF: most elements have no literal but their name and no value but a schema.

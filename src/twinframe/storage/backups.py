@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import os
 import re
+import secrets
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from twinframe.errors import StorageDamaged
+from twinframe.errors import StorageDamaged, StorageError, StorageFull
 
 _MARK: Final = b"twinframe backup sha256 "
 _SEAL: Final = re.compile(re.escape(_MARK) + rb"([0-9a-f]{64})\n")
@@ -17,6 +22,8 @@ _SEAL_BYTES: Final = len(_MARK) + 65
 _BLOCK: Final = 512
 """A backup's content is whole blocks, so that by its size alone one has a seal or has none."""
 _PIECE: Final = 1024**2
+_UNFINISHED: Final = ".twinframe-part"
+"""The end of the names of files in the making."""
 
 
 class Backups(ABC):
@@ -44,6 +51,55 @@ class Backups(ABC):
     @abstractmethod
     def measure(self) -> int:
         """Bytes that the graph takes on disk now."""
+
+
+@contextmanager
+def making_file(target: Path) -> Iterator[Path]:
+    """A new, empty file beside `target`, for a backup or an export, renamed when it is whole.
+
+    It is locked for as long, and it is gone afterwards if it still has its name, with the logs
+    that SQLite may leave. What others left in that folder, whose processes have ended, goes first.
+    """
+    remove_unfinished(target.parent)
+    path = target.with_name(f"{target.name}.{secrets.token_hex(4)}{_UNFINISHED}")
+    try:
+        handle = _lock_new(path)
+    except OSError as error:
+        kind = StorageFull if error.errno == errno.ENOSPC else StorageError
+        raise kind(f"The file {target} cannot be made: {error.strerror}.") from error
+    try:
+        yield path
+    finally:
+        _remove_with_logs(path)
+        # NOTE: closed last: whoever closes a file drops the locks of SQLite that he has on it.
+        os.close(handle)
+
+
+def _lock_new(path: Path) -> int:
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):  # somebody tidied up between the two
+            if os.path.samestat(os.fstat(handle), path.stat()):
+                return handle
+        os.close(handle)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the files in the making whose makers were killed: nobody has them locked."""
+    for path in folder.glob(f"*{_UNFINISHED}"):
+        with suppress(OSError):  # it was finished meanwhile, or is somebody else's
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove_with_logs(path)
+            finally:
+                os.close(handle)
+
+
+def _remove_with_logs(path: Path) -> None:
+    for ending in ("", "-journal", "-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
 
 
 def seal_backup(path: Path) -> None:

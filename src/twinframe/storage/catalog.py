@@ -109,7 +109,7 @@ class Catalog:
         """Make the directories. `StorageError` when they cannot be made."""
         try:
             for folder in (self._served, self._graphs, self._locks):
-                folder.mkdir(mode=0o750, parents=True, exist_ok=True)
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(
                 f"Hosting__Directory: {error.filename}: {error.strerror}."
@@ -236,7 +236,7 @@ class Catalog:
         # NOTE: a fixed number of lock files, as a file that is locked must not be removed.
         digest = hashlib.blake2s(resource_id.encode(), digest_size=2).digest()
         path = self._locks / f"{int.from_bytes(digest, 'big') % _STRIPES:03d}.lock"
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             _lock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, resource_id)
             yield
@@ -262,7 +262,7 @@ class CatalogChange:
 
     def begin(self, entry: CatalogEntry) -> None:
         """Record the graph, before any data of it is made."""
-        self.place.mkdir(mode=0o750, exist_ok=True)
+        self.place.mkdir(mode=0o700, exist_ok=True)
         _write_entry(self.place / _RECORD, entry)
         _sync_directory(self.place.parent)
         self.record = entry

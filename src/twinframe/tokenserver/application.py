@@ -41,6 +41,8 @@ from twinframe.web.routing import BoundResponder, TableRouter
 _LOG = logging.getLogger("twinframe.tokenserver")
 _JSON = "application/json"
 _BODY_BYTES = 16 * 1024
+_MCP_HEADER = "MCP-Protocol-Version"
+"""What clients of MCP send with every request, also with these."""
 _KEYS_AGE = 300
 _METADATA_AGE = 3600
 _LONGEST_CHECK_SECONDS = 60.0
@@ -55,7 +57,8 @@ def build_token_server(settings: Settings) -> Guard:
     store = build_key_store(settings)
     policy = TokenPolicy(addresses.issuer, list_audiences(settings), own.token_lifetime)
     issuer = TokenIssuer(Clients(Path(own.directory)), policy, read_key=lambda: store.read().active)
-    metadata = render_metadata(addresses, settings.authorization.scopes_supported, own.algorithm)
+    facts = addresses, settings.authorization.scopes_supported, own.algorithm
+    metadata = render_metadata(*facts), render_metadata(*facts, for_mcp=True)
     lifespan = _Upkeep(store, min(_LONGEST_CHECK_SECONDS, own.key_lifetime / 4))
     edge = _Edge(store, issuer, metadata, min(_KEYS_AGE, own.key_lifetime))
     app = App(media_type=_JSON, router=_build_router(edge, addresses), middleware=[lifespan])
@@ -96,7 +99,7 @@ class _Edge:
     guard: Guard
 
     def __init__(
-        self, store: KeyStore, issuer: TokenIssuer, metadata: bytes, keys_age: int
+        self, store: KeyStore, issuer: TokenIssuer, metadata: tuple[bytes, bytes], keys_age: int
     ) -> None:
         self._store = store
         self._issuer = issuer
@@ -132,9 +135,11 @@ class _Edge:
             self._keys = (ring, render_jwks(ring))
         _write_public(response, self._keys[1], self._keys_age)
 
-    async def read_metadata(self, _request: Request, response: Response) -> None:
-        """GET: the metadata document."""
-        _write_public(response, self._metadata, _METADATA_AGE)
+    async def read_metadata(self, request: Request, response: Response) -> None:
+        """GET: the metadata document, to clients of MCP as they take it."""
+        for_mcp = request.get_header(_MCP_HEADER) is not None
+        _write_public(response, self._metadata[for_mcp], _METADATA_AGE)
+        response.set_header("vary", _MCP_HEADER)
 
     async def read_live(self, _request: Request, response: Response) -> None:
         """GET: 200 as long as the worker answers."""

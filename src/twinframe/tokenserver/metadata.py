@@ -9,21 +9,23 @@ from twinframe.tokenserver.key_ring import KeyRing
 from twinframe.tokenserver.signing_keys import Algorithm
 
 
-def render_metadata(addresses: Addresses, scopes: tuple[str, ...], algorithm: Algorithm) -> bytes:
+def render_metadata(
+    addresses: Addresses, scopes: tuple[str, ...], algorithm: Algorithm, *, for_mcp: bool = False
+) -> bytes:
     """The metadata document; one text for both standards.
 
-    NOTE: some members describe a grant that this server has not: clients refuse documents without
-    them. `grant_types_supported` says what there is, and the authorization endpoint says no.
+    SPEC: RFC 8414 section 2: a server without a grant that uses it names no authorization endpoint.
+    NOTE: the SDKs of MCP (Python 2.0 and TypeScript 1.20) take no document without one, whatever
+    the grant: those are given its address, and no response type that it could be asked for.
     """
     document: dict[str, object] = {
         "issuer": addresses.issuer,
-        "authorization_endpoint": addresses.base + AUTHORIZE,
+        **({"authorization_endpoint": addresses.base + AUTHORIZE} if for_mcp else {}),
         "token_endpoint": addresses.token_endpoint,
         "jwks_uri": addresses.base + JWKS,
         "grant_types_supported": ["client_credentials"],
         "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
-        "response_types_supported": ["code"],
-        "code_challenge_methods_supported": ["S256"],
+        "response_types_supported": [],  # SPEC: it must be there, and there is none
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": [algorithm],
     }

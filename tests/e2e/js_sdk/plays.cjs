@@ -141,7 +141,7 @@ const plays = {
     const all = await collect(client.listModels([], true));
     assert.deepEqual(mine(all), ids);
     assert.deepEqual(all.find((each) => each.id === id("Room")).model, models[0]);
-    assert.deepEqual(mine(await collectPages(client.listModels([], true), 1)), ids);
+    assert.deepEqual(mine(await collectPages(client.listModels([], true), 2)), ids);
     const one = [id("Room"), id("Climate")].sort();
     assert.deepEqual((await collect(client.listModels([id("Room")]))).map((x) => x.id).sort(), one);
     const two = client.listModels([id("Room"), id("Alone")], true);

@@ -66,6 +66,13 @@ def ignore_etags(module: Any) -> None:
     module.Condition.check = lambda self, etag, what="": None
 
 
+def ignore_etags_of_puts(module: Any) -> None:
+    """A put looks at If-None-Match alone, as the vendor's contract has it."""
+    module.parse_put_condition = lambda if_match, if_none_match: module.parse_condition(
+        None, if_none_match
+    )
+
+
 def use_stock_protocol(module: Any) -> None:
     """uvicorn's protocol as it comes."""
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -269,6 +276,7 @@ def ask_by_id_alone(module: Any) -> None:
 FAULTS: dict[str, tuple[Patch, ...]] = {
     "acknowledge-before-commit": (("twinframe_storage_sqlite.writing", acknowledge_before_commit),),
     "ignore-etags": (("twinframe.model.etags", ignore_etags),),
+    "ignore-etags-of-puts": (("twinframe.graph.twin_commands", ignore_etags_of_puts),),
     "stock-protocol": (("twinframe.web.worker", use_stock_protocol),),
     "slow-everything": (("twinframe.web.guard", wait_on_the_loop),),
     "keep-every-request": (("twinframe.web.guard", keep_every_request),),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import subprocess
 import sys
@@ -282,9 +283,22 @@ def test_an_address_that_is_not_ours_is_refused(bind: str) -> None:
         ("unix:/run/x", False),
     ],
 )
-def test_an_open_door_is_warned_of(bind: str, warned: bool) -> None:
+def test_an_open_door_is_warned_of(
+    monkeypatch: pytest.MonkeyPatch, bind: str, warned: bool
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     warnings = list_warnings(Settings(server=ServerSettings(bind=bind)))
     assert bool(warnings) == warned
+
+
+def test_a_service_that_runs_as_root_is_warned_of_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    (warning,) = list_warnings(Settings())
+    assert "runs as root" in warning
+    assert "User=twinframe" in warning
+    assert "\n" not in warning
 
 
 @pytest.fixture

@@ -89,6 +89,19 @@ def test_a_directory_open_to_everybody_is_a_warning(tmp_path: Path) -> None:
     assert ("directory", Severity.WARNING) in find_worse(check_directory("Key", tmp_path))
 
 
+def test_a_directory_whose_files_everybody_may_read_is_a_warning(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    file = tmp_path / "default.db"
+    file.touch(0o600)
+    assert ("directory", Severity.WARNING) not in find_worse(check_directory("Key", tmp_path))
+    file.chmod(0o644)
+    (found,) = [one for one in check_directory("Key", tmp_path) if one.check == "directory"]
+    assert found.severity is Severity.WARNING
+    assert found.fix == f"chmod o-rwx {tmp_path}"
+    tmp_path.chmod(0o700)
+    assert ("directory", Severity.WARNING) not in find_worse(check_directory("Key", tmp_path))
+
+
 MOUNTS = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 30 22 0:26 / /srv rw shared:2 - tmpfs tmpfs rw

@@ -255,3 +255,20 @@ def test_of_many_uploaded_models_the_ids_are_not_all_repeated(assistant: Assista
     assert told["count"] == 70
     assert told["model_ids"] == [model["@id"] for model in models[:50]]
     assert told["shortened"] == ["/model_ids"]
+
+
+def test_numbers_of_more_than_64_bits_are_doubles(assistant: Assistant) -> None:
+    number = 10**19
+    assistant.ask(
+        "create_or_replace_digital_twin",
+        twin_id="hot",
+        model_id=ROOM,
+        properties={"temperature": number},
+    )
+    read = assistant.ask("get_digital_twin", twin_id="hot")
+    assert read["twin"]["temperature"] == 1e19
+    patch = [{"op": "replace", "path": "/temperature", "value": -number}]
+    assistant.ask("update_digital_twin", twin_id="hot", patch=patch)
+    text = "MATCH (r:Room) WHERE r.temperature = $t RETURN r.temperature AS t"
+    found = assistant.ask("query_digital_twins", query=text, parameters={"t": -number})
+    assert found["rows"] == [{"t": -1e19}]

@@ -34,13 +34,26 @@ def test_the_metadata_stands_at_every_address_that_clients_try(server: TokenServ
 
 
 def test_the_metadata_is_what_an_mcp_client_takes(server: TokenServer) -> None:
-    answer = server.send("GET", "/.well-known/oauth-authorization-server")
+    version = [("mcp-protocol-version", "2025-11-25")]
+    answer = server.send("GET", "/.well-known/oauth-authorization-server", headers=version)
     document = OAuthMetadata.model_validate_json(answer.body)
     assert str(document.issuer) == ISSUER
     assert str(document.token_endpoint) == f"{ISSUER}/oauth/token"
     assert document.grant_types_supported == ["client_credentials"]
-    assert document.code_challenge_methods_supported == ["S256"]
+    assert document.response_types_supported == []  # so that nobody is sent to the endpoint
+    assert document.code_challenge_methods_supported is None
     assert document.scopes_supported == ["mcp:tools", "mcp:resources"]
+
+
+@pytest.mark.parametrize("name", ["oauth-authorization-server", "openid-configuration"])
+def test_the_metadata_offers_nothing_that_is_refused(server: TokenServer, name: str) -> None:
+    answer = server.send("GET", f"/.well-known/{name}")
+    document = answer.json
+    assert "authorization_endpoint" not in document
+    assert "code_challenge_methods_supported" not in document
+    assert document["response_types_supported"] == []
+    assert document["grant_types_supported"] == ["client_credentials"]
+    assert answer.headers["vary"] == "MCP-Protocol-Version"
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from twinframe.errors import StorageDamaged, StorageFull
-from twinframe.storage.backups import check_seal, seal_backup
+from twinframe.storage.backups import check_seal, making_file, seal_backup
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-_PART: Final = ".part"
 _LEFT_SECONDS: Final = 86_400
 _PIECE: Final = 4 * 1024**2
 """Bytes of an archive that are written between two syncs."""
@@ -43,8 +42,7 @@ class _SyncedFile(io.FileIO):
 
 def write_archive(source: Path, target: Path) -> None:
     """Write the files of a directory into the new file `target`, which is durable then."""
-    unfinished = target.with_name(target.name + _PART)
-    try:
+    with making_file(target) as unfinished:
         with (
             io.BufferedWriter(_SyncedFile(unfinished, "w"), _PIECE) as file,
             tarfile.open(fileobj=file, mode="w") as archive,
@@ -57,8 +55,6 @@ def write_archive(source: Path, target: Path) -> None:
         seal_backup(unfinished)
         unfinished.replace(target)
         sync_directory(target.parent)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def read_archive(source: Path, target: Path) -> None:

@@ -32,7 +32,7 @@ def keep_ballast(directory: Path, size: int) -> bool:
     if size == 0 or shutil.disk_usage(directory).free < size * _ROOM:
         return False
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.posix_fallocate(handle, 0, size)  # a hole would take no room
         finally:

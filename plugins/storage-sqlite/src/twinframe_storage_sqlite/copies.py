@@ -11,7 +11,7 @@ from typing import Final
 
 import apsw
 
-from twinframe.storage.backups import check_seal, seal_backup
+from twinframe.storage.backups import check_seal, making_file, seal_backup
 from twinframe_storage_sqlite.checksums import (
     RESERVED,
     VFS,
@@ -23,7 +23,7 @@ from twinframe_storage_sqlite.checksums import (
 )
 from twinframe_storage_sqlite.connection import open_writer
 from twinframe_storage_sqlite.errors import EngineError, build_damaged, build_error
-from twinframe_storage_sqlite.files import DatabaseFiles, sync, write_marker
+from twinframe_storage_sqlite.files import DatabaseFiles, make_private, sync, write_marker
 from twinframe_storage_sqlite.settings import SqliteSettings
 
 _PAUSE: Final = 0.05
@@ -38,18 +38,15 @@ Change = Callable[[apsw.Connection], None]
 
 def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
     """Write the database as it is at one moment into `target`, which is new and durable then."""
-    unfinished = target.with_name(f"{target.name}.part")
-    _remove_database(unfinished)
     try:
-        checked = source.reserve_bytes("main") == RESERVED
-        _copy(source, unfinished, patience, checked=checked)
-        seal_backup(unfinished)
-        unfinished.replace(target)
-        sync(target.parent)
+        with making_file(target) as unfinished:
+            checked = source.reserve_bytes("main") == RESERVED
+            _copy(source, unfinished, patience, checked=checked)
+            seal_backup(unfinished)
+            unfinished.replace(target)
+            sync(target.parent)
     except EngineError as error:
         raise build_error(error, str(target)) from error
-    finally:
-        _remove_database(unfinished)
 
 
 def prepare_draft(
@@ -121,8 +118,9 @@ def _list_logs(database: Path) -> list[Path]:
 
 
 def _prepare(draft: Path, source: Path, check: Check, change: Change, *, checksums: bool) -> str:
-    draft.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+    draft.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     _remove_database(draft)
+    make_private(draft)
     if not source.is_file() or source.stat().st_size == 0:
         raise build_damaged(str(source), "there is no backup in it")
     check_seal(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -79,12 +80,23 @@ def read_marker(marker: Path) -> str | None:
 def write_marker(marker: Path, instance_id: str) -> None:
     """Write the marker so that it is whole and durable, with all names of its directory."""
     unfinished = marker.with_name(f"{marker.name}.{os.getpid()}.part")
+    make_private(unfinished)
     with unfinished.open("w", encoding="utf-8") as stream:
         stream.write(f"{instance_id}\n")
         stream.flush()
         os.fsync(stream.fileno())
     unfinished.replace(marker)
     sync(marker.parent)
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only this user reads and writes; one that is there stays as it is.
+
+    What cannot be made is for whoever opens it to say. SEC: SQLite gives its logs the mode of their
+    database, which it makes by the umask alone.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def sync(path: Path) -> None:

@@ -15,7 +15,7 @@ from twinframe.errors import ConfigurationError
 from twinframe_storage_sqlite.checksums import RESERVED, begin_checksums, holds_checksums
 from twinframe_storage_sqlite.connection import open_writer
 from twinframe_storage_sqlite.errors import EngineError, build_damaged, build_error
-from twinframe_storage_sqlite.files import DatabaseFiles, read_marker, write_marker
+from twinframe_storage_sqlite.files import DatabaseFiles, make_private, read_marker, write_marker
 from twinframe_storage_sqlite.migrations import (
     apply_migrations,
     load_migrations,
@@ -47,7 +47,7 @@ def open_turn(files: DatabaseFiles) -> TurnLock:
     """The turn lock of the file, whose directory is made when it is missing."""
     directory = files.database.parent
     try:
-        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         return TurnLock(files.turn, files.queue)
     except OSError as error:
         raise ConfigurationError(
@@ -94,6 +94,8 @@ def open_database(
         reason = f"it is missing or empty, but was set up as instance {marker}"
         raise build_damaged(path, reason)
     try:
+        if marker is None and not files.database.exists():
+            make_private(files.database)
         connection = open_writer(path, settings, create=True)
         try:
             _verify_writable(connection)

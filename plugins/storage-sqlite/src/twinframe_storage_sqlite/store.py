@@ -118,7 +118,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
 
     def restore(self, source: Path, timeout: float) -> None:
         """Verify a copy of the backup beside the file, then exchange the two."""
-        self.files.use.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        self.files.use.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._writer.use.alone(timeout):
             checksums = self.settings.checksums
             instance = prepare_draft(

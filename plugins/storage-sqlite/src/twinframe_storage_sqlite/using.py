@@ -41,7 +41,7 @@ class UseLock:
         Who is the first has it alone while `settle` runs, and what that raises is raised: the next
         one is the first then.
         """
-        self._path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         deadline = time.monotonic() + timeout
         boot = _read_boot()
         while self._handle is None:
@@ -126,7 +126,7 @@ def _take(path: Path, kind: int, timeout: float) -> int:
 def _try(path: Path, kind: int) -> int | None:
     """The lock, or None while others have it in a way that excludes this."""
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, kind | fcntl.LOCK_NB)
         except BlockingIOError:

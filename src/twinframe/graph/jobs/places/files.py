@@ -154,7 +154,7 @@ class _File:
 def _write_at(folder: int, name: str, pieces: Iterable[bytes]) -> None:
     draft = f".{uuid.uuid4().hex}.draft"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(draft, flags, 0o640, dir_fd=folder), "wb") as stream:
+    with os.fdopen(os.open(draft, flags, 0o600, dir_fd=folder), "wb") as stream:
         try:
             for piece in pieces:
                 stream.write(piece)
