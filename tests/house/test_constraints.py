@@ -1,4 +1,4 @@
-"""The exact versions of a fresh environment: every package that one gets is in `constraints.txt`."""
+"""Exact versions: every package that a fresh environment gets is in `constraints.txt`."""
 
 from __future__ import annotations
 
