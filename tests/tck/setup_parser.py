@@ -51,7 +51,7 @@ SetupClause: TypeAlias = Reading | Create | Delete | Restart
 def parse_setup(text: str) -> list[SetupClause]:
     """The clauses of the statements in order; `QueryInvalid` for what is not understood."""
     source = Source(text)
-    return _SetupParser(source, read_tokens(source), _OPTIONS).parse()
+    return _SetupParser(source, [*read_tokens(source)], _OPTIONS).parse()
 
 
 class _SetupParser(CypherParser):

@@ -38,7 +38,7 @@ def find_procedure_call(text: str) -> Clause | None:
 def _find(text: str, is_wanted: Callable[[Token, Token], bool]) -> Clause | None:
     """The first word outside of brackets that `is_wanted`, asked with the token behind it."""
     try:
-        tokens = read_tokens(Source(text))
+        tokens = [*read_tokens(Source(text))]
     except QueryInvalid:
         return None  # what has no tokens has no clauses, and is to fail for its own reason
     depth, before = 0, tokens[-1]

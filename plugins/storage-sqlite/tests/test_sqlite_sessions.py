@@ -104,6 +104,35 @@ def test_another_thread_can_interrupt_a_snapshot(session: SqliteSession) -> None
         assert session.read_all("SELECT 1") == [(1,)]
 
 
+class Full(Exception):
+    """What a look at the memory may raise."""
+
+
+def test_who_watches_the_memory_ends_a_statement_that_goes_on(session: SqliteSession) -> None:
+    def look() -> None:
+        raise Full
+
+    session.watch_memory(look)
+    with pytest.raises(Full), session.snapshot(time.monotonic() + 600):
+        session.read_all(ENDLESS)
+    with session.snapshot(time.monotonic() + 600):
+        assert session.read_all("SELECT 1") == [(1,)]
+
+
+def test_steps_that_take_long_are_looked_at_sooner(session: SqliteSession) -> None:
+    text = "x" * (8 * 1024 * 1024)
+    steps: list[int] = []
+    session.watch_memory(lambda: steps.append(session.read_steps()))
+    slow = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
+        "SELECT max(length(replace(? || i, 'y', 'z'))) FROM n"
+    )
+    with session.snapshot(time.monotonic() + 600):
+        session.read_all(slow, (text,))
+    # NOTE: some 6,000 steps in all: without a slower pace there would be at most two looks.
+    assert len(steps) > 5
+
+
 COUNT = ENDLESS.replace("FROM n)", "FROM n WHERE i < ?)")
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from twinframe.diagnosis.findings import Finding, build_fine, build_warning
 from twinframe.diagnosis.machine import read_memory_limit
+from twinframe.footprint import Footprint
 from twinframe.instruments.base import Level
 from twinframe.memory import MemoryAccount, Part
 from twinframe.settings import Settings
@@ -52,7 +53,8 @@ def build_account(settings: Settings, workers: int = 0) -> MemoryAccount:
         Part.IMPORTS: own.imports,
     }
     total = max(_LEAST_BYTES, _read_share(settings, workers) - _BASE_BYTES)
-    return MemoryAccount(total, {part: total * share // 100 for part, share in shares.items()})
+    limits = {part: total * share // 100 for part, share in shares.items()}
+    return MemoryAccount(total, limits, Footprint(total + _BASE_BYTES))
 
 
 def check_memory(settings: Settings) -> Finding:

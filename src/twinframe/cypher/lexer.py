@@ -9,6 +9,8 @@ from twinframe.cypher.algebra import Span
 from twinframe.cypher.tokens import Token, TokenKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from twinframe.cypher.errors import Source
     from twinframe.errors import QueryInvalid
 
@@ -42,36 +44,33 @@ TOO_LARGE = 1 << 64
 """Stands for every integer literal with more digits than are worth reading."""
 
 
-def read_tokens(source: Source) -> list[Token]:
-    """All tokens of a Cypher text, an END token last.
+def read_tokens(source: Source) -> Iterator[Token]:
+    """The tokens of a Cypher text as they are asked for, an END token last.
 
     Raises QueryInvalid for characters that begin no token, strings or comments that are not
     closed, and escapes that mean nothing.
     """
-    tokens: list[Token] = []
-    append = tokens.append
     for found in _TOKEN.finditer(source.text):
         group = found.lastgroup
         if group == "blank":
             continue
         text, start, end = found.group(), found.start(), found.end()
         if group == "name":
-            append(Token(TokenKind.NAME, text.upper(), text, start, end))
+            yield Token(TokenKind.NAME, text.upper(), text, start, end)
         elif group == "symbol":
-            append(Token(TokenKind.SYMBOL, text, text, start, end))
+            yield Token(TokenKind.SYMBOL, text, text, start, end)
         elif group == "number":
-            append(read_number(text, start, end))
+            yield read_number(text, start, end)
         elif group == "string":
-            append(Token(TokenKind.STRING, "", read_string(source, text, start), start, end))
+            yield Token(TokenKind.STRING, "", read_string(source, text, start), start, end)
         elif group == "parameter":
             name = text[2:-1].replace("``", "`") if text[1] == "`" else text[1:]
-            append(Token(TokenKind.PARAMETER, "", name, start, end))
+            yield Token(TokenKind.PARAMETER, "", name, start, end)
         elif group == "quoted":
-            append(Token(TokenKind.QUOTED, "", text[1:-1].replace("``", "`"), start, end))
+            yield Token(TokenKind.QUOTED, "", text[1:-1].replace("``", "`"), start, end)
         else:
             raise build_character_error(source, text, start)
-    append(Token(TokenKind.END, "", "", len(source.text), len(source.text)))
-    return tokens
+    yield Token(TokenKind.END, "", "", len(source.text), len(source.text))
 
 
 def read_number(text: str, start: int, end: int) -> Token:

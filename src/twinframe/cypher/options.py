@@ -24,7 +24,7 @@ class FrontEndOptions:
     """
 
     max_text_bytes: int = 256 * 1024
-    max_words: int = 20_000
+    max_words: int = 10_000
     max_constants: int = 25_000
     max_depth: int = 64
     max_height: int = 128

@@ -27,7 +27,7 @@ from twinframe.model.temporal.durations import (
 from twinframe.model.temporal.instants import Date, DateTime, LocalDateTime, LocalTime, Time
 from twinframe.model.values import Temporal, Value
 
-_MOST_UNCOUNTED = 8
+_MOST_UNCOUNTED = 1024
 
 
 def check_integer(value: int) -> int:

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from typing import Final
 
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.functions import FUNCTIONS
 from twinframe.evaluator.run import Evaluate, Row, Run
+from twinframe.evaluator.sizes import WORD
 from twinframe.model.comparison import read_text
 from twinframe.model.values import Value
+
+_LARGE: Final = 1024
+_MANY: Final = 32
 
 SPECIAL = frozenset({"coalesce", "is_defined", "is_null", "is_primitive"})
 """Functions that stand here, because they are no plain functions of their arguments' values."""
@@ -45,11 +50,23 @@ def _compile_plain(name: str, arguments: Sequence[Evaluate]) -> Evaluate:
         raise _refuse_name(name)
     match arguments:
         case [only]:
-            return lambda row, run: function(run, only(row, run))
+            return lambda row, run: _check(function(run, only(row, run)), run)
         case [first, second]:
-            return lambda row, run: function(run, first(row, run), second(row, run))
+            return lambda row, run: _check(function(run, first(row, run), second(row, run)), run)
         case _:
-            return lambda row, run: function(run, *[one(row, run) for one in arguments])
+            return lambda row, run: _check(
+                function(run, *[one(row, run) for one in arguments]), run
+            )
+
+
+def _check(value: Value, run: Run) -> Value:
+    """The value, of which the run notes what is large."""
+    if type(value) is str:
+        if len(value) > _LARGE:
+            run.budget.check_built(len(value))
+    elif type(value) is list and len(value) > _MANY:
+        run.budget.check_built(len(value) * WORD)
+    return value
 
 
 def _refuse_name(name: str) -> QueryInvalid:

@@ -26,6 +26,7 @@ from twinframe.evaluator.scope import Plans, Scope
 from twinframe.model.values import Value
 
 _LONGEST: Final = 1000
+_LARGEST: Final = 64 * 1024
 _CHANGING: Final = frozenset({"rand", "randomUUID", "timestamp"})
 _CLOCKS: Final = frozenset({"date", "datetime", "localdatetime", "localtime", "time"})
 
@@ -41,13 +42,13 @@ def find_known(expression: Expression, known: Mapping[str, Value]) -> Known | No
     """The value of an expression that reads no variable but `known` ones; None for all others.
 
     None too for one that reads parameters, the graph, the clock or chance, that makes more than a
-    thousand elements, or that ends in an error, which is the error of the rows that meet it.
+    thousand elements or 64 KiB, or that ends in an error: that is of the rows that meet it.
     """
     names = find_variables(expression)
     if not names <= known.keys() or _is_changing(expression):
         return None
     scope = Scope(tuple(names), Plans(_refuse_plan, frozenset()))
-    run = Run(EmptyReader(), {}, Limits(max_rows=_LONGEST))
+    run = Run(EmptyReader(), {}, Limits(max_rows=_LONGEST, max_bytes=_LARGEST))
     try:
         return Known(compile_expression(expression, scope)(tuple(map(known.get, names)), run))
     except (QueryInvalid, LimitExceeded):

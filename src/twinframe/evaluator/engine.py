@@ -36,7 +36,8 @@ class EvaluatorPlan:
     ) -> Iterator[Row]:
         """Rows as values in the order of `columns`, computed while they are taken.
 
-        Raises `QueryInvalid` for what values bring to light, `QueryTimeout` and `LimitExceeded`.
+        Raises `QueryInvalid` for what values bring to light, `QueryTimeout`, `LimitExceeded` and
+        `MemoryExhausted`.
         """
         run = Run(reader, parameters, limits, self._typing)
         slots = self._slots
@@ -50,6 +51,8 @@ class EvaluatorPlan:
             raise LimitExceeded(
                 "A value of the query is nested too deeply to be compared or written."
             ) from error
+        finally:
+            run.budget.close()
 
 
 def compile_query(

@@ -409,13 +409,15 @@ def _compile_comprehension(expression: ListComprehension, scope: Scope) -> Evalu
         if items is None:
             return None
         kept: list[Value] = []
+        size = 0
         for item in items:
             run.budget.tick()
             extended = (*row, item)
             if keeps(extended, run):
-                kept.append(project(extended, run))
+                value = project(extended, run)
+                kept.append(value)
                 run.budget.check_length(len(kept))
-        run.budget.check_members(kept)
+                size = run.budget.add_member(size, value)
         return kept
 
     return evaluate
@@ -518,8 +520,10 @@ def _compile_subplan(expression: Subplan, scope: Scope) -> Evaluate:
 
 def _collect(value: Evaluate, rows: Iterator[Row], run: Run) -> Value:
     collected: list[Value] = []
+    size = 0
     for row in rows:
-        collected.append(value(row, run))
+        one = value(row, run)
+        collected.append(one)
+        size = run.budget.add_member(size, one)
         run.budget.check_length(len(collected))
-    run.budget.check_members(collected)
     return collected

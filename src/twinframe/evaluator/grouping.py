@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from twinframe.cypher.algebra import Aggregate, AggregateCall, AggregateKind, Span
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.expressions import compile_expression
 from twinframe.evaluator.failures import note_place
 from twinframe.evaluator.functions.aggregates import Accumulator, Percentile, build_accumulator
+from twinframe.evaluator.limits import Holding
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.evaluator.scope import Scope
 from twinframe.model.comparison import build_equivalence_key
 from twinframe.model.values import Value
+
+_AGGREGATION: Final = 300
+"""Bytes that an aggregate of a group takes itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +34,12 @@ class _Call:
 class _Aggregation:
     """One aggregate of one group."""
 
-    __slots__ = ("_accumulator", "_call", "_seen")
+    __slots__ = ("_accumulator", "_call", "_kept", "_seen")
 
-    def __init__(self, call: _Call) -> None:
+    def __init__(self, call: _Call, kept: Holding) -> None:
         self._call = call
-        self._accumulator: Accumulator = build_accumulator(call.kind)
+        self._kept = kept
+        self._accumulator: Accumulator = build_accumulator(call.kind, kept)
         self._seen: set[Hashable] | None = set() if call.distinct else None
 
     def add(self, row: Row, run: Run) -> None:
@@ -42,7 +48,7 @@ class _Aggregation:
             self._accumulator.add(None, run)
             return
         value = call.arguments[0](row, run)
-        if value is None or (self._seen is not None and self._has_seen(value, run)):
+        if value is None or (self._seen is not None and self._has_seen(value)):
             return
         if isinstance(self._accumulator, Percentile):
             self._accumulator.add_pair(value, call.arguments[1](row, run), run)
@@ -56,15 +62,12 @@ class _Aggregation:
     def result(self) -> Value:
         return self._accumulator.result()
 
-    def count_held(self) -> int:
-        return self._accumulator.count_held() + len(self._seen or ())
-
-    def _has_seen(self, value: Value, run: Run) -> bool:
+    def _has_seen(self, value: Value) -> bool:
         assert self._seen is not None  # noqa: S101  # asked for distinct calls only
         key = build_equivalence_key(value)
         if key in self._seen:
             return True
-        run.budget.hold()
+        self._kept.add(value)
         self._seen.add(key)
         return False
 
@@ -80,9 +83,6 @@ class _Group:
                 aggregation.add(row, run)
             except QueryInvalid as error:
                 raise note_place(error, aggregation.span) from None
-
-    def count_held(self) -> int:
-        return sum(one.count_held() for one in self.aggregations)
 
     def finish(self) -> Row:
         return (*self.keys, *map(_read_result, self.aggregations))
@@ -103,20 +103,25 @@ def compile_groups(
     calls = [_compile_call(call, scope) for _, call in operator.aggregates]
 
     def group(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
-        groups = _collect_groups(run, rows, keys, calls)
-        if not groups and not keys:
-            yield _build_group((), calls).finish()
+        kept = run.budget.open()
         try:
+            groups = _collect_groups(run, rows, keys, calls, kept)
+            if not groups and not keys:
+                yield _build_group((), calls, kept).finish()
             for one in groups.values():
                 yield one.finish()
         finally:
-            run.budget.release(sum(1 + one.count_held() for one in groups.values()))
+            kept.release()
 
     return group
 
 
 def _collect_groups(
-    run: Run, rows: Iterator[Row], keys: Sequence[Evaluate], calls: Sequence[_Call]
+    run: Run,
+    rows: Iterator[Row],
+    keys: Sequence[Evaluate],
+    calls: Sequence[_Call],
+    kept: Holding,
 ) -> dict[Hashable, _Group]:
     groups: dict[Hashable, _Group] = {}
     for row in rows:
@@ -125,14 +130,15 @@ def _collect_groups(
         identity = tuple([build_equivalence_key(value) for value in values])
         group = groups.get(identity)
         if group is None:
-            run.budget.hold()
-            group = groups[identity] = _build_group(values, calls)
+            kept.add_row(values)
+            group = groups[identity] = _build_group(values, calls, kept)
         group.add(row, run)
     return groups
 
 
-def _build_group(keys: Row, calls: Sequence[_Call]) -> _Group:
-    return _Group(keys, tuple(_Aggregation(call) for call in calls))
+def _build_group(keys: Row, calls: Sequence[_Call], kept: Holding) -> _Group:
+    kept.add_size(len(calls) * _AGGREGATION)
+    return _Group(keys, tuple(_Aggregation(call, kept) for call in calls))
 
 
 def _compile_call(call: AggregateCall, scope: Scope) -> _Call:

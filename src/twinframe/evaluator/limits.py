@@ -1,6 +1,7 @@
 """What a running query may use, and the watch over it. It sets no defaults: settings do.
 
-`Limits` is what the caller asks; `Budget` is one run's account of it.
+`Limits` is what the caller asks; `Budget` is one run's account of it, `Holding` what an operator
+of the run keeps.
 """
 
 from __future__ import annotations
@@ -8,29 +9,41 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from twinframe.errors import LimitExceeded, QueryTimeout
+from twinframe.evaluator.sizes import WORD, measure
+from twinframe.memory import Hold, MemoryAccount, Part
 from twinframe.model.values import Value
 
 _CHECK_EVERY = 256
 _LARGE = 16 * 1024
 _MAX_TEXT = 4 * 1024 * 1024
-_MAX_ALL_TEXT = 256 * 1024 * 1024
+_LOOK_EVERY: Final = 4 * 1024 * 1024
+_GRANT: Final = 256 * 1024
+_ROW: Final = 128
+_KNOWN: Final = 96
+_NESTED: Final = 1024
+MOST_EFFORT: Final = 100_000
+"""What a run may spend on building regular expressions: 0.1 s, for some 800 short ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of one run; None is unbounded.
 
-    `max_rows`: rows (and list elements) held in memory at once. `deadline`: a `time.monotonic()`
-    moment. `max_hops`: longest variable-length path that is followed. `meter`, if given, is told
-    how much work was done.
+    `max_rows`: rows (and list elements) held in memory at once. `max_bytes`: bytes of all that is
+    held, which are taken from `memory` too. `deadline`: a `time.monotonic()` moment. `max_hops`:
+    longest variable-length path that is followed. `meter`, if given, is told how much work was
+    done.
     """
 
     max_rows: int | None = None
     deadline: float | None = None
     max_hops: int | None = None
     meter: Meter | None = None
+    max_bytes: int | None = None
+    memory: MemoryAccount | None = None
 
 
 @dataclass(slots=True)
@@ -41,15 +54,21 @@ class Meter:
 
 
 class Budget:
-    """The account of one run. Not shared between threads."""
+    """The account of one run. Not shared between threads. Close it when the run has ended."""
 
     __slots__ = (
-        "_built_text",
+        "_built",
         "_check_reader",
         "_deadline",
+        "_effort",
+        "_granted",
         "_held",
+        "_hold",
+        "_max_bytes",
         "_max_rows",
+        "_memory",
         "_meter",
+        "_size",
         "_ticks",
         "max_hops",
     )
@@ -60,10 +79,21 @@ class Budget:
         self._meter = limits.meter
         self.max_hops = limits.max_hops
         self._max_rows = limits.max_rows
+        self._max_bytes = _choose_bytes(limits)
+        self._memory = limits.memory
         self._deadline = limits.deadline
+        self._hold: Hold | None = None
         self._ticks = 0
         self._held = 0
-        self._built_text = 0
+        self._size = 0
+        self._granted = 0
+        self._built = 0
+        self._effort = 0
+
+    def close(self) -> None:
+        """Give back what the run has of the account of memory."""
+        if self._hold is not None:
+            self._hold.release()
 
     def tick(self) -> None:
         """Count one step of work; `QueryTimeout` once the deadline has passed.
@@ -76,8 +106,17 @@ class Budget:
             self._check_clock()
         self._ticks += 1
 
-    def hold(self, count: int = 1) -> None:
-        """Account for rows or elements that stay in memory; `LimitExceeded` beyond the most."""
+    # --- what is kept -------------------------------------------------------------------------
+
+    def open(self) -> Holding:
+        """What one operator keeps, empty yet."""
+        return Holding(self)
+
+    def hold(self, count: int = 1, size: int | None = None) -> None:
+        """Account for rows or elements that stay in memory, of `size` bytes together.
+
+        `LimitExceeded` beyond the most rows or bytes of a query.
+        """
         self._held += count
         if self._max_rows is not None and self._held > self._max_rows:
             raise LimitExceeded(
@@ -85,53 +124,100 @@ class Budget:
                 "(Query__MaxRows). Narrow the pattern, or add a LIMIT before sorting, collecting "
                 "or grouping."
             )
+        self._size += count * _ROW if size is None else size
+        if self._size > self._granted:
+            self._ask()
 
-    def release(self, count: int) -> None:
+    def release(self, count: int, size: int | None = None) -> None:
         """Give back what `hold` counted."""
         self._held -= count
+        self._size -= count * _ROW if size is None else size
+
+    def _ask(self) -> None:
+        """Have more bytes granted: of the query's own limit, and of the account of all."""
+        if self._max_bytes is not None and self._size > self._max_bytes:
+            raise _refuse_bytes(self._max_bytes)
+        grant = self._size - self._granted + _GRANT
+        if self._memory is not None:
+            if self._hold is None:
+                self._hold = self._memory.hold(Part.QUERIES)
+            self._hold.grow(grant)
+            self._memory.look()
+        self._granted += grant
+
+    # --- what is built ------------------------------------------------------------------------
 
     def check_length(self, count: int) -> None:
-        """`LimitExceeded` for a list of more elements than rows may be held."""
+        """`LimitExceeded` for a list of more elements than rows or bytes may be held."""
         if self._max_rows is not None and count > self._max_rows:
             raise LimitExceeded(
                 f"A list of {count} elements is longer than a query may hold: "
                 f"{self._max_rows} (Query__MaxRows)."
             )
         if count > _LARGE:
+            self.check_built(count * WORD)
             self._check_clock()
 
     def check_members(self, members: Iterable[Value]) -> int:
-        """Count what nests in the members of a new list or map; `LimitExceeded` when too much.
+        """Measure the members of a new list or map, in bytes; `LimitExceeded` when too much.
 
         SEC: a list that holds one list twice costs nothing; forty such levels, written out, are
-        more than a machine holds. What is counted here is what writing out would visit.
+        more than a machine holds. What is measured here is what writing out would visit.
         """
-        waiting = [one for one in members if isinstance(one, list | dict)]
-        if not waiting or self._max_rows is None:
-            return 0
-        count = 0
-        while waiting:
-            nested = waiting.pop()
-            count += len(nested)
-            self.check_length(count)
-            inner = nested if isinstance(nested, list) else nested.values()
-            waiting += (one for one in inner if isinstance(one, list | dict))
-        return count
+        size = 0
+        for one in members:
+            size = self.add_member(size, one)
+        return size
+
+    def add_member(self, size: int, value: Value) -> int:
+        """The size of a list in the making with one more member; `LimitExceeded` when too large."""
+        if value is None or type(value) in _SMALL:
+            return size + WORD
+        own = measure(value, self.read_room())
+        size += own
+        if self._max_bytes is not None and size > self._max_bytes:
+            raise _refuse_bytes(self._max_bytes)
+        self.check_built(own)
+        return size
 
     def check_text(self, length: int) -> None:
-        """`LimitExceeded` for a string that is too long, or too many long ones.
-
-        SEC: what is built counts, not what is kept: nothing tells when a string is given up.
-        """
+        """`LimitExceeded` for a string that is too long to be built."""
         if length <= _LARGE:
             return
-        self._built_text += length
-        if length > _MAX_TEXT or self._built_text > _MAX_ALL_TEXT:
+        if length > _MAX_TEXT:
             raise LimitExceeded(
-                f"The query builds a string of {length} characters; one may have {_MAX_TEXT}, "
-                f"and all long ones together {_MAX_ALL_TEXT}."
+                f"The query builds a string of {length} characters; one may have {_MAX_TEXT}."
+            )
+        self.check_built(length)
+        self._check_clock()
+
+    def check_built(self, size: int) -> None:
+        """Note bytes that are built, kept or not; now and then, look at what the process has.
+
+        NOTE: nothing tells when a value is given up. So it is no limit of what is built, but of
+        what there is: `MemoryExhausted` when that is too much.
+        """
+        if self._max_bytes is not None and size > self._max_bytes:
+            raise _refuse_bytes(self._max_bytes)
+        self._built += size
+        if self._built > _LOOK_EVERY:
+            self._built = 0
+            if self._memory is not None:
+                self._memory.look()
+
+    def add_effort(self, effort: int) -> None:
+        """Account for building a regular expression; `LimitExceeded` for too many of them."""
+        self._effort += effort
+        if self._effort > MOST_EFFORT:
+            raise LimitExceeded(
+                "The query builds too many regular expressions: some 800 short ones, fewer long "
+                "ones. Write the pattern into the text, or keep it the same for all rows."
             )
         self._check_clock()
+
+    def read_room(self) -> int:
+        """The most bytes that anything is worth measuring to."""
+        return 2**62 if self._max_bytes is None else self._max_bytes
 
     def _check_clock(self) -> None:
         if self._check_reader is not None:
@@ -141,3 +227,79 @@ class Budget:
                 "The query ran longer than it may (Query__Timeout) and was stopped. "
                 "Start the pattern at a $dtId or a label, or ask for less."
             )
+
+
+class Holding:
+    """What one operator keeps, counted in rows and bytes; a value that is kept twice counts once.
+
+    Of values that are JSON or documents the deep size counts.
+    """
+
+    __slots__ = ("_budget", "_known", "_rows", "_size")
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._known: dict[int, Value] = {}
+        """By identity; they are kept here, so that no other value gets the identity."""
+        self._rows = 0
+        self._size = 0
+
+    def add(self, value: Value) -> None:
+        """Keep a row of one value."""
+        self._take(WORD + self._measure(value))
+
+    def add_row(self, row: Iterable[Value]) -> None:
+        """Keep a row."""
+        size = _ROW
+        for value in row:
+            size += WORD + self._measure(value)
+        self._take(size)
+
+    def add_size(self, size: int) -> None:
+        """Keep so many bytes more, in no row."""
+        self._budget.hold(0, size)
+        self._size += size
+
+    def add_again(self, value: Value) -> None:
+        """Keep a value that will be written out here, too, if it is kept already."""
+        if value is None or type(value) in _SMALL:
+            self._take(2 * WORD)
+        else:
+            self._take(WORD + measure(value, self._budget.read_room()))
+
+    def release(self) -> None:
+        """Keep nothing any more."""
+        self._budget.release(self._rows, self._size)
+        self._known.clear()
+        self._rows = self._size = 0
+
+    def _take(self, size: int) -> None:
+        self._budget.hold(1, size)
+        self._rows += 1
+        self._size += size
+
+    def _measure(self, value: Value) -> int:
+        if value is None or type(value) in _SMALL:
+            return WORD
+        if id(value) in self._known:
+            return 0
+        self._known[id(value)] = value
+        return _KNOWN + measure(value, self._budget.read_room())
+
+
+_SMALL: Final = frozenset({bool, int, float})
+
+
+def _choose_bytes(limits: Limits) -> int | None:
+    """A bound of rows bounds what nests in a row, too."""
+    if limits.max_bytes is None and limits.max_rows is not None:
+        return limits.max_rows * _NESTED
+    return limits.max_bytes
+
+
+def _refuse_bytes(most: int) -> LimitExceeded:
+    return LimitExceeded(
+        f"The query holds more than {most} bytes in memory at once (Query__MaxBytes). Ask for "
+        "fewer properties, narrow the pattern, or add a LIMIT before sorting, collecting or "
+        "grouping."
+    )

@@ -49,7 +49,6 @@ _STRICT: dict[BinaryOperator, Dyadic] = {
     BinaryOperator.STARTS_WITH: _of_texts(text.starts_with),
     BinaryOperator.ENDS_WITH: _of_texts(text.ends_with),
     BinaryOperator.CONTAINS: _of_texts(text.contains),
-    BinaryOperator.MATCHES: _of_texts(text.matches),
 }
 
 
@@ -77,6 +76,8 @@ def compile_binary(
             return _compile_sum(left, right, places.whole)
         case BinaryOperator.IN:
             raise AssertionError("IN stands in `membership`: its right side may be a range.")
+        case BinaryOperator.MATCHES:
+            return _compile_matches(left, right, places.whole)
         case _:
             return _compile_strict(_STRICT[operator], left, right, places.whole)
 
@@ -85,6 +86,17 @@ def _compile_sum(left: Evaluate, right: Evaluate, span: Span | None) -> Evaluate
     def evaluate(row: Row, run: Run) -> Value:
         try:
             return arithmetic.add(left(row, run), right(row, run), run)
+        except QueryInvalid as error:
+            raise note_place(error, span) from None
+
+    return evaluate
+
+
+def _compile_matches(left: Evaluate, right: Evaluate, span: Span | None) -> Evaluate:
+    def evaluate(row: Row, run: Run) -> Value:
+        try:
+            one, other = left(row, run), right(row, run)
+            return text.matches(read_text(one), read_text(other), run)
         except QueryInvalid as error:
             raise note_place(error, span) from None
 

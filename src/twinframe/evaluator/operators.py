@@ -37,6 +37,7 @@ from twinframe.evaluator.expressions import compile_expression, compile_items
 from twinframe.evaluator.failures import note_place
 from twinframe.evaluator.grouping import compile_groups
 from twinframe.evaluator.member_typing import MemberTyping
+from twinframe.evaluator.ordering import PART, sort_in_parts
 from twinframe.evaluator.patterns.matching import compile_filter, compile_pattern
 from twinframe.evaluator.run import Evaluate, Row, Run
 from twinframe.evaluator.scope import CompiledPlan, Plans, Scope
@@ -237,16 +238,17 @@ def _compile_distinct(source: CompiledPlan) -> CompiledPlan:
 
 def _keep_distinct(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
     seen: set[Hashable] = set()
+    kept = run.budget.open()
     try:
         for row in rows:
             run.budget.tick()
             key = tuple([build_equivalence_key(value) for value in row])
             if key not in seen:
-                run.budget.hold()
+                kept.add_row(row)
                 seen.add(key)
                 yield row
     finally:
-        run.budget.release(len(seen))
+        kept.release()
 
 
 def _compile_sort(operator: Sort, source: CompiledPlan, most: Count | None) -> CompiledPlan:
@@ -271,17 +273,24 @@ _Keys: TypeAlias = Sequence[tuple[Evaluate, bool]]
 
 def _sort_all(run: Run, rows: Iterator[Row], keys: _Keys) -> Iterator[Row]:
     held: list[Row] = []
+    kept = run.budget.open()
     for row in rows:
         run.budget.tick()
-        run.budget.hold()
+        kept.add_row(row)
         held.append(row)
+    try:
+        yield from _sort_held(run, held, keys)
+    finally:
+        kept.release()
+
+
+def _sort_held(run: Run, held: list[Row], keys: _Keys) -> Iterator[Row]:
+    if len(held) > PART:
+        return sort_in_parts(held, _compile_key(run, keys))
     for evaluate, descending in reversed(keys):
         # NOTE: the sort is stable, also in reverse: earlier keys keep the order of later ones.
         held.sort(key=lambda row: build_order_key(evaluate(row, run)), reverse=descending)
-    try:
-        yield from held
-    finally:
-        run.budget.release(len(held))
+    return iter(held)
 
 
 class _Descending:
@@ -303,13 +312,16 @@ class _Descending:
 
 def _pick_first(run: Run, rows: Iterator[Row], keys: _Keys, wanted: int) -> list[Row]:
     """PERF: a sort below a LIMIT holds as many rows as the limit, not all."""
+    return heapq.nsmallest(wanted, rows, key=_compile_key(run, keys))
 
+
+def _compile_key(run: Run, keys: _Keys) -> Callable[[Row], list[Any]]:
     def build_key(row: Row) -> list[Any]:
         run.budget.tick()
         parts = ((build_order_key(evaluate(row, run)), down) for evaluate, down in keys)
         return [_Descending(key) if down else key for key, down in parts]
 
-    return heapq.nsmallest(wanted, rows, key=build_key)
+    return build_key
 
 
 # --- counts -------------------------------------------------------------------------------------

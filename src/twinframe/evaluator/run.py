@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from twinframe.errors import QueryInvalid
 from twinframe.evaluator.limits import Budget, Limits
@@ -22,7 +22,7 @@ Row = tuple[Value, ...]
 class Run:
     """What operators and expressions need while they work. One run, one thread."""
 
-    __slots__ = ("_instant", "budget", "memberships", "parameters", "reader", "typing")
+    __slots__ = ("_instant", "budget", "memberships", "parameters", "patterns", "reader", "typing")
 
     def __init__(
         self,
@@ -37,6 +37,8 @@ class Run:
         self.typing = typing
         self.memberships: dict[object, tuple[list[Value], Members | None]] = {}
         """By the place of an IN: the list that came last, and its members if it came before."""
+        self.patterns: dict[str, Any] = {}
+        """Compiled regular expressions of the run by their text; `twinframe.evaluator.text`."""
         self._instant: int | None = None
 
     def read_parameter(self, name: str) -> Value:

@@ -232,7 +232,10 @@ class Queries:
     ) -> _Answer:
         settings = self._context.settings.query
         deadline = time.monotonic() + settings.timeout
-        limits = Limits(settings.max_rows, deadline, settings.max_hops, Meter())
+        memory = self._context.memory
+        limits = Limits(
+            settings.max_rows, deadline, settings.max_hops, Meter(), settings.max_bytes, memory
+        )
         request = _Request(position, size, self._sizes.bytes, limits, watch)
         text, values = position.text, position.values
         plan = self._plans.find(text, values) if is_small(text, values) else None
@@ -272,6 +275,7 @@ class Queries:
     ) -> _Answer:
         """The page, by the engine's plan or, when that gives up, by the evaluator's."""
         position, watch = request.position, request.watch
+        session.watch_memory(self._context.memory.look)
         if watch is not None:
             watch.begin_compile()
         plan = self._plans.open(session, position.text, position.values, found)

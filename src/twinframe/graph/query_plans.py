@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from twinframe.cypher.language import Language, ParsedQuery, parse_query
 from twinframe.cypher.options import FrontEndOptions
@@ -22,6 +24,10 @@ from twinframe.planner.plan_cache import PlanCache, PlanKey, build_plan_key
 from twinframe.planner.split import split
 from twinframe.settings import QuerySettings
 from twinframe.storage.base import GraphSession, QueryEngine
+
+_LONG: Final = 2_000
+_LONG_TURN: Final = threading.Lock()
+_PAUSE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,16 @@ class QueryPlans:
         if found is not None and found.key.schema_version == version:
             return found
         key = build_plan_key(text, values, version, self._options)
-        return self._kept.find_or_build(key, lambda: self._build(session, key, values))
+        if len(text) <= _LONG:
+            return self._kept.find_or_build(key, lambda: self._build(session, key, values))
+        # PERF: tokens, trees and plans of one long text are enough for the collector of garbage,
+        # which holds up all threads for as long as it visits them.
+        while not _LONG_TURN.acquire(timeout=_PAUSE):
+            session.check_deadline()
+        try:
+            return self._kept.find_or_build(key, lambda: self._build(session, key, values))
+        finally:
+            _LONG_TURN.release()
 
     def give_up(self, plan: Plan, values: Mapping[str, Value]) -> Plan:
         """The plan without the engine, since a run of `plan` met what that cannot do."""
@@ -119,6 +134,7 @@ def _build_execution(
 def _build_options(settings: QuerySettings) -> FrontEndOptions:
     return FrontEndOptions(
         max_text_bytes=settings.max_text_bytes,
+        max_words=settings.max_words,
         max_depth=settings.max_depth,
         max_hops=settings.max_hops,
         vendor_hops_exclusive=settings.vendor_hops_exclusive,

@@ -9,15 +9,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from typing import Final
 
 from twinframe.cypher.algebra import Operator, Query, ResultShape
-from twinframe.errors import InvalidContinuationToken
+from twinframe.errors import InvalidContinuationToken, LimitExceeded
 from twinframe.evaluator.engine import EvaluatorPlan
 from twinframe.evaluator.limits import Limits
 from twinframe.evaluator.run import Row
+from twinframe.evaluator.sizes import measure
 from twinframe.model.rendering import render_json, render_row
 from twinframe.model.values import Value
 from twinframe.storage.base import CompiledQuery, GraphSession, JsonRow
+
+_LARGEST_ROW: Final = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,15 @@ class EvaluatedExecution(Execution):
         return self._plan.run(session, parameters, limits)
 
     def _render(self, row: Row) -> bytes:
+        # SEC: what is written in one piece holds the interpreter, and is there several times.
+        size = 0
+        for value in row:
+            size += measure(value, _LARGEST_ROW)
+            if size > _LARGEST_ROW:
+                raise LimitExceeded(
+                    f"A row of the result takes more than {_LARGEST_ROW} bytes. Return fewer "
+                    "columns, collect less, or ask for properties instead of whole documents."
+                )
         match self.query.shape:
             case ResultShape.DOCUMENT:
                 return render_json(row[0])

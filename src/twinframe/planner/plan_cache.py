@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
 from twinframe.model.values import Value, parameter_signature
 
 T = TypeVar("T")
+
+_TEXT: Final = 1024
 
 
 class PlanKey(NamedTuple):
@@ -34,17 +36,21 @@ def build_plan_key(
 
 
 class PlanCache(Generic[T]):
-    """At most `size` plans, the least recently used dropped first. Safe between threads."""
+    """At most `size` plans, the least recently used dropped first. Safe between threads.
+
+    A plan counts once for each KiB of its text: it takes some 100 KiB of memory for each, all of
+    which every full collection of garbage visits.
+    """
 
     def __init__(self, size: int) -> None:
-        self._kept: LRUCache[PlanKey, T] = LRUCache(size)
+        self._kept: LRUCache[PlanKey, tuple[T, int]] = LRUCache(size, getsizeof=_read_weight)
         self._lock = threading.Lock()
 
     def find(self, key: PlanKey) -> T | None:
         """The kept plan, if there is one."""
         with self._lock:
-            kept: T | None = self._kept.get(key)
-        return kept
+            kept = self._kept.get(key)
+        return None if kept is None else kept[0]
 
     def find_or_build(self, key: PlanKey, build: Callable[[], T]) -> T:
         """The kept plan, or the one that `build` makes.
@@ -61,5 +67,11 @@ class PlanCache(Generic[T]):
 
     def keep(self, key: PlanKey, plan: T) -> None:
         """Let `plan` be the one of this key, instead of any before it."""
+        weight = 1 + len(key.text) // _TEXT
         with self._lock:
-            self._kept[key] = plan
+            if weight <= self._kept.maxsize:
+                self._kept[key] = plan, weight
+
+
+def _read_weight(kept: tuple[object, int]) -> int:
+    return kept[1]

@@ -272,10 +272,18 @@ class QuerySettings(Section):
         description="Largest body of a query with its parameters, and of what is small by nature: "
         "event routes, jobs; more is 413.",
     )
+    max_words: Count = Field(
+        default=10_000,
+        description="Most words, values and symbols of a query text; constants in lists beside.",
+    )
     max_depth: Count = Field(default=64, description="Deepest nesting of an expression.")
     page_size: Count = Field(default=1000, description="Rows of a page when none is asked for.")
     max_page_size: Count = Field(default=10_000, description="Most rows of a page.")
     max_rows: Count = Field(default=1_000_000, description="Most rows a query may hold in memory.")
+    max_bytes: Bytes = Field(
+        default=96 * 1024 * 1024,
+        description="Most bytes a query may hold in memory; part of Memory__Queries.",
+    )
     max_hops: Count = Field(
         default=32,
         description="Longest variable-length pattern; unbounded ones stop there with an error.",
@@ -292,7 +300,10 @@ class QuerySettings(Section):
         default=900.0,
         description="Seconds a result is kept after its last page was asked for.",
     )
-    plan_cache: Count = Field(default=512, description="Compiled queries a worker keeps.")
+    plan_cache: Count = Field(
+        default=512,
+        description="Compiled queries a worker keeps; each counts once for each KiB of its text.",
+    )
     vendor_hops_exclusive: bool = Field(
         default=True,
         description="`*n..m` in the vendor's MATCH leaves out n itself, as its manual says.",

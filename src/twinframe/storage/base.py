@@ -290,6 +290,11 @@ class GraphSession(GraphReader):
         A session that cannot does nothing.
         """
 
+    def watch_memory(self, look: Callable[[], None]) -> None:
+        """From now on have `look` called now and then while much is read or worked on; it raises
+        when the process has too much memory. A session that cannot does nothing.
+        """
+
     def read_steps(self) -> int:
         """Work of the store's engine since the present snapshot began, about 20 ns a step; 0 where
         it is not counted. It tells queries apart and is no exact measure.

@@ -258,6 +258,20 @@ def test_a_plan_is_built_once_for_a_text_types_and_schema() -> None:
     assert len(built) == 4
 
 
+def test_long_texts_take_the_place_of_several_plans() -> None:
+    cache: PlanCache[str] = PlanCache(8)
+    short, long, longer = (build_plan_key("q" * size, {}, 1) for size in (10, 5_000, 9_000))
+    cache.keep(short, "short")
+    cache.keep(long, "long")
+    assert cache.find(short) == "short"
+    cache.keep(build_plan_key("r" * 4_000, {}, 1), "another")  # 4 beside 1 and 5
+    assert cache.find(long) is None
+    assert cache.find(short) == "short"
+    cache.keep(longer, "longer")  # more than there is: it is not kept
+    assert cache.find(longer) is None
+    assert cache.find(short) == "short"
+
+
 class PlainEngine(PickyEngine):
     """Takes matches whose conditions are comparisons by `>` and `=` only."""
 

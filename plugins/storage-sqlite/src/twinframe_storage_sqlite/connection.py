@@ -18,6 +18,8 @@ OLDEST_LIBRARY: Final = (3, 51, 3)
 
 STATEMENT_CACHE: Final = 256
 
+_HARD_LIMIT: Final = 3
+
 _READ_ACTIONS: Final = frozenset(
     {
         apsw.SQLITE_SELECT,
@@ -107,6 +109,10 @@ def _set_pragmas(connection: apsw.Connection, settings: SqliteSettings) -> None:
 
 
 def _set_limits(connection: apsw.Connection, settings: SqliteSettings) -> None:
+    # NOTE: both are the process's. The second is for what grows within one step of a statement;
+    # what grows in many is ended where it is looked at.
+    apsw.soft_heap_limit(settings.memory_bytes)
+    apsw.hard_heap_limit(settings.memory_bytes * _HARD_LIMIT)
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, settings.max_document_bytes)
     connection.limit(apsw.SQLITE_LIMIT_SQL_LENGTH, 1024 * 1024)
     connection.limit(apsw.SQLITE_LIMIT_WORKER_THREADS, 0)

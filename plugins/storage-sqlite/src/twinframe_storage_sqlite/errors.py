@@ -7,6 +7,7 @@ import apsw
 from twinframe.errors import (
     InvalidArgument,
     LimitExceeded,
+    MemoryExhausted,
     QueryTimeout,
     StorageBusy,
     StorageDamaged,
@@ -15,7 +16,7 @@ from twinframe.errors import (
     TwinframeError,
 )
 
-EngineError = (apsw.Error, UnicodeEncodeError, OverflowError)
+EngineError = (apsw.Error, UnicodeEncodeError, OverflowError, MemoryError)
 """What APSW raises for statements and their bindings."""
 
 
@@ -37,6 +38,8 @@ def build_error(error: BaseException, file: str) -> TwinframeError:
             return build_damaged(file, "file is not a database")  # a copy's error says nothing
         case apsw.CorruptError():
             return build_damaged(file, str(error))
+        case apsw.NoMemError() | MemoryError():
+            return MemoryExhausted("queries", "Storage__Sqlite__MemoryBytes")
         case apsw.TooBigError():
             return LimitExceeded(
                 "A value is larger than the store accepts (Storage__Sqlite__MaxDocumentBytes)."

@@ -106,6 +106,7 @@ class GraphScans(StatementRunner, GraphReader):
         else:
             rows = self.iterate(_RELATIONSHIPS)
         for row in rows:
+            self.count_read(len(row[-1]))
             yield _build_relationship(row)
 
     def read_hops(
@@ -118,6 +119,7 @@ class GraphScans(StatementRunner, GraphReader):
         while batch := list(islice(remaining, _HOPS_AT_ONCE)):
             bindings["origins"] = _render_list(batch)
             for origin, reached, *edge in self.iterate(sql, bindings):
+                self.count_read(len(edge[-1]))
                 yield Hop(origin, _build_relationship(edge), reached)
 
     def read_descendants(self, model_id: str) -> frozenset[str]:
@@ -135,6 +137,7 @@ class GraphScans(StatementRunner, GraphReader):
             if labels is None:  # a model that came while the rows were read, outside of a snapshot
                 sets = read_label_sets(self)
                 labels = sets[model]
+            self.count_read(len(document))
             yield Node(dt_id, orjson.loads(document), labels)
 
 

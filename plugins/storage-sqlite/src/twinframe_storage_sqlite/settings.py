@@ -44,6 +44,11 @@ class SqliteSettings(Section):
         default=16 * 1024 * 1024,
         description="Page cache of each connection; a worker holds about four.",
     )
+    memory_bytes: Bytes = Field(
+        default=64 * 1024 * 1024,
+        description="Memory of SQLite in a process at which page caches stop growing; no statement "
+        "gets more than three times as much.",
+    )
     wal_limit_bytes: Bytes = Field(
         default=64 * 1024 * 1024,
         description="Size above which the write-ahead log is emptied and cut after a commit.",
@@ -66,8 +71,8 @@ class SqliteSettings(Section):
     )
     max_document_bytes: Bytes = Field(
         # NOTE: SQLite holds several copies while it builds a value, and looks at no deadline
-        # meanwhile: a text that doubles took 1.1 GB and 6 s at 256 MiB, an eighth of it here.
-        default=32 * 1024 * 1024,
+        # meanwhile: a text that doubles took 1.1 GB and 6 s at 256 MiB, a sixteenth of it here.
+        default=16 * 1024 * 1024,
         description="Largest single value a read may build; more is an error.",
     )
     indexes: tuple[PropertyName, ...] = Field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final
@@ -20,11 +20,19 @@ Row = tuple[Any, ...]
 
 # PERF: about 0.2 ms of a statement's work between two looks at the clock; measured cost under 1 %.
 _STEPS_PER_CHECK: Final = 5000
+_STEPS_TO_FIRST_CHECK: Final = 500
+
+# SEC: a step on a large value takes a thousand times as long as others, up to some milliseconds:
+# what took longer than this between two looks is looked at more often.
+_SECONDS_PER_CHECK: Final = 0.01
+_LEAST_STEPS: Final = 20
 
 # PERF: each look takes the interpreter's lock from those who serve requests: a statement that goes
 # on is looked at every 4 ms only, and takes turns with the other long ones.
 _CHECKS_UNTIL_LONG: Final = 20
 _STEPS_PER_LONG_CHECK: Final = 100_000
+
+_BYTES_PER_LOOK: Final = 4 * 1024 * 1024
 
 # PERF: 0.2 us a look, so 5 % of a statement that must be short; between two of them lie some
 # microseconds, and a hundred times what one step on a value of the largest size takes.
@@ -32,6 +40,10 @@ _STEPS_PER_SHORT_CHECK: Final = 100
 _LARGEST_SHORT_VALUE: Final = 16 * 1024
 
 _ROWS_AT_ONCE: Final = 16
+
+
+def _look_away() -> None:
+    """Nobody asked to watch the memory."""
 
 
 class StatementRunner:
@@ -52,9 +64,23 @@ class StatementRunner:
         self._steps = 0
         self._most_steps: int | None = None
         self._checks = 0
+        self._looked = 0.0
         self._steps_per_check = self._steps_to_next = _STEPS_PER_CHECK
         self._is_long = False
         self._takes_turns = False
+        self._look: Callable[[], None] = _look_away
+        self._read = 0
+
+    def watch_memory(self, look: Callable[[], None]) -> None:
+        """Call `look` at each look at a long statement, and behind each 4 MiB that are parsed."""
+        self._look = look
+
+    def count_read(self, size: int) -> None:
+        """Note bytes of documents that become values."""
+        self._read += size
+        if self._read > _BYTES_PER_LOOK:
+            self._read = 0
+            self._look()
 
     def interrupt(self) -> None:
         """Stop what runs inside the present `snapshot`, from any thread: `QueryTimeout` there."""
@@ -70,7 +96,7 @@ class StatementRunner:
             with self._nested(deadline):
                 yield
             return
-        self._begin(deadline, _STEPS_PER_CHECK, None)
+        self._begin(deadline, _STEPS_TO_FIRST_CHECK, None)
         try:
             self.read_one("BEGIN")
             yield
@@ -100,6 +126,7 @@ class StatementRunner:
         self._steps, self._most_steps = 0, most
         # NOTE: without a deadline it may be the event loop that reads, which must not wait.
         self._takes_turns = deadline is not None and most is None
+        self._checks, self._is_long = 0, False
         self._look_every(steps_per_check)
         self._steps_to_next = steps_per_check
 
@@ -182,8 +209,10 @@ class StatementRunner:
         if self._is_over():
             raise QueryTimeout("The query ran longer than it may (Query__Timeout) and was stopped.")
         if self._is_long:  # NOTE: what begins now may be short again
-            self._look_every(_STEPS_PER_CHECK)
-            self._steps_to_next = _STEPS_PER_CHECK
+            self._checks, self._is_long = 0, False
+            self._look_every(_STEPS_TO_FIRST_CHECK)
+            self._steps_to_next = _STEPS_TO_FIRST_CHECK
+        self._looked = time.monotonic()
 
     def read_steps(self) -> int:
         """Steps of SQLite's machine since the snapshot began, to the last 5,000 of a statement (of
@@ -193,8 +222,7 @@ class StatementRunner:
         return self._steps
 
     def _look_every(self, steps: int) -> None:
-        self._checks, self._steps_per_check = 0, steps
-        self._is_long = steps == _STEPS_PER_LONG_CHECK
+        self._steps_per_check = steps
         self.connection.set_progress_handler(self._check_progress, steps)
 
     def _check_progress(self) -> bool:
@@ -203,12 +231,30 @@ class StatementRunner:
         self._steps_to_next = self._steps_per_check
         if self._most_steps is not None:
             return self._is_over() or self._steps > self._most_steps
-        self._checks += 1
-        if not self._is_long and self._checks >= _CHECKS_UNTIL_LONG:
-            self._look_every(_STEPS_PER_LONG_CHECK)
-        if self._is_long and self._takes_turns:
-            return self._turns.breathe(self, self._is_over)
+        self._pace_looks()
+        if self._is_long:
+            self._look()
+            if self._takes_turns:
+                is_over = self._turns.breathe(self, self._is_over)
+                self._looked = time.monotonic()
+                return is_over
         return self._is_over()
+
+    def _pace_looks(self) -> None:
+        """Look sooner where steps take long, later where the statement goes on for long."""
+        now = time.monotonic()
+        seconds, self._looked = now - self._looked, now
+        self._checks += 1
+        if seconds > _SECONDS_PER_CHECK:
+            self._is_long = True
+            fitting = int(self._steps_per_check * _SECONDS_PER_CHECK / seconds / 2)
+            self._look_every(max(_LEAST_STEPS, fitting))
+        elif self._checks >= _CHECKS_UNTIL_LONG:
+            self._is_long = True
+            if self._steps_per_check < _STEPS_PER_LONG_CHECK and seconds < _SECONDS_PER_CHECK / 2:
+                self._look_every(min(self._steps_per_check * 4, _STEPS_PER_LONG_CHECK))
+        elif self._steps_per_check < _STEPS_PER_CHECK:
+            self._look_every(_STEPS_PER_CHECK)
 
     def _is_over(self) -> bool:
         return self._cancelled or (

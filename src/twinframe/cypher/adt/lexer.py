@@ -15,6 +15,8 @@ from twinframe.cypher.lexer import (
 from twinframe.cypher.tokens import Token, TokenKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from twinframe.cypher.errors import Source
 
 _TOKEN = re.compile(
@@ -31,29 +33,27 @@ _TOKEN = re.compile(
 )
 
 
-def read_tokens(source: Source) -> list[Token]:
-    """All tokens of a query, an END token last. `[[name]]` is a QUOTED name.
+def read_tokens(source: Source) -> Iterator[Token]:
+    """The tokens of a query as they are asked for, an END token last. `[[name]]` is a QUOTED name.
 
     Raises QueryInvalid for characters that begin no token and strings that are not closed.
     """
-    tokens: list[Token] = []
     for found in _TOKEN.finditer(source.text):
         group = found.lastgroup
         if group == "blank":
             continue
         text, start, end = found.group(), found.start(), found.end()
         if group == "name":
-            tokens.append(Token(TokenKind.NAME, text.upper(), text, start, end))
+            yield Token(TokenKind.NAME, text.upper(), text, start, end)
         elif group == "symbol":
-            tokens.append(Token(TokenKind.SYMBOL, text, text, start, end))
+            yield Token(TokenKind.SYMBOL, text, text, start, end)
         elif group == "number":
-            tokens.append(read_number(text, start, end))
+            yield read_number(text, start, end)
         elif group == "string":
             value = read_string(source, text, start)
-            tokens.append(Token(TokenKind.STRING, "", value, start, end))
+            yield Token(TokenKind.STRING, "", value, start, end)
         elif group == "quoted":
-            tokens.append(Token(TokenKind.QUOTED, "", text[2:-2], start, end))
+            yield Token(TokenKind.QUOTED, "", text[2:-2], start, end)
         else:
             raise build_character_error(source, text, start)
-    tokens.append(Token(TokenKind.END, "", "", len(source.text), len(source.text)))
-    return tokens
+    yield Token(TokenKind.END, "", "", len(source.text), len(source.text))

@@ -12,7 +12,7 @@ from twinframe.cypher.adt import ast
 from twinframe.cypher.adt.expressions import ConditionParser
 from twinframe.cypher.adt.lexer import read_tokens
 from twinframe.cypher.algebra import AggregateKind, Direction, Length, Span
-from twinframe.cypher.size import check_size
+from twinframe.cypher.size import take_tokens
 from twinframe.cypher.tokens import NAMES, TokenKind
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def parse_adt(source: Source, options: FrontEndOptions) -> ast.Query:
 
     Raises QueryInvalid with the place of the first thing that does not fit the grammar.
     """
-    tokens = read_tokens(source)
-    check_size(source, tokens, options)
+    tokens = take_tokens(source, read_tokens(source), options)
     return AdtParser(source, tokens, options).parse_query()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from twinframe.cypher.lexer import read_tokens
 from twinframe.cypher.parser.clauses import CypherParser
-from twinframe.cypher.size import check_size
+from twinframe.cypher.size import take_tokens
 
 if TYPE_CHECKING:
     from twinframe.cypher import ast
@@ -20,8 +20,7 @@ def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, b
     Raises QueryInvalid with the place of the first thing that does not fit the grammar, or names
     the limit of `options` that the text passes.
     """
-    tokens = read_tokens(source)
-    check_size(source, tokens, options)
+    tokens = take_tokens(source, read_tokens(source), options)
     parser = CypherParser(source, tokens, options)
     explain = parser.accept("EXPLAIN")
     return parser.parse_whole_query(), explain

@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from twinframe.cypher.algebra import AggregateKind
 from twinframe.evaluator.arithmetic import check_integer
 from twinframe.evaluator.failures import build_argument_type_error, build_range_error
+from twinframe.evaluator.limits import Holding
+from twinframe.evaluator.ordering import sort_in_parts
 from twinframe.evaluator.run import Run
 from twinframe.model.comparison import build_order_key
 from twinframe.model.temporal.durations import Duration, add_durations, scale_duration
@@ -32,10 +35,6 @@ class Accumulator(ABC):
     @abstractmethod
     def result(self) -> Value:
         """The aggregate of what was taken."""
-
-    def count_held(self) -> int:
-        """How many values it keeps, all of which it has told the budget."""
-        return 0
 
 
 class Count(Accumulator):
@@ -155,23 +154,15 @@ class Extreme(Accumulator):
 class Collect(Accumulator):
     """`collect(x)`: the list of the values in the order of the rows."""
 
-    __slots__ = ("_items", "_nested")
+    __slots__ = ("_items", "_kept")
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Holding) -> None:
         self._items: list[Value] = []
-        self._nested = 0
+        self._kept = kept
 
     def add(self, value: Value, run: Run) -> None:
-        run.budget.hold()
+        self._kept.add_again(value)
         self._items.append(value)
-        if isinstance(value, list | dict):
-            self._nested += 1
-            if self._nested & (self._nested - 1) == 0:
-                # PERF: all of them at every power of two, which is linear in the whole.
-                run.budget.check_members(self._items)
-
-    def count_held(self) -> int:
-        return len(self._items)
 
     def result(self) -> Value:
         return self._items
@@ -209,9 +200,10 @@ class Percentile(Accumulator):
     Takes pairs of a value and the percentile, the same for every row of the group.
     """
 
-    __slots__ = ("_is_continuous", "_name", "_numbers", "_wanted")
+    __slots__ = ("_is_continuous", "_kept", "_name", "_numbers", "_wanted")
 
-    def __init__(self, *, is_continuous: bool) -> None:
+    def __init__(self, kept: Holding, *, is_continuous: bool) -> None:
+        self._kept = kept
         self._is_continuous = is_continuous
         self._name = "percentileCont" if is_continuous else "percentileDisc"
         self._numbers: list[int | float] = []
@@ -231,31 +223,32 @@ class Percentile(Accumulator):
     def add(self, value: Value, run: Run) -> None:
         if type(value) is not int and not isinstance(value, float):
             raise build_argument_type_error(self._name, value, "Numbers")
-        run.budget.hold()
+        self._kept.add(value)
         self._numbers.append(value)
-
-    def count_held(self) -> int:
-        return len(self._numbers)
 
     def result(self) -> Value:
         if not self._numbers:
             return None
-        self._numbers.sort()
         return self._interpolate() if self._is_continuous else self._pick()
 
     def _pick(self) -> int | float:
         position = math.ceil(self._wanted * len(self._numbers)) - 1
-        return self._numbers[max(0, position)]
+        return self._find(max(0, position))[0]
 
     def _interpolate(self) -> float:
         position = self._wanted * (len(self._numbers) - 1)
         below, above = math.floor(position), math.ceil(position)
-        low, high = float(self._numbers[below]), float(self._numbers[above])
+        low, high = map(float, self._find(below))
         return low if below == above else low + (high - low) * (position - below)
 
+    def _find(self, position: int) -> tuple[int | float, int | float]:
+        """The number at a position of all in order, and the one behind it if there is one."""
+        found = [*islice(sort_in_parts(self._numbers), position, position + 2)]
+        return found[0], found[-1]
 
-def build_accumulator(kind: AggregateKind) -> Accumulator:
-    """An empty accumulator of the kind."""
+
+def build_accumulator(kind: AggregateKind, kept: Holding) -> Accumulator:
+    """An empty accumulator of the kind; `kept` accounts for the values that it keeps."""
     match kind:
         case AggregateKind.COUNT | AggregateKind.COUNT_ROWS:
             return Count()
@@ -266,8 +259,8 @@ def build_accumulator(kind: AggregateKind) -> Accumulator:
         case AggregateKind.MIN | AggregateKind.MAX:
             return Extreme(wants_greater=kind is AggregateKind.MAX)
         case AggregateKind.COLLECT:
-            return Collect()
+            return Collect(kept)
         case AggregateKind.STDEV | AggregateKind.STDEVP:
             return Deviation(is_sample=kind is AggregateKind.STDEV)
         case AggregateKind.PERCENTILE_CONT | AggregateKind.PERCENTILE_DISC:
-            return Percentile(is_continuous=kind is AggregateKind.PERCENTILE_CONT)
+            return Percentile(kept, is_continuous=kind is AggregateKind.PERCENTILE_CONT)

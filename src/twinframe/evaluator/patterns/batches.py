@@ -16,8 +16,8 @@ from twinframe.model.values import Node, Relationship
 
 T = TypeVar("T")
 
-_LARGEST = 512
-_MOST_CACHED_HOPS = 50_000
+_LARGEST = 64  # NOTE: each may bring a document of a megabyte
+_MOST_CACHED_HOPS = 20_000
 _NOTHING: Mapping[str, Node] = {}
 
 

@@ -145,8 +145,9 @@ def _multiply(run: Run, rows: Iterator[Row], scan: Callable[[], Iterator[Row]]) 
             yield first + found
         return
     kept: list[Row] = []
+    held = run.budget.open()
     for found in scan():
-        run.budget.hold()
+        held.add_row(found)
         kept.append(found)
         run.budget.tick()
         yield first + found
@@ -155,7 +156,7 @@ def _multiply(run: Run, rows: Iterator[Row], scan: Callable[[], Iterator[Row]]) 
             run.budget.tick()
             yield second + found
         second = next(rows, None)
-    run.budget.release(len(kept))
+    held.release()
 
 
 def _compile_seek_nodes(step: SeekNodes, scope: Scope) -> Stage:

@@ -14,7 +14,7 @@ from twinframe.cypher.adt.lexer import read_tokens
 from twinframe.cypher.errors import Source, render_suggestion
 from twinframe.cypher.options import FrontEndOptions
 from twinframe.cypher.parser.cursor import Cursor
-from twinframe.cypher.size import check_size
+from twinframe.cypher.size import take_tokens
 from twinframe.cypher.tokens import NAMES, Token, TokenKind
 from twinframe.dtdl.dtmi import is_dtmi
 from twinframe.errors import EventRouteFilterInvalid, QueryInvalid
@@ -73,8 +73,7 @@ def parse_filter(text: str) -> ast.Condition:
     """The tree of a filter. Raises `EventRouteFilterInvalid` with the place of the first fault."""
     source = FilterSource(text)
     try:
-        tokens = read_tokens(source)
-        check_size(source, tokens, _OPTIONS)
+        tokens = take_tokens(source, read_tokens(source), _OPTIONS)
         return _Parser(source, tokens, _OPTIONS).parse_whole()
     except QueryInvalid as error:
         position = max(error.column - 1, 0)
