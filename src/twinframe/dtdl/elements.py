@@ -252,7 +252,7 @@ class ElementReader:
             return None, False
         bound = context.rules.classes[cls].max_id_length
         if len(value) > bound:
-            rule = "idTooLong" if len(value) > dtmi.MAX_LENGTH else "idTooLongForType"
+            rule = "idTooLong" if len(value) > context.rules.id_length else "idTooLongForType"
             self.findings.add(
                 rule,
                 f"'@id' is {len(value)} characters long; for {cls} at most {bound} are allowed",

@@ -161,6 +161,7 @@ class LanguageRules:
     version: int
     core: Vocabulary
     classes: Mapping[str, ClassRule]
+    id_length: int
     id_pattern: re.Pattern[str]
     id_text: str
     strict_keywords: bool

@@ -238,6 +238,32 @@ def test_limit_contexts_bound_the_texts(limits: str, name: str, bound: int) -> N
     assert rule in ("stringTooLong", "langStringValueTooLong")
 
 
+@pytest.mark.parametrize(
+    ("chosen", "of_an_interface", "other"),
+    [
+        (ONVIF, 256, 512),
+        ("dtmi:dtdl:limits:aio;1", 128, 2048),
+        ("dtmi:dtdl:context;4", 128, 2048),
+    ],
+)
+def test_limit_contexts_bound_the_identifiers(
+    chosen: str, of_an_interface: int, other: int
+) -> None:
+    accepting = replace(SPECIFICATION, accept_all_limits=True)
+
+    def build(length: int, length_inside: int) -> dict[str, Any]:
+        content = {**prop("p", "double"), "@id": f"dtmi:{'b' * (length_inside - 7)};1"}
+        identifier = f"dtmi:{'a' * (length - 7)};1"
+        document = model("A", [content])
+        return {**document, "@context": [LIMITLESS, chosen], "@id": identifier}
+
+    assert parse_models([build(of_an_interface, other)], limits=accepting).uploaded
+    long = build(of_an_interface + 1, other)
+    assert find_rules(long, limits=accepting) == ["idTooLongForType"]
+    longer = build(of_an_interface, other + 1)
+    assert find_rules(longer, limits=accepting) == ["idTooLong"]
+
+
 def test_a_payload_may_be_nullable_from_version_4_on() -> None:
     request = {"name": "x", "schema": "double", "nullable": True}
     command = {"@type": "Command", "name": "c", "request": request}

@@ -53,7 +53,6 @@ _ABSTRACT = (
 _ABSTRACT_V2 = ("Unit", "UnitAttribute")
 _ABSTRACT_V3 = ("CommandPayload", "LatentType", "NamedLatentType", "Unit", "UnitAttribute")
 COMMAND_TYPES = ("synchronous", "asynchronous")
-MAX_INTERFACE_ID = 128
 ABSTRACT_ADJUNCTS = ("AdjunctType", "QuantitativeType", "SemanticType", "SemanticUnit")
 _NAME_TEXT = "a letter, then letters, digits and underscores, not ending in an underscore"
 
@@ -89,6 +88,8 @@ class Figures:
     primitives: tuple[str, ...] = PRIMITIVES
     objects: Mapping[str, str] = field(default_factory=dict)
     nullable: bool = False
+    interface_id_length: int = 128
+    id_length: int = dtmi.MAX_LENGTH
 
 
 def _objects(version: int, *more: str) -> dict[str, str]:
@@ -153,7 +154,9 @@ V4 = replace(
 )
 # SPEC: the limit contexts beside DTDL v4: figures of others in place of its own.
 LIMITS: dict[str, Figures] = {
-    "dtmi:dtdl:limits:onvif;1": replace(V4, schema_depth=24, description_length=4096),
+    "dtmi:dtdl:limits:onvif;1": replace(
+        V4, schema_depth=24, description_length=4096, interface_id_length=256, id_length=512
+    ),
     "dtmi:dtdl:limits:aio;1": replace(V4, schema_depth=12, description_length=2048),
 }
 
@@ -316,7 +319,7 @@ def build_classes(figures: Figures) -> dict[str, ClassRule]:
         name: ClassRule(
             name,
             {rule.name: rule for rule in rules},
-            MAX_INTERFACE_ID if name == "Interface" else dtmi.MAX_LENGTH,
+            figures.interface_id_length if name == "Interface" else figures.id_length,
         )
         for name, rules in table.items()
     }
@@ -365,6 +368,7 @@ def build_language(
         version=figures.version,
         core=vocabulary or build_vocabulary(figures, classes),
         classes=classes,
+        id_length=figures.id_length,
         id_pattern=dtmi.DOTTED_VERSION if strict else dtmi.SCALAR_VERSION,
         id_text=(
             "'dtmi:', segments separated by ':', and optionally ';' with a version"
