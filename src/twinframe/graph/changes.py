@@ -64,8 +64,8 @@ def write_twin(
 ) -> StoredDocument:
     """Store a twin under a new etag.
 
-    `before` is what a patch was applied to, and `changes` what it does; a put has neither.
-    `LimitExceeded`.
+    `before` is what stood there, which is asked for where events are kept; `changes` is what a
+    patch does to it. `LimitExceeded`.
     """
     etag = document[ETAG] = build_etag()
     body = orjson.dumps(document)
@@ -75,8 +75,6 @@ def write_twin(
     twin_id = cast("str", document[ID])
     model_id = cast("str", cast("JsonObject", document[METADATA])[MODEL])
     happenings = context.happenings
-    if happenings is not None and before is None:
-        before = transaction.read_twin(twin_id)
     transaction.put_twin(TwinRecord(twin_id, model_id, etag, body))
     if happenings is not None:
         if changes is WHOLE or before is None:

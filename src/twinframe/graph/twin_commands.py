@@ -20,14 +20,16 @@ from twinframe.graph.model_cache import LoadedModel, ModelView
 from twinframe.graph.twin_documents import (
     METADATA,
     MODEL,
+    TOUCHED,
     JsonObject,
     build_failure,
     build_refusal,
     build_twin,
+    find_touched,
     parse_twin_body,
 )
 from twinframe.graph.twin_patches import TwinPatch, find_new_model, find_parts
-from twinframe.model.clock import render_update_time
+from twinframe.model.clock import stamp_after
 from twinframe.model.etags import (
     UNCONDITIONED,
     Condition,
@@ -55,13 +57,14 @@ class PutTwin:
         Errors: `ValidationFailed`, `ModelDecommissioned`, `LimitExceeded`, `PreconditionFailed`.
         """
         before = None
-        if self.condition.is_asked:
+        if self.condition.is_asked or context.happenings is not None:
             before = transaction.read_twin(self.twin_id)
+        if self.condition.is_asked:
             etag = None if before is None else before.etag
             self.condition.check(etag, f"a twin with the id {self.twin_id}")
         model = self._find_model(context, transaction)
         # Read here, not before: twins of one batch are stamped in the order they are stored.
-        now = render_update_time(context.clock())
+        now = stamp_after(context.clock(), None if before is None else find_touched(before.body))
         details = model.validator.validate_twin(self.body)
         if details:
             raise build_refusal(details)
@@ -110,7 +113,8 @@ class PatchTwin:
         if self.part is not None and (self.part not in parts or self.part not in document):
             self._refuse_missing_part(self.part)
         changes = build_patch_changes(document, self.operations)
-        patch = TwinPatch(document, parts, render_update_time(context.clock()))
+        before = cast("JsonObject", document[METADATA]).get(TOUCHED)
+        patch = TwinPatch(document, parts, stamp_after(context.clock(), before))
         for operation in self.operations:
             patch.apply(operation)
         _validate(model, document, None if self.new_model_id is not None else patch.touched)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import time
 from collections.abc import Callable
-from typing import TypeAlias
+from functools import cache
+from typing import Final, TypeAlias
+
+_UPDATE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z", re.ASCII)
+
+_log = logging.getLogger(__name__)
 
 Clock: TypeAlias = Callable[[], int]
 """Gives nanoseconds since 1970-01-01T00:00:00Z. `read_clock` is the real one; tests pass theirs."""
@@ -18,8 +25,8 @@ def read_clock() -> int:
 def build_steady_clock(clock: Clock) -> Clock:
     """The same clock, which stands still where that one jumps back: what it stamps keeps its order.
 
-    NOTE: it remembers as long as its process lives; the clock of a machine that starts anew with
-    an earlier time is a matter of the machine (`twinframe check` looks at it).
+    NOTE: it remembers as long as its process lives. What is written over keeps its order beyond
+    that (`stamp_after`); `twinframe check` tells of a clock that stands before the data.
     """
     latest = 0
 
@@ -34,6 +41,29 @@ def build_steady_clock(clock: Clock) -> Clock:
 def render_update_time(moment: int) -> str:
     """`2024-01-31T12:00:00.1234567Z`: always seven digits, as `lastUpdateTime` has them."""
     return f"{_render_seconds(moment)}.{_ticks(moment):07}Z"
+
+
+def stamp_after(moment: int, before: object) -> str:
+    """The time of a write at `moment` over what was written at the time `before`, if at any.
+
+    What is written never gets an earlier time than it has: when the clock was set back, also while
+    the service was down, it keeps its time until the clock has passed it.
+    """
+    now = render_update_time(moment)
+    if not isinstance(before, str) or before <= now or not _UPDATE_TIME.fullmatch(before):
+        return now
+    if now[:10] != before[:10]:
+        _warn_of_clock(now[:10])
+    return before
+
+
+@cache  # once for each day that the clock shows
+def _warn_of_clock(day: str) -> None:
+    _log.warning(
+        "The clock says %s, and what is written now has a later time already: set the clock. Data "
+        "keeps its times until the clock has passed them.",
+        day,
+    )
 
 
 def render_upload_time(moment: int) -> str:
