@@ -156,7 +156,8 @@ Beside a string, a stored time is the text that is stored: `t.installed > '2024'
 `t.installed STARTS WITH '2024-05'`, `substring(t.installed, 0, 10)`, `is_string(t.installed)`.
 Results give the text that is stored, too. Such uses run in the store; what needs the value (a
 component, arithmetic, an order, `min` and `max`, DISTINCT and grouping, a comparison with another
-value than a constant or parameter) runs in the evaluator.
+value than a constant or parameter) runs in the evaluator, which takes longer: over many twins,
+`ORDER BY toString(t.installed)` sorts by the text, in the store.
 
 What differs from strings: an order goes by the instant, so that `10:00Z` and `11:00+01:00` stand
 next to each other; `DISTINCT` and groups go by the value, so that `10:00Z` and `10:00:00.000Z` are

@@ -163,12 +163,20 @@ def _find_results(root: Operator, names: frozenset[str]) -> Project | None:
     ordered: set[str] = set()
     while isinstance(root, Limit | Skip | Sort) or _only_picks(root):
         if isinstance(root, Sort):
-            ordered.update(*(find_variables(key.expression) for key in root.keys))
+            ordered.update(*(_find_looked_at(key.expression) for key in root.keys))
         root = root.source
     if not isinstance(root, Project):
         return None
     looked_at = (value for name, value in root.items if name in ordered)
     return root if all(_find_read(value, names) is None for value in looked_at) else None
+
+
+def _find_looked_at(key: Expression) -> frozenset[str]:
+    """The columns that a sort key takes for more than their text."""
+    if isinstance(key, FunctionCall) and key.name in _TEXT_FUNCTIONS:
+        inner = (one for one in key.arguments if not isinstance(one, Variable))
+        return frozenset[str]().union(*map(_find_looked_at, inner))
+    return find_variables(key)
 
 
 def _only_picks(operator: Operator) -> TypeGuard[Project]:

@@ -59,10 +59,12 @@ TEXT = [
     "MATCH (n) WHERE EXISTS { (n)-->(m) WHERE m.made = $key } RETURN n",
     "MATCH (n) WITH n, substring(n.made, 0, 4) AS y RETURN y, count(*) AS c ORDER BY y",
     "MATCH (n) RETURN count(n.made)",
+    "MATCH (n) RETURN n.size AS s ORDER BY toString(n.made)",
 ]
 RESULTS = [
     "MATCH (n) RETURN n.made, n[$key], properties(n) AS p",
     "MATCH (n) RETURN n.made AS m, n.size AS s ORDER BY s SKIP 1 LIMIT 3",
+    "MATCH (n) RETURN n.made AS m ORDER BY toString(m) DESC LIMIT 3",
 ]
 
 
