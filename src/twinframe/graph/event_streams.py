@@ -25,6 +25,7 @@ from twinframe.storage.epochs import Epoch, read_epoch
 _SHORTEST_LOOK: Final = 0.05
 _LONGEST_LOOK: Final = 0.5
 _PAUSE: Final = 0.5
+_BREATH: Final = 0.005
 _FREE: Final = 64 * 1024
 """A batch of so many bytes is not charged: most have far less."""
 
@@ -69,6 +70,7 @@ class EventStreams:
         self._context = context
         self._open = 0
         self._has_ended = False
+        self._turn = asyncio.Lock()
 
     def read_levels(self) -> Mapping[Level, float]:
         """How many follow."""
@@ -123,11 +125,16 @@ class EventStreams:
         told, look = loop.time(), _SHORTEST_LOOK
         reader = EventReader(self._context, position, passes)
         memory = self._context.memory
+        size = MUCH  # nobody knows how much the first one brings
         while not self._has_ended:
             if not memory.has_room(Part.ANSWERS, MUCH):  # nothing is read before it can be kept
                 await asyncio.sleep(_PAUSE)
                 continue
+            if size > _FREE:
+                async with self._turn:  # followers of much take turns with all requests
+                    await asyncio.sleep(_BREATH)
             batch = await reader.read()
+            size = batch.size
             if batch.events or batch.missed or loop.time() - told >= heartbeat:
                 with memory.hold(Part.ANSWERS, batch.size if batch.size > _FREE else 0):
                     yield Followed(batch.events, batch.position, epoch, batch.missed)

@@ -14,7 +14,7 @@ from twinframe.model.values import JsonValue
 T = TypeVar("T")
 K = TypeVar("K", int, str)
 
-_FIRST_ROWS: Final = 8
+_FIRST_ROWS: Final = 2
 _MORE_ROWS: Final = 4
 
 

@@ -42,7 +42,8 @@ _BYTES_A_UNIT: Final = 64 * 1024
 _STORE_STEPS_A_UNIT: Final = 50_000
 _EVALUATOR_STEPS_A_UNIT: Final = 500
 _PAUSE: Final = 0.01
-_ROWS_AT_ONCE: Final = 16
+_FIRST_ROWS: Final = 2
+_MOST_ROWS: Final = 64
 
 _log = logging.getLogger(__name__)
 
@@ -353,9 +354,10 @@ def _take_rows(found: Iterator[JsonRow], request: _Request) -> tuple[list[JsonRo
     SEC: they are taken a few at a time, and no more when the page is large enough.
     """
     rows: list[JsonRow] = []
-    most, room = request.size + 1, request.bytes
+    most, room, at_once = request.size + 1, request.bytes, _FIRST_ROWS
     while room >= 0 and len(rows) < most:
-        asked = min(_ROWS_AT_ONCE, most - len(rows))
+        asked = min(at_once, most - len(rows))
+        at_once = min(2 * at_once, _MOST_ROWS)
         some = list(islice(found, asked))
         rows += some
         room -= sum([len(body) for body, _ in some])

@@ -40,7 +40,7 @@ _ROUTES: Final[dict[Place, str]] = {
     "sse": SSE,
     "messages": f"{MESSAGES}/{{session_id}}",
 }
-_MAX_BODY = 4 * 1024 * 1024
+_MAX_BODY = 2 * 1024 * 1024
 _OWNER = re.compile(rf"{MESSAGES}/([0-9a-f]{{8}})/?")
 _LISTEN = b"subscriptions/listen"
 

@@ -39,7 +39,8 @@ _BYTES_PER_LOOK: Final = 4 * 1024 * 1024
 _STEPS_PER_SHORT_CHECK: Final = 100
 _LARGEST_SHORT_VALUE: Final = 16 * 1024
 
-_ROWS_AT_ONCE: Final = 16
+_FIRST_ROWS: Final = 2
+_MOST_ROWS: Final = 64
 
 
 def _look_away() -> None:
@@ -185,9 +186,10 @@ class StatementRunner:
         cursor = self.connection.cursor()
         self._open.add(cursor)
         try:
-            found = cursor.execute(sql, bindings)
-            while some := list(islice(found, _ROWS_AT_ONCE)):
+            found, at_once = cursor.execute(sql, bindings), _FIRST_ROWS
+            while some := list(islice(found, at_once)):
                 yield some
+                at_once = min(2 * at_once, _MOST_ROWS)
         except EngineError as error:
             raise build_error(error, self.connection.filename) from error
         finally:
