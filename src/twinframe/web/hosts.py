@@ -15,8 +15,8 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 class KnownHosts:
-    """What the settings name: hosts of public URLs, `MCP__AllowedHosts`, hosts of graphs below
-    `Hosting__Domain`, and the addresses in `binds` (of this machine with any port).
+    """What the settings name: hosts of public URLs, `MCP__AllowedHosts`, the addresses in `binds`,
+    and with any port those of this machine and those of graphs below `Hosting__Domain`.
     """
 
     def __init__(self, settings: Settings, binds: Iterable[str]) -> None:
@@ -35,7 +35,6 @@ class KnownHosts:
         self._any_port = frozenset(name[:-2] for name in names if name.endswith(":*"))
         domain = settings.hosting.domain.lower()
         self._below = f".{domain}" if settings.hosting.enabled and domain else ""
-        self._ports = frozenset(name.rpartition(":")[2] for name in names if ":" in name)
 
     def knows(self, host: str) -> bool:
         """Whether `host`, with or without a port, is a name of this service."""
@@ -43,11 +42,9 @@ class KnownHosts:
         if host in self._exact:
             return True
         name, colon, port = host.rpartition(":")
-        if not colon:
-            return bool(self._below) and host.endswith(self._below)
-        if port.isdecimal() and name in self._any_port:
-            return True
-        return bool(self._below) and name.endswith(self._below) and port in self._ports
+        if self._below and (name if colon else host).endswith(self._below):
+            return port.isdecimal() or not colon
+        return bool(colon) and port.isdecimal() and name in self._any_port
 
 
 def build_local_host(scope: Scope) -> str:

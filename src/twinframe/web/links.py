@@ -56,9 +56,7 @@ class Links:
         if self._public_url and not exchange.own_host:
             return self._public_url
         host, scope = exchange.host.decode("latin-1"), exchange.scope
-        if exchange.own_host and not self._known.knows(host):
-            host = host.partition(":")[0]  # the name is a graph's, the port is nobody's
-        elif not self._known.knows(host) and host != build_local_host(scope):
+        if not self._known.knows(host) and host != build_local_host(scope):
             return ""
         scheme = self._public_url.partition(":")[0] or scope["scheme"]
         return f"{scheme}://{host}"
