@@ -9,6 +9,7 @@ import pytest
 from twinframe.cypher.adt.errors import AdtSource
 from twinframe.cypher.adt.lexer import read_tokens as read_adt_tokens
 from twinframe.cypher.errors import Source
+from twinframe.cypher.language import parse_query
 from twinframe.cypher.lexer import read_tokens
 from twinframe.cypher.options import FrontEndOptions
 from twinframe.cypher.size import take_tokens
@@ -46,3 +47,11 @@ def test_constants_of_lists_count_beside() -> None:
 def test_a_text_at_the_limit_is_read_whole() -> None:
     source = Source("a " * 99)
     assert len(take_tokens(source, read_tokens(source), OPTIONS)) == 100
+
+
+@pytest.mark.parametrize("start", ["", "EXPLAIN "])
+def test_a_text_that_begins_by_writing_is_refused_for_that_however_long(start: str) -> None:
+    with pytest.raises(QueryInvalid, match="CREATE is refused"):
+        parse_query(start + "CREATE (a) " * 5_000, options=OPTIONS)
+    with pytest.raises(QueryInvalid, match="DETACH DELETE is refused"):
+        parse_query(start + "DETACH DELETE a")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Final
 
 from twinframe.cypher.lexer import read_tokens
 from twinframe.cypher.parser.clauses import CypherParser
 from twinframe.cypher.size import take_tokens
+from twinframe.cypher.tokens import WRITING_CLAUSES, Token, TokenKind
 
 if TYPE_CHECKING:
     from twinframe.cypher import ast
     from twinframe.cypher.errors import Source
     from twinframe.cypher.options import FrontEndOptions
+
+_FEW: Final = 4
 
 
 def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, bool]:
@@ -20,7 +24,15 @@ def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, b
     Raises QueryInvalid with the place of the first thing that does not fit the grammar, or names
     the limit of `options` that the text passes.
     """
-    tokens = take_tokens(source, read_tokens(source), options)
-    parser = CypherParser(source, tokens, options)
+    parser = CypherParser(source, _take_tokens(source, options), options)
     explain = parser.accept("EXPLAIN")
     return parser.parse_whole_query(), explain
+
+
+def _take_tokens(source: Source, options: FrontEndOptions) -> list[Token]:
+    """All tokens; of a text that begins by writing only the first, for it is refused there."""
+    found = read_tokens(source)
+    first = list(islice(found, _FEW))
+    if next((one.key for one in first if one.key != "EXPLAIN"), "") in WRITING_CLAUSES:
+        return [*first, Token(TokenKind.END, "", "", first[-1].end, first[-1].end)]
+    return take_tokens(source, chain(first, found), options)
