@@ -134,12 +134,15 @@ class EventStreams:
                 async with self._turn:  # followers of much take turns with all requests
                     await asyncio.sleep(_BREATH)
             batch = await reader.read()
-            size = batch.size
-            if batch.events or batch.missed or loop.time() - told >= heartbeat:
-                with memory.hold(Part.ANSWERS, batch.size if batch.size > _FREE else 0):
-                    yield Followed(batch.events, batch.position, epoch, batch.missed)
+            size, has_read = batch.size, batch.read > 0
+            made = [Followed(batch.events, batch.position, epoch, batch.missed)]
+            is_due = bool(batch.events or batch.missed) or loop.time() - told >= heartbeat
+            del batch  # it goes on its way, and nothing of it stays here
+            if is_due:
+                with memory.hold(Part.ANSWERS, size if size > _FREE else 0):
+                    yield made.pop()
                 told = loop.time()
-            if batch.read:
+            if has_read:
                 look = _SHORTEST_LOOK
                 await asyncio.sleep(0)
                 continue

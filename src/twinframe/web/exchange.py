@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from time import perf_counter
 from typing import Any, cast
 
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
 from twinframe.authentication.gate import Gate
 from twinframe.memory import Hold
 from twinframe.permissions.base import Caller
@@ -169,12 +171,22 @@ class Exchange:
         self.sent += len(body)
         start, self._start = self._start, None
         if start is None or self._cycle is None:
+            if message.get("more_body", False) and self._cycle is not None:
+                return self._send_piece(message, self._cycle)
             return self._send(message)
         if not message.get("more_body", False) and write_whole(
             self._cycle, start["status"], start["headers"], body
         ):
             return DONE
         return self._send_both(start, message)
+
+    async def _send_piece(self, message: Message, cycle: RequestResponseCycle) -> None:
+        """Send a piece of a stream, and wait until the client has taken nearly all of it.
+
+        NOTE: the server itself waits before it sends the next piece, which then is made already.
+        """
+        await self._send(message)
+        await cycle.flow.drain()
 
     async def _send_both(self, start: Message, body: Message) -> None:
         await self._send(start)

@@ -84,3 +84,45 @@ def test_a_stream_that_fails_after_its_answer_was_given_up_concerns_nobody() -> 
 def test_a_stream_that_fails_while_its_client_is_there_says_so() -> None:
     with pytest.raises(StorageError, match="gone"):
         run(Left(turns=1000), Failing(turns=0))
+
+
+def test_the_next_piece_is_made_when_the_client_has_taken_the_last_one() -> None:
+    async def check() -> list[str]:
+        happened: list[str] = []
+        taken = asyncio.Event()
+
+        class Flow:
+            async def drain(self) -> None:
+                await taken.wait()
+
+        class Cycle:
+            flow = Flow()
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            happened.append(message["type"])
+
+        scope: dict[str, Any] = {"type": "http", "method": "GET", "headers": []}
+        exchange = Exchange(scope, receive, send, b"1", 100)
+        exchange._cycle = Cycle()  # type: ignore[assignment]  # stands for the server's
+
+        async def stream() -> None:
+            await exchange.send({"type": "http.response.start", "status": 200, "headers": []})
+            for name in ("first", "second"):
+                happened.append(name)
+                piece = {"type": "http.response.body", "body": b"x", "more_body": True}
+                await exchange.send(piece)
+
+        streaming = asyncio.ensure_future(stream())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        before = list(happened)
+        taken.set()
+        await streaming
+        assert happened[-2:] == ["second", "http.response.body"]
+        return before
+
+    started = ["http.response.start", "first", "http.response.body"]
+    assert asyncio.run(check()) == started
