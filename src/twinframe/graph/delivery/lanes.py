@@ -19,6 +19,9 @@ from twinframe.model.clock import Clock, read_clock
 
 FIRST_PAUSE: Final = 0.2
 LONGEST_PAUSE: Final = 60.0
+"""Of an event that fails while the endpoint takes others."""
+LONGEST_PROBE: Final = 5.0
+"""Seconds between two questions whether an endpoint is back that gives no answer at all."""
 
 HELD: Final = 64
 HELD_BYTES: Final = 16 * 1024
@@ -33,17 +36,24 @@ Load = Callable[[int], Awaitable[Event | None]]
 
 @dataclass(slots=True)
 class _Pending:
+    """`answers` are those that the endpoint had given when this failed last; `alone` is how often
+    it failed though the endpoint had answered others since.
+    """
+
     event: Event
     attempts: int = 0
+    answers: int = 0
+    alone: int = 0
 
 
 class Lanes:
     """One lane a key: its events go one after the other, the next when the one before is settled.
 
-    `in_flight` lanes are served at a time. An event that fails waits, its lane with it, ever longer
-    up to a minute. An endpoint that fails all that several lanes send is asked by one lane at a
-    time, at ever longer intervals, each time by another, first by those that have not failed; when
-    it is back, all go on at once. What is refused, or fails for `patience` seconds, is given up. An
+    `in_flight` lanes are served at a time. An event that fails waits, its lane with it, ever
+    longer: up to a minute while the endpoint takes others, up to some seconds while it gives no
+    answer. An endpoint that fails all that several lanes send is asked by one lane at a time, each
+    time by another, first by those that have not failed; when it is back, all that waited for it go
+    on at once. What is refused, or fails for `patience` seconds, is given up. An
     endpoint that is gone ends `run` with `EndpointGone`; the event that brought this to light is
     given up, all others that were on their way stay where they are.
 
@@ -77,6 +87,8 @@ class Lanes:
         self._ready: asyncio.Queue[str] = asyncio.Queue()
         self._open: dict[int, None] = {}
         self._timers: set[asyncio.TimerHandle] = set()
+        self._waiting: dict[str, asyncio.TimerHandle] = {}
+        self._answers = 0
         self._failures = 0
         self._failed: set[str] = set()
         self._probes = 0
@@ -191,7 +203,7 @@ class Lanes:
         # NOTE: not by failures, of which there may be many in the first moment.
         self._probes += 1
         with suppress(TimeoutError):
-            async with asyncio.timeout(build_pause(self._probes)):
+            async with asyncio.timeout(build_pause(self._probes, longest=LONGEST_PROBE)):
                 await self._wait_for_other()
         await self._serve_lane(self._find_other() or await self._ready.get())
 
@@ -246,8 +258,14 @@ class Lanes:
     def _note_answer(self) -> None:
         """The endpoint is there: it took an event, or said that it never will."""
         self._failures = self._probes = 0
+        self._answers += 1
         self._failed.clear()
         self.error = ""
+        for key, timer in self._waiting.items():
+            timer.cancel()
+            self._timers.discard(timer)
+            self._ready.put_nowait(key)
+        self._waiting.clear()
 
     async def _is_over(self, pending: _Pending, error: DeliveryFailed) -> bool:
         """Whether it was given up; else it is tried again later."""
@@ -256,19 +274,28 @@ class Lanes:
         if now - since >= self._patience:
             await self._give_up(pending.event, error.message, pending.attempts)
             return True
-        if self.is_down and error.retry_after is None:
-            self._ready.put_nowait(pending.event.key)
+        is_alone = pending.attempts > 1 and pending.answers != self._answers
+        pending.alone += is_alone
+        pending.answers = self._answers
+        key, retry_after = pending.event.key, error.retry_after
+        if self.is_down and retry_after is None:
+            self._ready.put_nowait(key)
+        elif is_alone or retry_after is not None:
+            self._wait(key, build_pause(max(pending.alone, 1), retry_after))
         else:
-            self._wait(pending.event.key, build_pause(pending.attempts, error.retry_after))
+            pause = build_pause(pending.attempts, longest=LONGEST_PROBE)
+            self._waiting[key] = self._wait(key, pause)
         return False
 
-    def _wait(self, key: str, pause: float) -> None:
+    def _wait(self, key: str, pause: float) -> asyncio.TimerHandle:
         def end() -> None:
             self._timers.discard(timer)
+            self._waiting.pop(key, None)
             self._ready.put_nowait(key)
 
         timer = asyncio.get_running_loop().call_later(pause, end)
         self._timers.add(timer)
+        return timer
 
     def _settle(self, key: str, lane: deque[_Pending | int]) -> None:
         first = lane.popleft()
@@ -287,10 +314,12 @@ class Lanes:
         self.settled.set()
 
 
-def build_pause(attempts: int, retry_after: float | None = None) -> float:
+def build_pause(
+    attempts: int, retry_after: float | None = None, *, longest: float | None = None
+) -> float:
     """Seconds before the next attempt: twice as long each time, a part of it by chance, so that
     those that failed together do not come back together.
     """
-    longest = min(FIRST_PAUSE * 2.0 ** min(attempts - 1, 20), LONGEST_PAUSE)
-    pause = longest * random.uniform(0.5, 1.0)  # noqa: S311  (no secret)
+    most = LONGEST_PAUSE if longest is None else min(longest, LONGEST_PAUSE)
+    pause = min(FIRST_PAUSE * 2.0 ** min(attempts - 1, 20), most) * random.uniform(0.5, 1.0)  # noqa: S311  (no secret)
     return pause if retry_after is None else max(pause, min(retry_after, 10 * LONGEST_PAUSE))

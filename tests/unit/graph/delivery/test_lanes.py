@@ -349,9 +349,9 @@ def test_a_short_outage_with_many_lanes_is_followed_by_short_pauses(
 ) -> None:
     run, asked = Run(in_flight=8), []
 
-    def note(attempts: int, retry_after: float | None = None) -> float:
+    def note(attempts: int, retry_after: float | None = None, **longest: float) -> float:
         asked.append(attempts)
-        return build_pause(attempts, retry_after)
+        return build_pause(attempts, retry_after, **longest)
 
     monkeypatch.setattr(lanes_module, "build_pause", note)
     attempts = 0
@@ -376,7 +376,9 @@ def test_few_keys_of_which_nothing_is_taken_keep_no_other_waiting(
     run = Run(in_flight=in_flight)
     paused = asyncio.Event()
 
-    def pause_long_soon(attempts: int, retry_after: float | None = None) -> float:
+    def pause_long_soon(
+        attempts: int, retry_after: float | None = None, **_longest: float
+    ) -> float:
         if attempts <= 4:
             return 0.001
         paused.set()
@@ -422,3 +424,81 @@ def test_an_endpoint_that_is_down_is_asked_next_by_a_key_that_has_not_failed() -
     for begun in range(12, 24, 6):  # each time another
         assert sorted(asked[begun : begun + 6]) == list("abcdef")
     assert len(run.taken) == 7
+
+
+# --- how soon it goes on, by a clock of its own ---------------------------------------------------
+
+
+class QuickLoop(asyncio.SelectorEventLoop):
+    """A loop whose time goes on when there is nothing else to do, at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        select = self._selector.select  # type: ignore[attr-defined]  # asyncio's own
+
+        def select_at_once(timeout: float | None = None) -> object:
+            self.now += timeout or 0.0
+            return select(0)
+
+        self._selector.select = select_at_once  # type: ignore[attr-defined]
+
+    def time(self) -> float:
+        return self.now
+
+
+def play_outage(
+    keys: str, outage: float, *, poison: str = "", every: float = 0.0
+) -> tuple[Run, dict[int, float]]:
+    """When each event was taken by an endpoint that answers nothing for so many seconds; they come
+    `every` so many seconds. What is of a key in `poison` it never takes.
+    """
+    run, taken = Run(patience=1e9), dict[int, float]()
+    done = asyncio.Event()
+
+    async def script(event: Event) -> None:
+        now = asyncio.get_running_loop().time()
+        if now < outage or event.key in poison:
+            raise DeliveryFailed("down")
+        taken[event.position] = now
+        if len(taken) == sum(key not in poison for key in keys):
+            done.set()
+
+    async def play() -> None:
+        serving = asyncio.create_task(run.lanes.run())
+        for position, key in enumerate(keys, 1):
+            run.lanes.add(Event(position, key, b"{}"))
+            await asyncio.sleep(every)
+        await done.wait()
+        serving.cancel()
+        await asyncio.wait([serving])
+
+    run.script = script
+    with asyncio.Runner(loop_factory=QuickLoop) as runner:
+        runner.run(play())
+    return run, taken
+
+
+@pytest.fixture
+def usual_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes_module, "FIRST_PAUSE", 0.2)
+    monkeypatch.setattr(lanes_module, "LONGEST_PAUSE", 60.0)
+
+
+@pytest.mark.usefixtures("usual_pauses")
+@pytest.mark.parametrize("keys", ["a", "aaaa", "ab", "abcabc", "abcdefghijklmnopqrst" * 3])
+@pytest.mark.parametrize("outage", [3.0, 90.0, 7200.0])
+def test_what_waited_for_an_endpoint_goes_on_within_seconds_when_it_is_back(
+    keys: str, outage: float
+) -> None:
+    run, taken = play_outage(keys, outage)
+    assert max(taken.values()) <= outage + lanes_module.LONGEST_PROBE + 0.5
+    asked = sum(run.tries.values()) - len(keys)
+    assert asked <= 40 + len(set(keys)) * (outage / 2.5 + 8)  # nor is it asked all the time
+
+
+@pytest.mark.usefixtures("usual_pauses")
+def test_an_event_that_fails_alone_is_not_tried_more_often_since_others_are_taken() -> None:
+    run, taken = play_outage("x" + "abcdef" * 200, 0.0, poison="x", every=0.5)
+    assert len(taken) == 1200
+    assert run.tries[1] <= 30
