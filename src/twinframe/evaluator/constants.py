@@ -27,6 +27,10 @@ from twinframe.model.values import Value
 
 _LONGEST: Final = 1000
 _LARGEST: Final = 64 * 1024
+_FEW: Final = 8
+_MANY: Final = 400
+"""Times that a run may ask for its deadline: 2,048 and 102,400 steps."""
+
 _CHANGING: Final = frozenset({"rand", "randomUUID", "timestamp"})
 _CLOCKS: Final = frozenset({"date", "datetime", "localdatetime", "localtime", "time"})
 
@@ -38,17 +42,37 @@ class Known:
     value: Value
 
 
+class _BriefReader(EmptyReader):
+    """A graph of nothing that ends a run when it was asked for its deadline too often.
+
+    A run asks every 256th step. NOTE: what is computed while a query is compiled has no deadline
+    of its own, and `reduce` over a `range()` may take as many steps as it likes.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def check_deadline(self) -> None:
+        """`LimitExceeded` when the steps are used up."""
+        self._left -= 1
+        if self._left < 0:
+            raise LimitExceeded(
+                "An expression that reads no row takes too many steps; send its value as parameter."
+            )
+
+
 def find_known(expression: Expression, known: Mapping[str, Value]) -> Known | None:
     """The value of an expression that reads no variable but `known` ones; None for all others.
 
     None too for one that reads parameters, the graph, the clock or chance, that makes more than a
-    thousand elements or 64 KiB, or that ends in an error: that is of the rows that meet it.
+    thousand elements or 64 KiB, that takes more than two thousand steps, or that ends in an error:
+    that is of the rows that meet it.
     """
     names = find_variables(expression)
     if not names <= known.keys() or _is_changing(expression):
         return None
     scope = Scope(tuple(names), Plans(_refuse_plan, frozenset()))
-    run = Run(EmptyReader(), {}, Limits(max_rows=_LONGEST, max_bytes=_LARGEST))
+    run = Run(_BriefReader(_FEW), {}, Limits(max_rows=_LONGEST, max_bytes=_LARGEST))
     try:
         return Known(compile_expression(expression, scope)(tuple(map(known.get, names)), run))
     except (QueryInvalid, LimitExceeded):
@@ -90,10 +114,11 @@ def evaluate_constant(expression: Expression) -> Value:
 def compile_constant(expression: Expression) -> Callable[[Mapping[str, Value]], Value]:
     """A function of the parameters to the value of an expression that reads nothing else.
 
-    Raises `LookupError` for one that reads a variable or the graph.
+    Raises `LookupError` for one that reads a variable or the graph. The function raises
+    `LimitExceeded` for one that takes more than a hundred thousand steps.
     """
     evaluate = compile_expression(expression, Scope((), Plans(_refuse_plan, frozenset())))
-    return lambda parameters: evaluate((), Run(EmptyReader(), parameters, Limits()))
+    return lambda parameters: evaluate((), Run(_BriefReader(_MANY), parameters, Limits()))
 
 
 def _refuse_plan(plan: Operator, outer: Scope) -> NoReturn:

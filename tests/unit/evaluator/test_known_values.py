@@ -49,6 +49,9 @@ def test_what_reads_known_variables_alone_is_known(text: str, value: object) -> 
         "toString(datetime())",
         "date.realtime()",
         "range(1, 1000000)",
+        "reduce(s = 0, i IN range(1, 1000000000) | s + i)",
+        "all(i IN range(1, 1000000000) WHERE i > 0)",
+        "size([i IN range(1, 1000000000) WHERE i < 0])",
         "EXISTS { (u)-->() }",
     ],
 )
