@@ -8,7 +8,7 @@ from pathlib import Path
 
 from twinframe.admission.buckets import SharedBuckets
 from twinframe.app.access import build_access
-from twinframe.app.assistants import build_service, list_resources
+from twinframe.app.assistants import build_hosted_service, build_service, list_resources
 from twinframe.app.background import BackgroundService
 from twinframe.app.endpoints import build_endpoints
 from twinframe.app.features import build_control, build_hosting
@@ -109,10 +109,15 @@ def _build(
     hosting = None
     if settings.hosting.enabled and routes is ROUTES:
         hosting = build_hosting(installation, gate, told, rates, endpoints, bodies)
+    hosted_assistants = None
+    if hosting is not None and mcp is not None:
+        hosted_assistants = build_hosted_service(hosting, settings, mcp, relay, rates)
     if told is not None and assistants is not None:
         told.watch(assistants.endpoint)
     beside = [one for one in (assistants, control, hosting) if one is not None]
-    services = [LogService(), instruments, store, *([] if access is None else [access]), *beside]
+    hosted = [] if hosted_assistants is None else [hosted_assistants]
+    access_services = [] if access is None else [access]
+    services = [LogService(), instruments, store, *access_services, *beside, *hosted]
     # NOTE: asked last: a host name of a hosted graph has no sites.
     sites: list[Mounted] = [SiteServer(build_sites(installation))] if routes is ROUTES else []
     resources = () if mcp is None else list_resources(settings, alone=routes is not ROUTES)
@@ -140,6 +145,8 @@ def _build(
     if hosting is not None:
         hosting.endpoint.watch_drain(lambda: guard.draining)
         guard.on_drain(hosting.graphs.end_streams)
+    if hosted_assistants is not None:
+        guard.on_drain(hosted_assistants.endpoint.begin_drain)
     return guard
 
 

@@ -18,12 +18,12 @@ from twinframe.authentication.gate import Gate
 from twinframe.graph import Graph
 from twinframe.settings import Settings
 from twinframe.web.audit_log import AuditLog
-from twinframe.web.discovery import Resource
-
-_PATHS = ("/mcp", "/sse")
+from twinframe.web.discovery import MCP_PATHS, Resource
 
 if TYPE_CHECKING:
+    from twinframe.app.hosting import HostingService
     from twinframe.mcp.app import McpEndpoint
+    from twinframe.mcp.hosted import HostedMcpEndpoint
 
 
 class McpService:
@@ -72,6 +72,27 @@ def build_service(
     return McpService(endpoint, log)
 
 
+def build_hosted_service(
+    hosting: HostingService,
+    settings: Settings,
+    bind: str,
+    relay: Path | None,
+    rates: CallerRates | None = None,
+) -> McpService:
+    """The MCP servers of all hosted graphs, put below their addresses."""
+    log = None if settings.authentication.asks else build_log(settings)
+    endpoint: HostedMcpEndpoint = load_mcp("build").build_hosted_mcp(
+        hosting.graphs.find,
+        settings,
+        binds=[bind],
+        audit=None if log is None else log.add,
+        relay=relay,
+        rates=rates,
+    )
+    hosting.endpoint.attach(endpoint)
+    return McpService(endpoint, log)
+
+
 def build_mcp_installation(installation: Installation) -> Installation:
     """The installation as `twinframe mcp` serves it: at its own address, without the API's URL."""
     configuration = installation.configuration
@@ -89,13 +110,13 @@ def list_resources(settings: Settings, *, alone: bool) -> tuple[Resource, ...]:
     """
     url, name = settings.mcp.resource_server_url, settings.mcp.server_name
     if not url:
-        paths = ("", *_PATHS) if alone else _PATHS
+        paths = ("", *MCP_PATHS) if alone else MCP_PATHS
         return tuple(Resource(path, name=name) for path in paths)
     parts = urlsplit(url)
     path = parts.path.rstrip("/")
-    prefix = next((path.removesuffix(own) for own in _PATHS if path.endswith(own)), path)
+    prefix = next((path.removesuffix(own) for own in MCP_PATHS if path.endswith(own)), path)
     origin = f"{parts.scheme}://{parts.netloc}"
-    found = [Resource(prefix + own, origin + prefix + own, name) for own in _PATHS]
+    found = [Resource(prefix + own, origin + prefix + own, name) for own in MCP_PATHS]
     if alone:
         found.append(Resource("", url, name))
     return (*found, Resource(path, url, name))

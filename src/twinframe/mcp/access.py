@@ -44,6 +44,9 @@ class ToolAccess(Protocol):
     async def holds(self, permission: str) -> bool:
         """Whether the caller has the permission: to offer only what may be done."""
 
+    def note_change(self, tool: str, *, done: bool) -> None:
+        """A tool that writes has ended; `done` says whether it did what it was asked."""
+
 
 class GateAccess:
     """Asks the gate, with the caller that the transport left in `CURRENT_CALLER`.
@@ -68,6 +71,9 @@ class GateAccess:
         caller = CURRENT_CALLER.get()
         return caller is not None and await self._gate.holds(caller, parse_permission(permission))
 
+    def note_change(self, tool: str, *, done: bool) -> None:
+        """Nothing: the gate has written its decision down."""
+
 
 class OpenAccess:
     """Allows all: for `--stdio`, where the caller started the process, and without authentication.
@@ -89,6 +95,9 @@ class OpenAccess:
     async def holds(self, permission: str) -> bool:
         """Always."""
         return True
+
+    def note_change(self, tool: str, *, done: bool) -> None:
+        """Nothing: the check was written down."""
 
 
 def _require_caller() -> Caller:

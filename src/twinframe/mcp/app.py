@@ -61,13 +61,15 @@ class McpEndpoint:
         *,
         binds: Iterable[str],
         relay: Path | None = None,
+        prefix: str | None = None,
     ) -> None:
+        """`prefix` is the path in front of all paths here; None takes the public URL's."""
         limit = min(_MAX_BODY, settings.server.max_body_bytes)
         self._limit = limit
         self._hosts = Hosts(settings, binds)
-        self._guard = AccessGuard(gate, settings)
+        self._own_guard = AccessGuard(gate, settings)
         self._relay = Relay(relay, limit)
-        self._prefix = find_prefix(settings.mcp.resource_server_url)
+        self._prefix = find_prefix(settings.mcp.resource_server_url) if prefix is None else prefix
         self._sessions = Sessions(settings.mcp.max_sessions, settings.mcp.max_sessions_per_caller)
         self._streamable = StreamableTransport(server, limit)
         self._sse = SseTransport(server, self._relay.worker, self._prefix, limit)
@@ -91,6 +93,11 @@ class McpEndpoint:
     def read_levels(self) -> Mapping[Level, float]:
         """How many streams are open."""
         return {Level.MCP_SESSIONS: self._sessions.count}
+
+    @property
+    def _guard(self) -> AccessGuard:
+        """Who may come in for the present message."""
+        return self._own_guard
 
     def serves(self, scope: Scope) -> bool:
         """Whether this request is for the MCP server, and not for what stands beside it."""

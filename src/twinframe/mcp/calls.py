@@ -73,6 +73,9 @@ class Calls:
             reference = find_reference()
             logger.exception("Defect in %s (reference %s).", params.name, reference)
             result, outcome = build_defect(reference), "InternalError"
+        if tool is not None and tool.writes and given.get("dry_run") is not True:
+            action = _build_action(tool.name, given)
+            self._box.access.note_change(action, done=outcome == "done")
         self._log(params.name, outcome, start)
         return result
 

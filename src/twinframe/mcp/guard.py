@@ -6,7 +6,7 @@ The decisions are the gate's. What a tool needs beyond this is asked where the t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -34,6 +34,15 @@ DEFAULT_SCOPES = ("mcp:tools",)
 
 REQUEST_ID_KEY = "twinframe.request_id"
 """Where the scope of a relayed request holds its id."""
+
+CARRIED_KEY = "twinframe.carried"
+"""Where the scope of a message has what goes with it to another worker, a mapping of texts."""
+
+GRAPH = "graph"
+"""The id of the hosted graph that the message is for."""
+
+METADATA = "metadata"
+"""The URL of the discovery document of what the message is for, where settings do not say it."""
 
 _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
@@ -97,6 +106,9 @@ class AccessGuard:
         return ErrorAnswer(403, orjson.dumps(body), headers)
 
     def _find_metadata(self, scope: Scope) -> str:
+        carried: Mapping[str, str] = scope.get(CARRIED_KEY, {})
+        if METADATA in carried:
+            return carried[METADATA]
         # SPEC: RFC 9728 section 3.1: the suffix stands between host and path.
         if self._resource:
             parts = urlsplit(self._resource)

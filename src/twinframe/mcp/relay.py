@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 
 from twinframe.errors import ConfigurationError
-from twinframe.mcp.guard import REQUEST_ID_KEY, read_request_id
+from twinframe.mcp.guard import CARRIED_KEY, REQUEST_ID_KEY, read_request_id
 from twinframe.web.exchange import Asgi, Message, Scope
 
 logger = logging.getLogger(__name__)
@@ -218,6 +218,8 @@ def build_request(scope: Scope, body: bytes) -> Frame:
             [name.decode("latin-1"), value.decode("latin-1")] for name, value in scope["headers"]
         ],
         "request_id": read_request_id(scope),
+        "root": scope.get("root_path", ""),
+        "carried": scope.get(CARRIED_KEY, {}),
     }
     return Frame(head, body)
 
@@ -233,9 +235,10 @@ def build_scope(request: Frame) -> Scope:
         "method": head["method"],
         "scheme": head["scheme"],
         "path": head["path"],
-        "raw_path": head["path"].encode(),
+        "raw_path": (head["root"] + head["path"]).encode(),
         "query_string": head["query"].encode("latin-1"),
-        "root_path": "",
+        "root_path": head["root"],
+        CARRIED_KEY: head["carried"],
         "headers": [
             (name.encode("latin-1"), value.encode("latin-1")) for name, value in head["headers"]
         ],

@@ -44,7 +44,9 @@ class TooManyCalls(Exception):
 
 
 class Session:
-    """One stream. `pending` are the calls in it that were not answered yet.
+    """One stream, of the hosted graph `graph` or, empty, of the service's own.
+
+    `pending` are the calls in it that were not answered yet.
 
     `end` ends it where all is said; a transport that holds back what is not sent yet puts its own
     there.
@@ -54,6 +56,7 @@ class Session:
         self.end: Callable[[], None] = self.cut
         self.pending: set[str | int] = set()
         self.draining = False
+        self.graph = ""
         self._entering = 0
         self._unread = 0
         self._cut = asyncio.Event()

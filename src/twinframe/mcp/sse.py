@@ -7,6 +7,7 @@ may send it, is decided before.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import parse_qs
@@ -18,13 +19,17 @@ from mcp.server.sse import SseServerTransport
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from twinframe.mcp.guard import CARRIED_KEY, GRAPH
 from twinframe.mcp.inbound import read_body, repeat_body, wants_answer
 from twinframe.mcp.sessions import Session
+from twinframe.web.errors import ErrorAnswer
 from twinframe.web.exchange import Message, Receive, Scope, Send
+from twinframe.web.guard import write_answer
 
 MESSAGES = "/messages"
 
 _SESSION: Final = re.compile(rb"session_id=([0-9a-f]{32})")
+_PLAIN: Final = (("content-type", "text/plain; charset=utf-8"),)
 _PATIENCE: Final = 4.0
 """Seconds that a call waits for room. NOTE: the SDK's client gives a message five."""
 
@@ -43,6 +48,7 @@ class SseTransport:
     ) -> None:
         """Serve a session until its client leaves. `state` is that of the server's lifespan."""
         named: list[str] = []
+        session.graph = read_graph(scope)
 
         async def name(message: Message) -> None:
             # NOTE: the SDK tells the id of a session to its client alone, in the first event.
@@ -73,6 +79,11 @@ class SseTransport:
         answer, such as a cancellation, never waits.
         """
         session = self._open.get(find_session(scope))
+        if session is not None and session.graph != read_graph(scope):
+            # SEC: in the words the SDK has for a session that is not there, or is another's.
+            answer = ErrorAnswer(404, b"Could not find session", _PLAIN)
+            await write_answer(send, answer)
+            return
         if session is None:
             await self._sdk.handle_post_message(scope, receive, send)
             return
@@ -155,6 +166,12 @@ class _Outgoing(_Stream):
         message = item.message
         if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
             self._session.finish(message.id)
+
+
+def read_graph(scope: Scope) -> str:
+    """The id of the hosted graph that a request is for; empty for the service's own."""
+    carried: Mapping[str, str] = scope.get(CARRIED_KEY, {})
+    return carried.get(GRAPH, "")
 
 
 def find_session(scope: Scope) -> str:

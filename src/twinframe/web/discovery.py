@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 WELL_KNOWN = ".well-known"
 DOCUMENT = "oauth-protected-resource"
 
+MCP_PATHS = ("/mcp", "/sse")
+"""Where an MCP server answers, below the address of its graph."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:

@@ -19,7 +19,7 @@ from twinframe.model.json import JsonLimits
 from twinframe.settings import Settings
 from twinframe.web.access import list_permissions
 from twinframe.web.bodies import Bodies
-from twinframe.web.discovery import Discovery, Resource
+from twinframe.web.discovery import MCP_PATHS, Discovery, Resource
 from twinframe.web.edge import Edge
 from twinframe.web.explorer import Explorer
 from twinframe.web.graph.ports import Graph
@@ -40,13 +40,15 @@ class HostedDiscovery(Discovery):
     """
 
     def __init__(self, settings: Settings, links: Links) -> None:
-        super().__init__(settings, links)
+        extra = tuple(map(Resource, MCP_PATHS)) if settings.mcp.enabled else ()
+        super().__init__(settings, links, extra)
         base = settings.server.base_path
-        self._templates = tuple(
-            dict.fromkeys((f"/{HOSTED}/{{graph}}", f"{base}/{HOSTED}/{{graph}}"))
-        )
+        graphs = dict.fromkeys((f"/{HOSTED}/{{graph}}", f"{base}/{HOSTED}/{{graph}}"))
+        servers = ("", *(MCP_PATHS if settings.mcp.enabled else ()))
+        self._templates = tuple(graph + server for graph in graphs for server in servers)
         prefix = f"(?:{re.escape(base)})?" if base else ""
-        self._form = re.compile(f"{prefix}/{HOSTED}/[^/]+", re.IGNORECASE)
+        ends = "|".join(map(re.escape, servers))
+        self._form = re.compile(f"{prefix}/{HOSTED}/[^/]+(?:{ends})", re.IGNORECASE)
 
     @property
     def paths(self) -> tuple[str, ...]:

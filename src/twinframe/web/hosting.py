@@ -42,6 +42,7 @@ VISIT: Final = "twinframe.visit"
 _ADDRESS: Final = "twinframe.address"
 _READS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 _CHARGE: Final = b"query-charge"
+_MCP: Final = "Mcp_Message"
 
 
 class TooManyConnections(EdgeError):
@@ -119,6 +120,19 @@ class Tenants(Protocol):
         """The graph of this id as it is now."""
 
 
+class Assistants(Protocol):
+    """The MCP servers of hosted graphs, an ASGI application for each."""
+
+    def find_scope(self, scope: Scope, base: str, path: str, metadata: str) -> Scope | None:
+        """The scope of a request for the server of the graph at `base`; None if it is for else."""
+
+    async def serve(self, resource_id: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer it with the graph of this id. Raises `GraphNotFound`."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a preflight, which is for no graph."""
+
+
 class Visit:
     """One request at a hosted graph, for its responder and its journal."""
 
@@ -184,6 +198,7 @@ class HostedService:
         self._suffix = f".{settings.hosting.domain}".encode() if settings.hosting.domain else b""
         self._base = [part for part in settings.server.base_path.lower().split("/") if part]
         self._is_draining: Callable[[], bool] = never
+        self._assistants: Assistants | None = None
         self.edge = build_hosted_edge(settings, routes, self._is_ready, bodies)
         admit = partial(bind_responder, gate is not None, rates)
         self._app = cast("Asgi", build_falcon(self.edge, routes, Lifespan((), ()), admit))
@@ -193,6 +208,10 @@ class HostedService:
         found = self._find_address(scope[SCOPE_KEY])
         scope[_ADDRESS] = found
         return found is not None
+
+    def attach(self, assistants: Assistants) -> None:
+        """Have the MCP servers of graphs answer below the address of each."""
+        self._assistants = assistants
 
     def watch_drain(self, is_draining: Callable[[], bool]) -> None:
         """Have `is_draining` say whether the service ends or is about to: then it is not ready."""
@@ -207,6 +226,10 @@ class HostedService:
         address: _Address = scope[_ADDRESS]
         exchange.target = address.target
         exchange.own_host = address.by_host
+        asked = None if address.resource_id is None else self._find_assistants_scope(scope)
+        if asked is not None and self._assistants is not None and scope["method"] == "OPTIONS":
+            await self._assistants(asked, receive, send)
+            return
         if address.resource_id is None or is_public(scope, self._public):
             # SEC: answered without looking whether there is such a graph.
             scope[VISIT] = Visit(exchange, self.edge, None, send)
@@ -216,7 +239,7 @@ class HostedService:
                 del scope[VISIT]
             return
         try:
-            await self._serve(address.resource_id, scope, receive, send)
+            await self._serve(address.resource_id, scope, receive, send, asked)
         except TwinframeError as error:
             if exchange.is_answered:
                 raise
@@ -224,7 +247,24 @@ class HostedService:
                 logger.error("%s: %s", error.code, error.message, exc_info=error)
             await write_answer(send, self._build_answer(exchange, error))
 
-    async def _serve(self, resource_id: str, scope: Scope, receive: Receive, send: Send) -> None:
+    def _find_assistants_scope(self, scope: Scope) -> Scope | None:
+        """The scope for the graph's MCP server, where the request is for it."""
+        if self._assistants is None:
+            return None
+        exchange: Exchange = scope[SCOPE_KEY]
+        target = exchange.target
+        metadata = self.edge.discovery.build_address(exchange, target.base)
+        path = "".join(f"/{segment}" for segment in target.segments)
+        return self._assistants.find_scope(scope, target.base, path, metadata)
+
+    async def _serve(
+        self,
+        resource_id: str,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        asked: Scope | None,
+    ) -> None:
         exchange: Exchange = scope[SCOPE_KEY]
         if self._gate is not None:
             exchange.caller = await identify(self._gate, exchange, self._scopes)
@@ -238,6 +278,14 @@ class HostedService:
             if exchange.caller is None:
                 raise GraphNotFound
         exchange.graph = resource_id
+        if asked is not None and self._assistants is not None:
+            try:
+                await self._assistants.serve(resource_id, asked, receive, send)
+            finally:
+                if scope["method"] == "POST":  # a stream is no answer to a question
+                    seconds = perf_counter() - exchange.started
+                    tenant.journal.note_answer(_MCP, exchange.status or 499, seconds, 0.0)
+            return
         async with tenant.use() as edge:
             visit = scope[VISIT] = Visit(exchange, edge, gate, send, tenant.journal)
             try:

@@ -1,0 +1,158 @@
+"""The MCP servers of all hosted graphs of a worker: one endpoint, one graph for each message."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+from typing import Any, Final, cast
+
+from twinframe.admission.rates import CallerRates
+from twinframe.authentication.gate import Audit
+from twinframe.errors import GraphNotFound, TwinframeError
+from twinframe.graph import Graph
+from twinframe.mcp.access import (
+    CURRENT_CALLER,
+    CURRENT_ERRAND,
+    GateAccess,
+    OpenAccess,
+    ToolAccess,
+)
+from twinframe.mcp.app import McpEndpoint
+from twinframe.mcp.guard import CARRIED_KEY, GRAPH, METADATA, AccessGuard
+from twinframe.mcp.server import build_server
+from twinframe.settings import Settings
+from twinframe.web.errors import build_answer
+from twinframe.web.exchange import Receive, Scope, Send
+from twinframe.web.guard import write_answer
+from twinframe.web.hosting import Change, Journal, Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """The graph that the present message is for."""
+
+    graph: Graph
+    guard: AccessGuard
+    access: ToolAccess
+    journal: Journal
+
+
+_SERVED: Final[ContextVar[_Served]] = ContextVar("mcp_served")
+
+
+class _CurrentGraph:
+    """Stands for the graph of the present message, whose use cases it has."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_SERVED.get().graph, name)
+
+
+class _CurrentAccess:
+    """Decides as the graph of the present message does, and keeps its changes in its journal."""
+
+    async def check(self, permission: str, tool: str) -> None:
+        """By the graph's own gate."""
+        await _SERVED.get().access.check(permission, tool)
+
+    async def check_scope(self, scope: str, tool: str) -> None:
+        """By the graph's own gate."""
+        await _SERVED.get().access.check_scope(scope, tool)
+
+    async def holds(self, permission: str) -> bool:
+        """By the graph's own gate."""
+        return await _SERVED.get().access.holds(permission)
+
+    def note_change(self, tool: str, *, done: bool) -> None:
+        """Into the audit log of the graph, if its owner wants one."""
+        journal = _SERVED.get().journal
+        if not journal.audits:
+            return
+        caller, errand = CURRENT_CALLER.get(), CURRENT_ERRAND.get()
+        change = Change(
+            time(),
+            "" if caller is None else caller.subject,
+            "none" if caller is None else caller.kind,
+            tool.split(" ", 2)[1],
+            "MCP",
+            tool,
+            200 if done else 400,
+            "" if errand is None else errand.request_id,
+            "" if errand is None else errand.client,
+        )
+        journal.note_change(change)
+
+
+class HostedMcpEndpoint(McpEndpoint):
+    """Both HTTP transports for each hosted graph, below its own address.
+
+    `find_tenant` gives the graph of an id. The graph's gate decides who may use it, as it does for
+    its other operations; `audit` takes the trail of what tools do where nobody is asked.
+    """
+
+    def __init__(
+        self,
+        find_tenant: Callable[[str], Tenant | None],
+        settings: Settings,
+        *,
+        binds: Iterable[str],
+        audit: Audit | None = None,
+        relay: Path | None = None,
+        rates: CallerRates | None = None,
+    ) -> None:
+        server = build_server(cast("Graph", _CurrentGraph()), settings, _CurrentAccess(), rates)
+        super().__init__(server, settings, None, binds=binds, relay=relay, prefix="")
+        self._find_tenant = find_tenant
+        self._settings = settings
+        self._audit = audit
+
+    @property
+    def _guard(self) -> AccessGuard:
+        return _SERVED.get().guard
+
+    def find_scope(self, scope: Scope, base: str, path: str, metadata: str) -> Scope | None:
+        """The scope of a request for the MCP server of a graph; None if it is for something else.
+
+        `base` is the address of the graph below the origin, `path` what stands behind it,
+        `metadata` the URL of the graph's discovery document.
+        """
+        graph = {CARRIED_KEY: {METADATA: metadata}, "path": path or "/", "root_path": base}
+        own = {**scope, **graph}
+        return own if self.serves(own) else None
+
+    async def serve(self, resource_id: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request whose scope is one of `find_scope`. Raises `GraphNotFound`.
+
+        `StorageError` and `TooManyConnections` as the use of the tenant does.
+        """
+        carried = {**scope[CARRIED_KEY], GRAPH: resource_id}
+        async with self._serving(resource_id):
+            await self({**scope, CARRIED_KEY: carried}, receive, send)
+
+    async def _answer_relayed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A message for a graph that another worker was sent."""
+        try:
+            async with self._serving(scope[CARRIED_KEY].get(GRAPH, "")):
+                await super()._answer_relayed(scope, receive, send)
+        except TwinframeError as error:
+            await write_answer(send, build_answer(error))
+
+    @asynccontextmanager
+    async def _serving(self, resource_id: str) -> AsyncIterator[None]:
+        """Inside, messages are for this graph, which is open."""
+        tenant = self._find_tenant(resource_id)
+        if tenant is None:
+            raise GraphNotFound
+        gate = tenant.gate
+        access = OpenAccess(self._audit) if gate is None else GateAccess(gate)
+        guard = AccessGuard(gate, self._settings)
+        async with tenant.use() as edge:
+            graph = cast("Graph", edge.graph)
+            token = _SERVED.set(_Served(graph, guard, access, tenant.journal))
+            try:
+                yield
+            finally:
+                _SERVED.reset(token)
