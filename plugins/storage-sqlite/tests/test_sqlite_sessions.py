@@ -119,18 +119,25 @@ def test_who_watches_the_memory_ends_a_statement_that_goes_on(session: SqliteSes
         assert session.read_all("SELECT 1") == [(1,)]
 
 
-def test_steps_that_take_long_are_looked_at_sooner(session: SqliteSession) -> None:
-    text = "x" * (8 * 1024 * 1024)
-    steps: list[int] = []
-    session.watch_memory(lambda: steps.append(session.read_steps()))
-    slow = (
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
-        "SELECT max(length(replace(? || i, 'y', 'z'))) FROM n"
-    )
-    with session.snapshot(time.monotonic() + 600):
-        session.read_all(slow, (text,))
-    # NOTE: some 6,000 steps in all: without a slower pace there would be at most two looks.
-    assert len(steps) > 5
+def count_looks(session: SqliteSession, monkeypatch: pytest.MonkeyPatch, seconds: float) -> int:
+    """How often the clock is looked at by one statement where so long lies between two looks."""
+    moments: list[float] = [0.0]
+
+    def look() -> float:
+        moments.append(moments[-1] + seconds)
+        return moments[-1]
+
+    monkeypatch.setattr("twinframe_storage_sqlite.statements.time.monotonic", look)
+    with session.snapshot(1e9):
+        session.read_all(ENDLESS.replace("FROM n)", "FROM n WHERE i < 50000)"))
+    return len(moments)
+
+
+def test_steps_that_take_long_are_looked_at_sooner(
+    session: SqliteSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = count_looks(session, monkeypatch, 0.0001)
+    assert count_looks(session, monkeypatch, 0.1) > 100 * usual
 
 
 COUNT = ENDLESS.replace("FROM n)", "FROM n WHERE i < ?)")

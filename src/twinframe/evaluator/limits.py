@@ -20,6 +20,7 @@ _CHECK_EVERY = 256
 _LARGE = 16 * 1024
 _MAX_TEXT = 4 * 1024 * 1024
 _LOOK_EVERY: Final = 4 * 1024 * 1024
+_LOOK_TICKS: Final = 8 * _CHECK_EVERY
 _GRANT: Final = 256 * 1024
 _ROW: Final = 128
 _KNOWN: Final = 96
@@ -220,6 +221,9 @@ class Budget:
         return 2**62 if self._max_bytes is None else self._max_bytes
 
     def _check_clock(self) -> None:
+        # NOTE: not every store tells how much is read from it; a step is a row that may be large.
+        if self._memory is not None and self._ticks % _LOOK_TICKS == 0 and self._ticks:
+            self._memory.look()
         if self._check_reader is not None:
             self._check_reader()
         if self._deadline is not None and time.monotonic() > self._deadline:

@@ -16,6 +16,8 @@ from twinframe.model.values import Value
 
 _FEW: Final = 8
 """Elements up to which looking at each is as fast."""
+_ENTRY: Final = 72
+"""Bytes of an element's place in a set, and of a number."""
 _SCALARS: Final = frozenset({bool, int, float, str})
 
 
@@ -25,9 +27,12 @@ class Members:
     `keys` are those that can be equal to something: neither null nor NaN.
     """
 
-    __slots__ = ("are_scalar", "has_null", "keys")
+    __slots__ = ("are_scalar", "has_null", "keys", "size")
 
     def __init__(self, items: list[Value], run: Run) -> None:
+        self.size = len(items) * _ENTRY
+        """Bytes that the run accounts for as long as it keeps them."""
+        run.budget.hold(0, self.size)
         self.has_null = None in items
         self.are_scalar = all(one is None or type(one) in _SCALARS for one in items)
         self.keys = set[Hashable]()
@@ -66,6 +71,8 @@ def _find_members(place: object, items: list[Value], run: Run) -> Members | None
     """The members of a list of scalars that came here just before too."""
     seen, members = run.memberships.get(place, (None, None))
     if seen is not items:
+        if members is not None:
+            run.budget.release(0, members.size)
         run.memberships[place] = (
             items,
             None,

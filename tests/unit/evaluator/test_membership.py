@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.evaluator.graphs import build_building
-from twinframe.errors import QueryInvalid, QueryTimeout
+from twinframe.errors import LimitExceeded, QueryInvalid, QueryTimeout
 from twinframe.evaluator.limits import Limits, Meter
 from twinframe.evaluator.membership import compile_membership
 from twinframe.evaluator.run import Run
@@ -92,3 +92,15 @@ def test_a_long_list_ends_at_the_deadline() -> None:
     items = [*range(100_000)]
     with pytest.raises(QueryTimeout):
         ask((-1, items), build_run(Limits(deadline=0.0)))
+
+
+def test_the_set_of_a_list_counts_as_long_as_it_is_kept() -> None:
+    run = build_run(Limits(max_bytes=2 * 2**20))
+    for start in range(50):  # a megabyte for each, of which one is kept at a time
+        items = list(range(start, start + 15_000))
+        assert ask((start, items), run) is True
+        assert ask((start, items), run) is True
+    items = list(range(40_000))
+    assert ask((0, items), run) is True
+    with pytest.raises(LimitExceeded, match="Query__MaxBytes"):
+        ask((0, items), run)

@@ -214,7 +214,8 @@ class StatementRunner:
             self._checks, self._is_long = 0, False
             self._look_every(_STEPS_TO_FIRST_CHECK)
             self._steps_to_next = _STEPS_TO_FIRST_CHECK
-        self._looked = time.monotonic()
+        if self._most_steps is None:
+            self._looked = time.monotonic()
 
     def read_steps(self) -> int:
         """Steps of SQLite's machine since the snapshot began, to the last 5,000 of a statement (of
