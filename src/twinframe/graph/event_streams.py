@@ -12,20 +12,21 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
-from twinframe.errors import EventsDisabled, InvalidArgument, TooManyStreams
+from twinframe.errors import EventsDisabled, InvalidArgument, MemoryExhausted, TooManyStreams
 from twinframe.events.event import Event
 from twinframe.events.filters import Filter, build_filter
 from twinframe.graph.context import GraphContext
 from twinframe.graph.delivery.reading import MUCH, EventReader
 from twinframe.instruments.base import Level
-from twinframe.memory import Part
+from twinframe.memory import Hold, Part
 from twinframe.storage.base import GraphSession
 from twinframe.storage.epochs import Epoch, read_epoch
 
 _SHORTEST_LOOK: Final = 0.05
 _LONGEST_LOOK: Final = 0.5
 _PAUSE: Final = 0.5
-_BREATH: Final = 0.005
+_BREATH: Final = 0.02
+_BATCH_BYTES: Final = 4 * 1024 * 1024
 _FREE: Final = 64 * 1024
 """A batch of so many bytes is not charged: most have far less."""
 
@@ -124,24 +125,24 @@ class EventStreams:
         heartbeat = self._context.settings.events.heartbeat
         told, look = loop.time(), _SHORTEST_LOOK
         reader = EventReader(self._context, position, passes)
-        memory = self._context.memory
         size = MUCH  # nobody knows how much the first one brings
         while not self._has_ended:
-            if not memory.has_room(Part.ANSWERS, MUCH):  # nothing is read before it can be kept
-                await asyncio.sleep(_PAUSE)
+            held = await self._reserve(size)
+            if held is None:
+                if loop.time() - told >= heartbeat:
+                    yield Followed((), reader.position, epoch)
+                    told = loop.time()
                 continue
-            if size > _FREE:
-                async with self._turn:  # followers of much take turns with all requests
-                    await asyncio.sleep(_BREATH)
-            batch = await reader.read()
-            size, has_read = batch.size, batch.read > 0
-            made = [Followed(batch.events, batch.position, epoch, batch.missed)]
-            is_due = bool(batch.events or batch.missed) or loop.time() - told >= heartbeat
-            del batch  # it goes on its way, and nothing of it stays here
-            if is_due:
-                with memory.hold(Part.ANSWERS, size if size > _FREE else 0):
+            with held:
+                batch = await reader.read()
+                size, has_read = batch.size, batch.read > 0
+                held.shrink(held.size - size)
+                made = [Followed(batch.events, batch.position, epoch, batch.missed)]
+                is_due = bool(batch.events or batch.missed) or loop.time() - told >= heartbeat
+                del batch  # it goes on its way, and nothing of it stays here
+                if is_due:
                     yield made.pop()
-                told = loop.time()
+                    told = loop.time()
             if has_read:
                 look = _SHORTEST_LOOK
                 await asyncio.sleep(0)
@@ -150,6 +151,22 @@ class EventStreams:
                 async with asyncio.timeout(min(look, heartbeat)):
                     await self._context.signal.wait()
             look = min(look * 1.2, _LONGEST_LOOK)
+
+    async def _reserve(self, size: int) -> Hold | None:
+        """The memory for a batch when the last one had `size` bytes; None: there is none yet.
+
+        Nothing is read before it can be kept. Followers of much take turns with all requests.
+        """
+        held = self._context.memory.hold(Part.ANSWERS)
+        if size > _FREE:
+            async with self._turn:
+                await asyncio.sleep(_BREATH)
+            try:
+                held.grow(_BATCH_BYTES)
+            except MemoryExhausted:
+                await asyncio.sleep(_PAUSE)
+                return None
+        return held
 
 
 def _read_present(session: GraphSession) -> tuple[Epoch, int]:
