@@ -153,7 +153,9 @@ class _Survey:
                         f"The body nests arrays and objects deeper than {most_depth} levels "
                         f"(at byte {len(text[: at - 1].encode())})."
                     )
-            elif mark and open_:
+            elif mark:
+                if not open_:
+                    break  # no decoder reads on behind it, whatever follows
                 start = open_.pop()
                 if at - start > _STEP:
                     self.long.add(start)

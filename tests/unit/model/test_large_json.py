@@ -104,6 +104,17 @@ def test_too_many_values_are_refused_before_they_are_made() -> None:
     assert parse_large_json(text, LIMITS, LargeLimits(5), take)
 
 
+@pytest.mark.parametrize("start", [b"", b"[]", b'{"a":[1,2,3,4,5]}', b"[1,2,3,4,5,6}"])
+def test_what_is_behind_the_end_is_not_gone_through(
+    start: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(large_json.time, "sleep", slept.append)
+    with pytest.raises(InvalidArgument, match="not valid JSON"):
+        parse_large_json(start + b"]" * 100_000, LIMITS, LargeLimits(), take)
+    assert not slept
+
+
 def test_a_string_that_is_too_long_is_refused_with_its_place() -> None:
     body = b'["' + b"x" * 500_000 + b'"]'
     with pytest.raises(InvalidArgument, match=r"at position 2 .Json__MaxTextLength"):
