@@ -444,3 +444,31 @@ def test_a_full_store_answers_reads_until_there_is_room_to_reopen_it(
     with pytest.raises(_Ended, match=str(server._EXIT_FULL)):
         serving._answer(Kind.APPLY, 0, write)
     engine.close()
+
+
+def test_queries_that_together_take_too_much_give_way_one_by_one(
+    engine: ProcessEngine, place: Path
+) -> None:
+    """Each may take less than all have: the largest of a time is told to come again."""
+    first = find_process(place)
+    pairs = "GRAPH ?g { ?a ?b ?c } GRAPH ?h { ?d ?e ?f } GRAPH ?i { ?j ?k ?l }"
+    outcomes: list[str] = []
+
+    def ask(number: int) -> None:
+        other = ProcessEngine(place, 0.2, 64 * 1024**2)
+        other.open()
+        try:
+            text = f"SELECT DISTINCT ?a ?b ?c ?d ?e ?f ?j{number} {{ {pairs} }}"
+            list(other.query(text, time.monotonic() + 30))
+        except (LimitExceeded, StorageBusy, QueryTimeout) as error:
+            outcomes.append(type(error).__name__)
+        other.close()
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == 6
+    assert engine.ask("ASK {}")
+    assert find_process(place) == first

@@ -36,8 +36,8 @@ class RdfSettings(Section):
     )
     query_bytes: Count = Field(
         default=256 * 1024**2,
-        description="`oxigraph` on disk: bytes of memory that a query of a caller may take. "
-        "Half as many of them run at one time as the machine has processors.",
+        description="`oxigraph` on disk: bytes of memory that a query of a caller may take; "
+        "all that run at one time may take twice as much together.",
     )
     ontology: dict[str, str] = Field(
         default_factory=dict,

@@ -250,6 +250,8 @@ class ProcessEngine(Engine):
             raise StorageFull(answer.decode())
         if status is Status.REFUSED:
             raise _build_refusal(*unpack_pair(answer))
+        if status is Status.BUSY:
+            raise StorageBusy(answer.decode())
         if status is Status.ERROR:
             raise StorageError(answer.decode())
         return answer

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 _PR_SET_PDEATHSIG: Final = 1
-_NICE: Final = 10
+_NICE: Final = 19
 """Children come behind the workers of the service, which answer short requests."""
 _TICK_MILLISECONDS: Final = 50
 _STILL: Final = 6
@@ -37,16 +37,49 @@ _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _OVERRUN: Final = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGKILL})
 """How a child ends that found no memory or overran its stack, or that the system killed for it."""
 
-Ending: TypeAlias = Literal["answered", "late", "large", "forsaken", "failed", "cut"]
-"""How a query ended. `answered`: the child sent the answer. `cut`: it ended while it sent it."""
+Ending: TypeAlias = Literal["answered", "late", "large", "crowded", "forsaken", "failed", "cut"]
+"""How a query ended. `answered`: the child sent the answer. `cut`: it ended while it sent it.
+
+`large`: it took more than one may; `crowded`: all together took more than they may.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`at_once` children, each of which may take `most_bytes` more than the store process has."""
+    """`at_once` children, each of which may take `most_bytes` more than the store process has.
+
+    All of them together may take `all_bytes`.
+    """
 
     at_once: int
     most_bytes: int
+    all_bytes: int
+
+
+class _Crowd:
+    """What all children take together."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._taken: dict[int, tuple[int, int]] = {}
+        self._lock = threading.Lock()
+
+    def look(self, child: int) -> bool:
+        """Whether all take too much, and this child the most of it.
+
+        NOTE: what it has at the first look is the store process's own.
+        """
+        size = _read_size(child)
+        with self._lock:
+            first, _ = self._taken.get(child, (size, 0))
+            self._taken[child] = (first, size - first)
+            grown = [each for _, each in self._taken.values()]
+        return sum(grown) > self._most_bytes and size - first == max(grown)
+
+    def leave(self, child: int) -> None:
+        """It has ended."""
+        with self._lock:
+            self._taken.pop(child, None)
 
 
 class Children:
@@ -61,6 +94,7 @@ class Children:
     ) -> None:
         self._limits = limits
         self._slots = threading.BoundedSemaphore(limits.at_once)
+        self._crowd = _Crowd(limits.all_bytes)
         self._forking = threading.Lock()
         self._still = still
         self._own = own
@@ -108,8 +142,9 @@ class Children:
                 _be_child(self._limits.most_bytes, [told, *self._own()], telling, answer)
             os.close(telling)
         try:
-            return _watch(child, told, connection, deadline)
+            return _watch(child, told, connection, deadline, self._crowd)
         finally:
+            self._crowd.leave(child)
             os.close(told)
 
 
@@ -140,7 +175,9 @@ def _tell(telling: int) -> None:
     os.write(telling, b"s")
 
 
-def _watch(child: int, told: int, connection: socket.socket, deadline: float) -> Ending | None:
+def _watch(
+    child: int, told: int, connection: socket.socket, deadline: float, crowd: _Crowd
+) -> Ending | None:
     """Wait for the end of a child, or end it: at the deadline, or when nobody waits for it."""
     poll = select.poll()
     poll.register(told, select.POLLIN)
@@ -159,6 +196,8 @@ def _watch(child: int, told: int, connection: socket.socket, deadline: float) ->
             ending = "forsaken"
         elif time.monotonic() >= deadline:
             ending = "cut" if sends else "late"
+        elif not sends and crowd.look(child):
+            ending = "crowded"
         if ending is None and not events and not sends:
             spent = _read_spent(child)
             still = still + 1 if spent == seen else 0
@@ -180,6 +219,15 @@ def _read_ending(child: int, sends: bool) -> Ending:
     if sends:
         return "cut"
     return "large" if code == _EXIT_LARGE or -code in _OVERRUN else "failed"
+
+
+def _read_size(child: int) -> int:
+    """Bytes of its memory that belong to no file; 0 when it has ended."""
+    with suppress(OSError):
+        text = Path(f"/proc/{child}/status").read_text(encoding="ascii")
+        sizes = [line.split()[1] for line in text.splitlines() if line.startswith("RssAnon:")]
+        return sum(map(int, sizes)) * 1024
+    return 0
 
 
 def _read_spent(child: int) -> int | None:

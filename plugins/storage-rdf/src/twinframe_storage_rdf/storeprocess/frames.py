@@ -52,6 +52,7 @@ class Status(enum.IntEnum):
     FULL = 4
     TIMEOUT = 5
     REFUSED = 6
+    BUSY = 7
 
 
 class Files:

@@ -45,8 +45,10 @@ _EXIT_FULL: Final = 4
 _EXIT_FORSAKEN: Final = 6
 _LONGEST: Final = 3600.0
 """Seconds for a query without a deadline."""
-_CHILDREN: Final = max(1, (os.cpu_count() or 1) // 2)
-"""Queries of callers that run at one time; the others wait."""
+_CHILDREN: Final = 16
+"""Queries of callers that run at one time; more of them wait."""
+_SHARES: Final = 2
+"""How many times what one query may take all of them may take together."""
 
 
 class StoreServer:
@@ -69,7 +71,7 @@ class StoreServer:
         self._place = self._listener = self._alive = -1
         self._query_bytes = query_bytes
         self._children = Children(
-            Limits(_CHILDREN, query_bytes),
+            Limits(_CHILDREN, query_bytes, _SHARES * query_bytes),
             self._engine.turn,
             lambda: [self._listener, self._alive],
         )
@@ -253,6 +255,13 @@ class StoreServer:
         if ending == "answered":
             if kind is Kind.QUERY:
                 self._short.note(body.decode(), time.monotonic() - begin)
+            return
+        if ending == "crowded":
+            text = (
+                f"All queries together take more than {_SHARES * self._query_bytes} bytes of "
+                "memory (twice Storage__Rdf__QueryBytes), and this one the most of it; try again."
+            )
+            send_answer(connection, Status.BUSY, 0, text.encode())
             return
         if ending == "failed":
             send_answer(connection, Status.ERROR, 0, b"The store process could not run the query.")
