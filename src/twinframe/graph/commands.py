@@ -39,6 +39,7 @@ async def run_patch(context: GraphContext, command: Command[StoredDocument]) -> 
     NOTE: its body may be a thousand times as large as what asked for it, and a batch of writes
     keeps what all of them give until it is committed.
     """
-    etag = await context.runner.write(lambda found: command.apply(context, found).etag)
+    traced = context.join_trace()
+    etag = await context.runner.write(lambda found: command.apply(traced, found).etag)
     context.signal.set()
     return etag
