@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import http.client
 import json
@@ -72,9 +73,10 @@ def test_every_odd_request_has_its_one_answer(served: Server) -> None:
     before = line.call("GET", "/digitaltwins/room")[2]
     wrong = []
     for odd in list_requests():
-        one = Line(served.port)  # some are answered and their connection is closed
-        status, head, body = one.call(odd.method, odd.path, odd.body, odd.fields)
-        one.close()
+        with contextlib.closing(
+            Line(served.port)
+        ) as one:  # some answers are their connection's last
+            status, head, body = one.call(odd.method, odd.path, odd.body, odd.fields)
         if status != odd.status:
             wrong.append(f"{odd.name}: {status}, not {odd.status}: {body[:200]!r}")
         elif status >= 400 and b"application/" not in head:
@@ -83,6 +85,27 @@ def test_every_odd_request_has_its_one_answer(served: Server) -> None:
     assert line.call("GET", "/digitaltwins/room")[2] == before
     line.close()
     check_log(served)
+
+
+def test_a_range_without_end_that_is_gone_through_ends_at_the_time_of_queries(
+    tmp_path: Path,
+) -> None:
+    numbers = "range(0, 1000000000000)"
+    with Server(tmp_path, environment={"Query__Timeout": "0.5"}) as server:
+        with contextlib.closing(Line(server.port)) as line:
+            for text in (
+                f"UNWIND {numbers} AS x RETURN sum(x)",
+                f"UNWIND {numbers} AS x WITH x WHERE x < 0 RETURN x",
+                f"UNWIND {numbers} AS x RETURN x SKIP 999999999999",
+                f"RETURN reduce(s = 0, x IN {numbers} | s + x)",
+                f"RETURN all(x IN {numbers} WHERE x >= 0)",
+                f"RETURN [x IN {numbers} WHERE x < 0 | x]",
+            ):
+                status, _, body = line.call("POST", "/query", {"query": text})
+                assert (status, json.loads(body)["error"]["code"]) == (400, "TimeoutError"), text
+            assert line.call("POST", "/query", {"query": "RETURN 1"})[0] == 200
+        server.stop()
+        check_log(server)
 
 
 def test_every_odd_import_is_refused_or_ends_with_a_reason(served: Server) -> None:
