@@ -122,7 +122,8 @@ class Goal:
     """A promise that is measured, and the faults with which its judge must come out red.
 
     `asked` has every number of the promise; `scaled` says which of them a run of under five minutes
-    cannot reach, and what is done instead. `smoke` goals are part of `make check`.
+    cannot reach, and what is done instead. `smoke` goals are part of `make check`. `longest` are
+    the seconds that a goal and its twins may take together.
     """
 
     id: str
@@ -132,6 +133,7 @@ class Goal:
     twins: tuple[Twin, ...]
     scaled: str = ""
     smoke: bool = False
+    longest: int = 300
 
 
 def _render_number(value: float) -> str:

@@ -28,9 +28,6 @@ from tests.reliability.table import Row, Verdict
 LONGEST: Final = 900
 """Seconds after which a run is given up: it hangs."""
 
-LONGEST_FULL: Final = 300
-"""Seconds that a goal and its twins may take together."""
-
 NOT_RUN: Final = 3
 """Exit code of a judge that cannot work here."""
 
@@ -57,8 +54,8 @@ def run_goal(goal: Goal, size: Size, seed: int, *, with_goal: bool, with_twin: b
         verdict, note = "FAILED", str(error)
     end = time.monotonic()
     seconds, twin_seconds = half - start, end - half
-    if size == "full" and with_goal and with_twin and end - start > LONGEST_FULL:
-        note = f"it took {end - start:.0f} s, more than {LONGEST_FULL}; {note}"
+    if size == "full" and with_goal and with_twin and end - start > goal.longest:
+        note = f"it took {end - start:.0f} s, more than {goal.longest}; {note}"
         verdict = "FAILED" if verdict == "held" else verdict
     return Row(goal, verdict, figures, twins, seconds, twin_seconds, load, note)
 

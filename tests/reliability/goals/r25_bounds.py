@@ -26,7 +26,12 @@ SETTLING: Final = 0.6
 WITHOUT_ACCOUNT: Final = ("uploads without a last byte",)
 """The attacks that the twin needs: without an account they take the most."""
 
-ENVIRONMENT: Final = {"Logging__Access": "false", "Query__Timeout": "5"}
+ENVIRONMENT: Final = {
+    "Logging__Access": "false",
+    "Query__Timeout": "5",
+    "Sparql__Enabled": "true",
+    "Sparql__Timeout": "5",
+}
 
 
 @dataclass(slots=True)
@@ -165,6 +170,7 @@ GOAL = Goal(
     asked="≥ 60 attacks on memory and on the loop, on SQLite and RDF: a service of two workers "
     "stays ≤ 1 GiB in all, others' p99 is not over 50 ms for longer than a second, no process ends",
     judge=judge,
+    longest=900,
     twins=(
         Twin(
             fault="no-account",

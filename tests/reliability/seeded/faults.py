@@ -273,6 +273,19 @@ def ask_by_id_alone(module: Any) -> None:
     module.render_url = render_url
 
 
+def grant_all_memory(module: Any) -> None:
+    """The account of memory refuses nothing, and nobody looks at the process."""
+
+    def take(self: Any, part: Any, size: int, own: int = 0) -> None:
+        with self._lock:
+            self._held[part] += size
+            self._used += size
+
+    module.MemoryAccount.take = take
+    module.MemoryAccount.look = lambda self, part=None: None
+    module.MemoryAccount.has_room = lambda self, part, size: True
+
+
 FAULTS: dict[str, tuple[Patch, ...]] = {
     "acknowledge-before-commit": (("twinframe_storage_sqlite.writing", acknowledge_before_commit),),
     "ignore-etags": (("twinframe.model.etags", ignore_etags),),
@@ -303,5 +316,6 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "heart-by-the-wall-clock": (("twinframe.web.worker", live_by_the_wall_clock),),
     "outlive-the-arbiter": (("twinframe.web.worker", outlive_the_arbiter),),
     "crash-on-odd-ids": (("twinframe.model.ids", crash_on_odd_ids),),
+    "no-account": (("twinframe.memory", grant_all_memory),),
     "never-sync": (("twinframe_storage_sqlite.connection", never_sync),),
 }

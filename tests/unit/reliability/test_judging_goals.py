@@ -6,6 +6,7 @@ import random
 import sys
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,11 +107,11 @@ def test_each_of_several_twins_has_to_break_what_is_its_own(
     assert "a fault: lost 3 (= 0). another fault: lost 1 (= 0)" in row.note
 
 
-def test_a_full_run_of_over_five_minutes_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.reliability.running.LONGEST_FULL", -1)
+def test_a_full_run_of_over_its_longest_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     faulty = iter([[exactly("lost", 0)], [exactly("lost", 1)]])
     monkeypatch.setattr("tests.reliability.running._judge", lambda *_: next(faulty))
-    row = run_goal(build_goal(), "full", 1, with_goal=True, with_twin=True)
+    goal = replace(build_goal(), longest=-1)
+    row = run_goal(goal, "full", 1, with_goal=True, with_twin=True)
     assert row.verdict == "FAILED"
     assert "more than -1" in row.note
 
