@@ -17,14 +17,21 @@ STRUCTURED = "application/cloudevents+json; charset=utf-8"
 class DeliveryFailed(TwinframeError):
     """The endpoint did not take an event now; it may later. `retry_after` is in seconds, if told.
 
-    The message is shown to who looks after routes: it holds no secret.
+    The message is shown to who looks after routes: it holds no secret. One that names a file of
+    the installation is for the operator; `told` is what callers are told in its place.
     """
 
     code = "DeliveryFailed"
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, retry_after: float | None = None, *, told: str = "") -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self._told = told
+
+    @property
+    def public(self) -> str:
+        """The message as callers who may read event routes are given it."""
+        return self._told or self.message
 
 
 class DeliveryRefused(TwinframeError):

@@ -11,21 +11,25 @@ def build_trust(authority: str, certificate: str = "", key: str = "") -> ssl.SSL
     """The context of a client that trusts the authorities of a PEM file, empty the usual ones.
 
     With `certificate` and `key`, PEM files too, it shows that certificate. `DeliveryFailed` names
-    the setting whose file cannot be read: it may be there the next time.
+    the setting whose file cannot be read, and the operator that file: it may be there the next
+    time.
     """
     try:
         context = ssl.create_default_context(cafile=authority or None)
     except OSError as error:  # those of `ssl` are such, too
-        raise _build_failure("CertificateAuthority", error) from error
+        raise _build_failure("CertificateAuthority", authority, error) from error
     if certificate:
         try:
             context.load_cert_chain(certificate, key)
         except OSError as error:
-            raise _build_failure("Certificate and Key", error) from error
+            names = f"{certificate} with Key {key}"
+            raise _build_failure("Certificate", names, error) from error
     return context
 
 
-def _build_failure(setting: str, error: OSError) -> DeliveryFailed:
-    # SEC: callers who may read event routes are shown it: it names settings, not their files.
+def _build_failure(setting: str, path: str, error: OSError) -> DeliveryFailed:
     reason = error.strerror or type(error).__name__
-    return DeliveryFailed(f"The endpoint's {setting} cannot be used: {reason}.")
+    return DeliveryFailed(
+        f"The endpoint's {setting} {path} cannot be used: {reason}.",
+        told=f"The endpoint's {setting} cannot be used: {reason}.",
+    )

@@ -276,7 +276,7 @@ def test_endpoints_of_events_that_cannot_be_opened_are_warned_of(
     assert find(document, "events", "fine") == ["The endpoint lines can be opened."]
     alarms, broker = sorted(find(document, "events", "warning"))
     assert "alarms cannot be opened: https://127.0.0.1:1 cannot be reached" in alarms
-    assert "CertificateAuthority cannot be used: No such file" in broker
+    assert "CertificateAuthority /none/ca.pem cannot be used: No such file" in broker
     assert "s3cret" not in str(document)
     _, document = check("--offline")
     assert find(document, "events", "warning") == []

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import hmac
+import re
 from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
@@ -299,10 +300,14 @@ def test_authorities_that_cannot_be_read_are_named_and_tried_again(tmp_path: Pat
     missing, odd = tmp_path / "missing.pem", tmp_path / "odd.pem"
     odd.write_text("no certificate")
     for path in (missing, odd):
-        with pytest.raises(DeliveryFailed, match="CertificateAuthority cannot be used: "):
+        with pytest.raises(DeliveryFailed, match=re.escape(f"{path} cannot be used: ")) as caught:
             Receiver().deliver(MESSAGE, CertificateAuthority=str(path))
-    with pytest.raises(DeliveryFailed, match="Certificate and Key cannot be used"):
+        assert "CertificateAuthority cannot be used: " in caught.value.public
+        assert str(tmp_path) not in caught.value.public
+    with pytest.raises(DeliveryFailed, match=re.escape(f"{odd} with Key {missing}")) as caught:
         build_trust("", str(odd), str(missing))
+    assert "Certificate cannot be used: " in caught.value.public
+    assert str(tmp_path) not in caught.value.public
 
 
 @pytest.mark.parametrize("rate", ["*", "0", "-1", "²", "9" * 400, "9" * 5000])

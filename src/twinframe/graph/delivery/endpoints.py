@@ -47,19 +47,23 @@ class Endpoint:
 
         `DeliveryFailed`, `DeliveryRefused`, `EndpointGone`; whatever else its sink may raise, as
         that may be of somebody else, is a `DeliveryFailed` too: tried again, and told of.
+        What is for the operator alone goes to the log, once for all events.
         """
         try:
             if not self._is_open:
                 await self._open()
             for message in build_messages(event, self.form):
                 await self.sink.send(message)
-        except (DeliveryFailed, DeliveryRefused, EndpointGone):
+        except (DeliveryFailed, DeliveryRefused, EndpointGone) as error:
+            if error.public != error.message and self._told != error.message:
+                self._told = error.message
+                _log.warning("The endpoint %s failed: %s", self.name, error.message)
             raise
         except Exception as error:
             raise self._tell(error) from error
 
     async def try_to_open(self) -> str:
-        """Open the sink and close it again; what went wrong, or nothing."""
+        """Open the sink and close it again; what went wrong, for the operator, or nothing."""
         try:
             try:
                 await self._open()

@@ -173,12 +173,12 @@ class Lanes:
             if not await self._is_over(pending, error):
                 return
         except DeliveryRefused as error:
-            await self._give_up(pending.event, error.message, pending.attempts)
+            await self._give_up(pending.event, error.public, pending.attempts)
         except EndpointGone as error:
             if self._is_gone:
                 return  # another says so: an error of this one would cut it off
             self._is_gone = True
-            await self._give_up(pending.event, error.message, pending.attempts)
+            await self._give_up(pending.event, error.public, pending.attempts)
             self._settle(key, lane)
             raise
         else:
@@ -245,13 +245,13 @@ class Lanes:
         except DeliveryFailed as error:
             self._failures += 1
             self._failed.add(pending.event.key)
-            self.error = self.last_failure = error.message
+            self.error = self.last_failure = error.public
             raise
         except DeliveryRefused:
             self._note_answer()
             raise
         except EndpointGone as error:
-            self.error = error.message
+            self.error = error.public
             raise
         self._note_answer()
 
@@ -272,7 +272,7 @@ class Lanes:
         now = self._clock()
         since = self.failing.setdefault(pending.event.position, now)
         if now - since >= self._patience:
-            await self._give_up(pending.event, error.message, pending.attempts)
+            await self._give_up(pending.event, error.public, pending.attempts)
             return True
         is_alone = pending.attempts > 1 and pending.answers != self._answers
         pending.alone += is_alone

@@ -18,6 +18,7 @@ from twinframe.events.sinks import (
     EventSink,
     Message,
 )
+from twinframe.events.trust import build_trust
 from twinframe.graph import Graph
 from twinframe.graph.background.runner import BackgroundRunner
 from twinframe.graph.delivery import deliverer as deliverer_module
@@ -603,6 +604,34 @@ def test_a_sink_that_fails_as_nobody_foresaw_is_told_of_and_tried_again(
     asyncio.run(play())
     told = [record for record in caplog.records if "failed in its sink" in record.message]
     assert len(told) == 1
+
+
+def test_a_file_that_cannot_be_used_is_named_to_the_operator_alone(
+    store: GraphStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def play() -> None:
+        sink = ScriptedSink()
+
+        def fail(_message: Message) -> None:
+            build_trust("/none/ca.pem")
+
+        sink.script = fail
+        async with delivering(store, sink) as made:
+            await made.route()
+            await made.put("a", "b")
+            status = await made.reach(lambda status: bool(status.progress.error))
+            made.ahead = 1000 * 3600 * 10**9
+            await made.reach(lambda status: status.progress.dead == 2)
+            letters = (await made.graph.event_routes.list_dead_letters("r")).items
+            shown = [status.progress.error, *(letter.error for letter in letters)]
+            for text in shown:
+                assert "CertificateAuthority cannot be used: No such file" in text
+                assert "/none" not in text
+
+    asyncio.run(play())
+    told = [record.getMessage() for record in caplog.records if "/none" in record.getMessage()]
+    assert len(told) == 1
+    assert "CertificateAuthority /none/ca.pem cannot be used: No such file" in told[0]
 
 
 def test_a_twin_whose_events_fail_for_long_holds_up_no_other(
