@@ -53,7 +53,7 @@ def test_batches_grow_while_events_are_small(store: GraphStore) -> None:
 def test_large_events_come_few_at_a_time(store: GraphStore) -> None:
     append(store, 24, size=300_000)
     batches = read_all(store)
-    assert [batch.read for batch in batches][:4] == [8, 4, 2, 1]
+    assert [batch.read for batch in batches][:4] == [2, 2, 2, 1]  # two are more than MUCH
     assert sum(batch.read for batch in batches) == 24
 
 
