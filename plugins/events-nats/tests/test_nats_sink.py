@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import nats
@@ -199,6 +200,29 @@ def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> N
 def test_the_plugin_gives_a_sink_for_its_settings() -> None:
     settings = twinframe_settings().model_validate({"Servers": ["nats://h"]})
     assert isinstance(twinframe_event_sink(settings), NatsSink)
+
+
+def test_a_file_of_credentials_that_cannot_be_read_is_named_to_the_operator_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def read(path: str) -> bytes:
+        return Path(path).read_bytes()
+
+    async def connect(_client: object, *, user_credentials: str, **_options: object) -> None:
+        read(user_credentials)  # as the client does once the server asks for them
+
+    async def close(_client: object) -> None:
+        """Nothing was opened."""
+
+    monkeypatch.setattr("nats.aio.client.Client.connect", connect)
+    monkeypatch.setattr("nats.aio.client.Client.close", close)
+    settings = {"Servers": ["nats://h"], "Credentials": "/none/own.creds"}
+    sink = NatsSink(NatsSettings.model_validate(settings))
+    with pytest.raises(DeliveryFailed, match=r"/none/own\.creds") as caught:
+        asyncio.run(sink.open())
+    assert caught.value.public == (
+        "The endpoint's Credentials cannot be used: No such file or directory."
+    )
 
 
 def test_authorities_that_cannot_be_read_are_named(make_server: Any) -> None:

@@ -121,7 +121,10 @@ class NatsSink(EventSink):
 
     def _build_failure(self, error: BaseException) -> DeliveryFailed:
         reason = str(error) or type(error).__name__
-        return DeliveryFailed(f"NATS did not take it: {reason}")
+        told = ""
+        if isinstance(error, OSError) and error.filename:  # of the credentials: the operator's
+            told = f"The endpoint's Credentials cannot be used: {error.strerror}."
+        return DeliveryFailed(f"NATS did not take it: {reason}", told=told)
 
 
 def _check_size(client: Client, body: bytes, headers: Mapping[str, str]) -> None:
