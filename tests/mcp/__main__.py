@@ -1,7 +1,8 @@
 """`make test-mcp`: the official conformance suite, and the inspector over SSE.
 
 It runs the fixtures of `tests.mcp.app` under gunicorn with the service's worker class, at one
-worker and at two. The tools come from npm once, into `var/mcp-tools`.
+worker and at two; then the inspector over both transports at a hosted graph. The
+tools come from npm once, into `var/mcp-tools`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.e2e.server import free_port
+from tests.e2e.hosted import Provisioner, build_environment, build_hosted
+from tests.e2e.server import Server, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "var" / "mcp-tools"
@@ -52,8 +54,15 @@ def main() -> int:
             failed += [
                 f"the inspector's {arguments[1]} with {workers} worker(s)"
                 for arguments in INSPECTIONS
-                if not inspect(url, arguments, workers)
+                if not inspect(f"{url}/sse", "sse", arguments, f"{workers} worker(s)")
             ]
+    with serve_hosted() as url:
+        failed += [
+            f"the inspector's {arguments[1]} over {transport} at a hosted graph"
+            for transport, path in (("sse", "/sse"), ("http", "/mcp"))
+            for arguments in HOSTED_INSPECTIONS
+            if not inspect(url + path, transport, arguments, "a hosted graph")
+        ]
     for name in failed:
         print(f"FAILED: {name}", file=sys.stderr)
     return 1 if failed else 0
@@ -122,6 +131,17 @@ def serve(workers: int) -> Iterator[str]:
             process.wait()
 
 
+@contextmanager
+def serve_hosted() -> Iterator[str]:
+    """A service of two workers with a hosted graph: the graph's address."""
+    with tempfile.TemporaryDirectory(prefix="mcp-hosted-") as name:
+        folder = Path(name)
+        environment = build_environment(folder, MCP__Enabled="true")
+        Provisioner(environment).bring_up(build_hosted("campus"))
+        with Server(folder, workers=2, environment=environment) as server:
+            yield f"{server.url}/graphs/campus"
+
+
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     """Wait until something answers there."""
     for _ in range(600):
@@ -166,17 +186,26 @@ INSPECTIONS = (
 )
 
 
-def inspect(url: str, arguments: tuple[str, ...], workers: int) -> bool:
-    """Run one method of the official inspector over the SSE transport; True when it succeeds."""
+HOSTED_INSPECTIONS = (
+    ("--method", "tools/list", "--strict"),
+    ("--method", "tools/call", "--tool-name", "describe_graph", "--tool-args-json", "{}"),
+    ("--method", "resources/list"),
+    ("--method", "resources/templates/list"),
+    ("--method", "prompts/list"),
+)
+
+
+def inspect(url: str, transport: str, arguments: tuple[str, ...], about: str) -> bool:
+    """Run one method of the official inspector; True when it succeeds."""
     script = TOOLS / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
     done = subprocess.run(
         [
-            str(find_node()), str(script), "--cli", f"{url}/sse", "--transport", "sse",
+            str(find_node()), str(script), "--cli", url, "--transport", transport,
             "--format", "json", *arguments,
         ],
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
-    print(f"inspector over sse, {workers} worker(s), {arguments[1]}: exit {done.returncode}")
+    print(f"inspector over {transport}, {about}, {arguments[1]}: exit {done.returncode}")
     if done.returncode:
         print(done.stdout[-2000:], done.stderr[-2000:], sep="\n")
     return done.returncode == 0
