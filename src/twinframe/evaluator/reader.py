@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from twinframe.cypher.algebra import Direction, LabelExpression
 from twinframe.model.values import Node, Relationship
@@ -24,6 +25,9 @@ class Hop:
 
 class GraphReader(ABC):
     """A consistent view of one graph for the time of one query."""
+
+    most_at_once: ClassVar[int] = 64
+    """Twins or relationships that are asked for in one call; each may bring a megabyte."""
 
     @abstractmethod
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:

@@ -238,7 +238,7 @@ def test_nobody_else_can_put_other_directories_in_the_place_of_ours(tmp_path: Pa
     finally:
         os.umask(old)
     modes = [stat.S_IMODE(folder.stat().st_mode) for folder in list(path.parents)[:3]]
-    assert modes == [0o750, 0o755, 0o755]
+    assert modes == [0o700, 0o755, 0o755]
 
 
 def test_a_directory_that_is_a_link_is_used_as_it_is(tmp_path: Path) -> None:

@@ -79,6 +79,8 @@ class _Kept(Generic[T]):
 class FarSession(RdfSession):
     """A session whose engine is so far away that each request counts."""
 
+    most_at_once = 512
+
     def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache) -> None:
         super().__init__(engine, queries, cache)
         self._depth = 0

@@ -16,18 +16,17 @@ from twinframe.model.values import Node, Relationship
 
 T = TypeVar("T")
 
-_LARGEST = 64  # NOTE: each may bring a document of a megabyte
 _MOST_CACHED_HOPS = 20_000
 _NOTHING: Mapping[str, Node] = {}
 
 
-def read_batches(items: Iterable[T], largest: int = _LARGEST) -> Iterator[list[T]]:
-    """Lists of 1, 4, 16, ... items, at most `largest`."""
+def read_batches(items: Iterable[T], reader: GraphReader) -> Iterator[list[T]]:
+    """Lists of 1, 4, 16, ... items, at most as many as the reader takes in one call."""
     source = iter(items)
     size = 1
     while batch := list(islice(source, size)):
         yield batch
-        size = min(size * 4, largest)
+        size = min(size * 4, reader.most_at_once)
 
 
 def read_needed_nodes(

@@ -163,7 +163,7 @@ def _compile_seek_nodes(step: SeekNodes, scope: Scope) -> Stage:
     ids = compile_expression(step.ids, scope)
 
     def seek(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
-        for batch in read_batches(rows):
+        for batch in read_batches(rows, run.reader):
             wanted = [(row, _list_ids(ids(row, run))) for row in batch]
             found = run.reader.read_nodes(tuple({one: None for _, all_ in wanted for one in all_}))
             for row, row_ids in wanted:
@@ -186,7 +186,7 @@ def _compile_scan_relationships(step: ScanRelationships) -> Stage:
     types, direction, reads = step.relationship.types, step.relationship.direction, step.reads_start
 
     def scan_starts(run: Run) -> Iterator[Row]:
-        for batch in read_batches(run.reader.scan_relationships(types)):
+        for batch in read_batches(run.reader.scan_relationships(types), run.reader):
             starts = [(one, start) for one in batch for start in _list_starts(one, direction)]
             nodes = read_needed_nodes(run.reader, (start for _, start in starts), reads=reads)
             for one, start in starts:
@@ -215,7 +215,7 @@ def _compile_seek_end(step: SeekEnd, scope: Scope) -> Stage:
     slot, direction = scope.find_slot(step.relationship.variable), step.relationship.direction
 
     def seek(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
-        for batch in read_batches(rows):
+        for batch in read_batches(rows, run.reader):
             starts = [
                 (row, start)
                 for row in batch
@@ -333,7 +333,7 @@ def _compile_expand(step: Expand, scope: Scope) -> Stage:
         return _read_hops(run, batch, origin_slot, direction, relationship.types)
 
     def walk(run: Run, rows: Iterator[Row]) -> Iterator[tuple[Row, str]]:
-        for batch in read_batches(rows):
+        for batch in read_batches(rows, run.reader):
             for row, hop in read(run, batch):
                 if hop.relationship not in find_used(row):
                     yield row if known_slot is not None else (*row, hop.relationship), hop.reached
@@ -413,7 +413,7 @@ def _compile_finish(
     reads = cross.reads_target
 
     def bind(run: Run, crossed: Iterator[tuple[Row, str]]) -> Iterator[Row]:
-        for batch in read_batches(crossed):
+        for batch in read_batches(crossed, run.reader):
             nodes = read_needed_nodes(run.reader, (reached for _, reached in batch), reads=reads)
             for row, reached in batch:
                 node = find_node(nodes, reached, reads=reads)
@@ -435,7 +435,7 @@ def _compile_expand_variable(step: ExpandVariable, scope: Scope) -> Stage:
 
     def walk(run: Run, rows: Iterator[Row]) -> Iterator[tuple[Row, str]]:
         adjacency = _build_adjacency(run, cross)
-        for batch in read_batches(rows):
+        for batch in read_batches(rows, run.reader):
             adjacency.load([node.id for row in batch if isinstance(node := row[origin_slot], Node)])
             for row in batch:
                 origin = row[origin_slot]

@@ -19,7 +19,7 @@ def compile_path(
     slots = [scope.find_slot(name) for name in pattern.elements]
 
     def build(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
-        for batch in read_batches(rows):
+        for batch in read_batches(rows, run.reader):
             crossings = [_list_relationships(row, slots[1::2], row[first]) for row in batch]
             known = {
                 node.id: node for row in batch for slot in slots[::2]
