@@ -143,7 +143,7 @@ class Bulk:
             return [_apply(context, transaction, command) for command in group]
 
         try:
-            made = await self._context.runner.write(work)
+            made = await self._context.write(work)
         except QuotaExceeded as error:
             if error.retry_after is not None:  # a rate: asking again would only make it worse
                 raise

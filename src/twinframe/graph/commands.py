@@ -28,7 +28,7 @@ class Command(Protocol[T_co]):
 async def run_command(context: GraphContext, command: Command[T_co]) -> T_co:
     """Apply one command in a work of its own; its result once that is committed."""
     traced = context.join_trace()
-    result = await context.runner.write(lambda transaction: command.apply(traced, transaction))
+    result = await context.write(lambda transaction: command.apply(traced, transaction))
     context.signal.set()
     return result
 
@@ -40,6 +40,6 @@ async def run_patch(context: GraphContext, command: Command[StoredDocument]) -> 
     keeps what all of them give until it is committed.
     """
     traced = context.join_trace()
-    etag = await context.runner.write(lambda found: command.apply(traced, found).etag)
+    etag = await context.write(lambda found: command.apply(traced, found).etag)
     context.signal.set()
     return etag

@@ -1,28 +1,35 @@
-"""What the use cases of one graph share: store, settings, models, clock. It does no work itself."""
+"""What the use cases of one graph share: store, settings, models, clock. Writes go through it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 
+from twinframe.graph.background.own import OwnWork
 from twinframe.graph.happenings import Happenings
 from twinframe.graph.model_cache import ModelCache, PinnedModels
 from twinframe.graph.paging import Listing, PageSizes
 from twinframe.graph.ports import StoreRunner
 from twinframe.graph.signal import WriteSignal
+from twinframe.graph.stamps import Stamps
 from twinframe.graph.tokens import TokenSigner
 from twinframe.instruments.base import CURRENT_TRACE
 from twinframe.memory import MemoryAccount
 from twinframe.model.clock import Clock, read_clock
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
-from twinframe.storage.base import GraphTransaction
+from twinframe.storage.base import GraphTransaction, Work
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class GraphContext:
     """One graph as a worker serves it; without `happenings` no events are kept of its writes.
 
-    `memory` is what the worker may hold for all its graphs together.
+    `clock` is that of lifetimes, `stamps` gives the times that are told of writes. `memory` is what
+    the worker may hold for all its graphs together.
     """
 
     runner: StoreRunner
@@ -32,7 +39,25 @@ class GraphContext:
     happenings: Happenings | None = None
     signal: WriteSignal = field(default_factory=WriteSignal)
     memory: MemoryAccount = field(default_factory=MemoryAccount)
+    stamps: Stamps = field(default_factory=partial(Stamps, read_clock))
     _signer: TokenSigner | None = None
+
+    async def write(self, work: Work[T]) -> T:
+        """Run a work that may ask `stamps` for its time; on return it is committed."""
+        stamps = self.stamps
+        mark = 0
+
+        def marked(transaction: GraphTransaction) -> T:
+            nonlocal mark
+            stamps.begin(transaction)
+            result = work(transaction)
+            mark = stamps.end(transaction)
+            return result
+
+        is_own = isinstance(work, OwnWork)
+        result = await self.runner.write(OwnWork(marked) if is_own else marked)
+        stamps.confirm(mark)
+        return result
 
     def pin_models(self, transaction: GraphTransaction) -> GraphContext:
         """The same for several commands of one work, as long as it changes no model."""

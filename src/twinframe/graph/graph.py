@@ -27,6 +27,7 @@ from twinframe.graph.portable.portable import Portable
 from twinframe.graph.ports import StoreRunner
 from twinframe.graph.queries import Queries
 from twinframe.graph.relationships import Relationships
+from twinframe.graph.stamps import Stamps
 from twinframe.graph.telemetry import Telemetry
 from twinframe.graph.transactions import Transactions
 from twinframe.graph.triples import Triples
@@ -72,11 +73,14 @@ class Graph:
         may hold for all its graphs.
         """
         clock = build_steady_clock(clock)
+        stamps = Stamps(clock)
         happenings = None
         if settings.events.enabled:
-            happenings = Happenings(build_source(settings, host), clock)
+            happenings = Happenings(build_source(settings, host), stamps)
         memory = memory or MemoryAccount()
-        context = GraphContext(runner, settings, clock, happenings=happenings, memory=memory)
+        context = GraphContext(
+            runner, settings, clock, happenings=happenings, memory=memory, stamps=stamps
+        )
         self.twins = Twins(context)
         self.components = Components(context, self.twins)
         self.relationships = Relationships(context)

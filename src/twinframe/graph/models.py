@@ -42,7 +42,7 @@ class Models:
         """
         checked = self._check_documents(documents)
         runner = self._context.runner
-        moment = render_upload_time(self._context.clock())
+        moment = render_upload_time(self._context.stamps())
 
         def parse(session: GraphSession) -> Upload:
             self._check_sizes(checked)
@@ -56,13 +56,16 @@ class Models:
             current = upload
             if transaction.read_schema_version() != upload.version:
                 current = parse(transaction)
-            transaction.put_models(current.records)
-            rendered = [render_model(record, with_definition=False) for record in current.records]
-            for record, data in zip(current.records, rendered, strict=True):
+            # Read again: none is earlier than what was stored while it was parsed, or before.
+            stored = render_upload_time(self._context.stamps())
+            records = [replace(record, upload_time=stored) for record in current.records]
+            transaction.put_models(records)
+            rendered = [render_model(record, with_definition=False) for record in records]
+            for record, data in zip(records, rendered, strict=True):
                 _tell(happenings, transaction, EventType.MODEL_CREATE, record.model_id, data)
             return rendered
 
-        return await runner.write(work)
+        return await self._context.write(work)
 
     async def list_models(
         self,
@@ -157,7 +160,7 @@ class Models:
                 data = render_model(replace(record, decommissioned=True), with_definition=False)
                 _tell(happenings, transaction, EventType.MODEL_DECOMMISSION, model_id, data)
 
-        await self._context.runner.write(work)
+        await self._context.write(work)
 
     async def delete_model(self, model_id: str) -> None:
         """Delete a model that no other refers to; its twins stay.
@@ -174,7 +177,7 @@ class Models:
             if record is not None:
                 _tell_deleted(happenings, transaction, record)
 
-        await self._context.runner.write(work)
+        await self._context.write(work)
 
     async def delete_all_models(self) -> None:
         """Delete every model at once; twins stay."""
@@ -192,7 +195,7 @@ class Models:
             for record in going:
                 _tell_deleted(happenings, transaction, record)
 
-        await self._context.runner.write(work)
+        await self._context.write(work)
 
     def _check_whole(self, model_id: str, size: int) -> None:
         most = self._context.settings.graph.max_page_bytes

@@ -15,6 +15,7 @@ from twinframe.graph.models import Models
 from twinframe.graph.ports import StoreRunner
 from twinframe.graph.relationships import Relationships
 from twinframe.graph.removal import Removal
+from twinframe.graph.stamps import Stamps
 from twinframe.graph.twins import Twins
 from twinframe.storage.base import GraphSession, GraphTransaction, Work
 
@@ -59,7 +60,9 @@ class Observation:
         Errors are those of the use case, also in a rehearsal.
         """
         runner = _ObservingRunner(self._context.runner, look, keep=keep)
-        context = replace(self._context, runner=cast("StoreRunner", runner))
+        # A rehearsal keeps no mark of its times.
+        stamps = self._context.stamps if keep else Stamps(self._context.clock)
+        context = replace(self._context, runner=cast("StoreRunner", runner), stamps=stamps)
         cases = WriteCases(
             Twins(context), Relationships(context), Models(context), Removal(context)
         )

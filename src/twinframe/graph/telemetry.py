@@ -88,12 +88,12 @@ class Telemetry:
             parse_component_name(component)
         message = _Message(twin_id, component, message_id, source_time, payload)
         context = self._context.join_trace()
-        runner, models = context.runner, context.models
+        models = context.models
         # What cannot be taken needs no turn among the writers; of racing ones the work decides.
-        await runner.read(lambda session: message.find_sender(session, models))
+        await context.runner.read(lambda session: message.find_sender(session, models))
         self._check(payload)
         if context.happenings is not None:
-            await runner.write(lambda transaction: message.tell(transaction, context))
+            await context.write(lambda transaction: message.tell(transaction, context))
             context.signal.set()
 
     def _check(self, payload: JsonValue) -> None:

@@ -74,7 +74,7 @@ class Transactions:
                 etags.append(None if made is None else made.etag)
             return etags
 
-        etags = await self._context.runner.write(work)
+        etags = await self._context.write(work)
         self._context.signal.set()
         return etags
 

@@ -64,7 +64,7 @@ class PutTwin:
             self.condition.check(etag, f"a twin with the id {self.twin_id}")
         model = self._find_model(context, transaction)
         # Read here, not before: twins of one batch are stamped in the order they are stored.
-        now = stamp_after(context.clock(), None if before is None else find_touched(before.body))
+        now = stamp_after(context.stamps(), None if before is None else find_touched(before.body))
         details = model.validator.validate_twin(self.body)
         if details:
             raise build_refusal(details)
@@ -114,7 +114,7 @@ class PatchTwin:
             self._refuse_missing_part(self.part)
         changes = build_patch_changes(document, self.operations)
         before = cast("JsonObject", document[METADATA]).get(TOUCHED)
-        patch = TwinPatch(document, parts, stamp_after(context.clock(), before))
+        patch = TwinPatch(document, parts, stamp_after(context.stamps(), before))
         for operation in self.operations:
             patch.apply(operation)
         _validate(model, document, None if self.new_model_id is not None else patch.touched)

@@ -25,8 +25,8 @@ def read_clock() -> int:
 def build_steady_clock(clock: Clock) -> Clock:
     """The same clock, which stands still where that one jumps back: what it stamps keeps its order.
 
-    NOTE: it remembers as long as its process lives. What is written over keeps its order beyond
-    that (`stamp_after`); `twinframe check` tells of a clock that stands before the data.
+    NOTE: it remembers as long as its process lives. What a graph writes keeps its order beyond
+    that (`graph.stamps`); `twinframe check` tells of a clock that stands before the data.
     """
     latest = 0
 
@@ -52,9 +52,20 @@ def stamp_after(moment: int, before: object) -> str:
     now = render_update_time(moment)
     if not isinstance(before, str) or before <= now or not _UPDATE_TIME.fullmatch(before):
         return now
-    if now[:10] != before[:10]:
-        _warn_of_clock(now[:10])
+    _warn_of_days(now[:10], before[:10])
     return before
+
+
+def warn_of_clock(moment: int, latest: int) -> None:
+    """Log, once for each day, that the clock shows `moment`, days before what was written at
+    `latest`.
+    """
+    _warn_of_days(render_update_time(moment)[:10], render_update_time(latest)[:10])
+
+
+def _warn_of_days(now: str, latest: str) -> None:
+    if now != latest:
+        _warn_of_clock(now)
 
 
 @cache  # once for each day that the clock shows

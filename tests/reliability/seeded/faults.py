@@ -223,6 +223,17 @@ def migrate_in_pieces(module: Any) -> None:
 def follow_the_wall_clock(module: Any) -> None:
     """Times are what the wall clock shows."""
     module.build_steady_clock = lambda clock: clock
+    module.stamp_after = lambda moment, before: module.render_update_time(moment)
+
+
+def stamp_by_the_wall_clock(module: Any) -> None:
+    """The times of writes are what the wall clock shows, whatever was written before."""
+    module.Stamps.__call__ = lambda stamps: stamps._clock()
+
+
+def forget_the_latest_time(module: Any) -> None:
+    """A worker knows no times but its own: the mark in the store is not looked at."""
+    module._read_mark = lambda transaction: 0
 
 
 def copy_without_log(module: Any) -> None:
@@ -311,7 +322,11 @@ FAULTS: dict[str, tuple[Patch, ...]] = {
     "believe-every-log": (("twinframe_storage_sqlite.remains", believe_every_log),),
     "any-library": (("twinframe_storage_sqlite.connection", take_any_library),),
     "migrate-without-transaction": (("twinframe_storage_sqlite.migrations", migrate_in_pieces),),
-    "wall-clock-rules": (("twinframe.model.clock", follow_the_wall_clock),),
+    "wall-clock-rules": (
+        ("twinframe.model.clock", follow_the_wall_clock),
+        ("twinframe.graph.stamps", stamp_by_the_wall_clock),
+    ),
+    "times-of-one-life": (("twinframe.graph.stamps", forget_the_latest_time),),
     "copy-the-file": (("twinframe_storage_sqlite.copies", copy_without_log),),
     "heart-by-the-wall-clock": (("twinframe.web.worker", live_by_the_wall_clock),),
     "outlive-the-arbiter": (("twinframe.web.worker", outlive_the_arbiter),),

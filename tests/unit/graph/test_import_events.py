@@ -14,6 +14,7 @@ from tests.unit.graph.test_importing import File
 from twinframe.events.event import Event
 from twinframe.graph.context import GraphContext
 from twinframe.graph.portable.importing import Importer
+from twinframe.graph.stamps import Stamps
 from twinframe.model.clock import render_update_time
 from twinframe.settings import Settings
 from twinframe.settings.jobs import JobsSettings
@@ -127,7 +128,7 @@ def test_a_chunk_that_waits_is_stamped_when_it_is_written(store: Any) -> None:
             before = render_update_time(world.read_clock())
             return await super()._store(*prepared)
 
-    context = GraphContext(InlineRunner(store), world.settings, world.read_clock)
+    context = GraphContext(InlineRunner(store), world.settings, stamps=Stamps(world.read_clock))
     world.do(Late(context).run(io.BytesIO(file.render())))
     assert world.read("a")["$metadata"]["$lastUpdateTime"] > before > ""
 
@@ -143,7 +144,7 @@ def test_what_was_judged_before_its_model_went_is_judged_again(store: Any) -> No
             await world.graph.models.delete_model(SENSOR)
             return await super()._store(*prepared)
 
-    context = GraphContext(InlineRunner(store), world.settings, world.read_clock)
+    context = GraphContext(InlineRunner(store), world.settings, stamps=Stamps(world.read_clock))
     importer = Late(context, report=lambda _, findings: found.extend(findings))
     progress = world.do(importer.run(io.BytesIO(file.render())))
     assert (progress.twins, progress.errors) == (1, 1)

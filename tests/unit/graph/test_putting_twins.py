@@ -15,12 +15,9 @@ from twinframe.errors import (
     TwinNotFound,
     ValidationFailed,
 )
-from twinframe.graph import Graph
-from twinframe.model import clock
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphStore
-from twinframe.testing.factories import BUILDING, FLOOR, ROOM, SENSOR, SPACE, build_twin_document
-from twinframe.testing.inline_runner import InlineRunner
+from twinframe.testing.factories import BUILDING, FLOOR, ROOM, SENSOR, SPACE
 
 DECOMMISSION: Any = [{"op": "replace", "path": "/decommissioned", "value": True}]
 
@@ -303,51 +300,3 @@ def test_an_upload_of_the_same_id_revives_its_twins(world: Any) -> None:
     assert (twin["serial"], twin["other"]) == ("1", 1)
     with pytest.raises(ValidationFailed):
         world.patch("s", {"op": "replace", "path": "/serial", "value": "2"})
-
-
-class SetClock:
-    """A clock that stands where it was set."""
-
-    def __init__(self, moment: int) -> None:
-        self.moment = moment
-
-    def __call__(self) -> int:
-        return self.moment
-
-
-def at(world: Any, moment: int) -> Graph:
-    """The graph as another process has it, whose clock stands there."""
-    return Graph(InlineRunner(world.store), Settings(), clock=SetClock(moment))
-
-
-DAY = 86_400 * 1_000_000_000
-NOW = 1_700_000_000_000_000_000
-BEFORE = (NOW - DAY, NOW - 3 * 365 * DAY, NOW - 1)
-
-
-@pytest.mark.parametrize("earlier", BEFORE)
-def test_what_is_written_again_under_an_earlier_clock_keeps_its_time(
-    world: Any, earlier: int
-) -> None:
-    world.do(at(world, NOW).twins.put_twin("r1", build_twin_document(ROOM, temperature=1.0)))
-    first = world.read("r1")["$metadata"]["$lastUpdateTime"]
-    patch = [{"op": "replace", "path": "/temperature", "value": 2.0}]
-    world.do(at(world, earlier).twins.patch_twin("r1", patch))
-    metadata = world.read("r1")["$metadata"]
-    assert metadata["$lastUpdateTime"] == metadata["temperature"]["lastUpdateTime"] == first
-    world.do(at(world, earlier).twins.put_twin("r1", build_twin_document(ROOM, temperature=3.0)))
-    assert world.read("r1")["$metadata"]["$lastUpdateTime"] == first
-    world.do(at(world, NOW + DAY).twins.patch_twin("r1", patch))
-    assert world.read("r1")["$metadata"]["$lastUpdateTime"] > first
-
-
-def test_an_earlier_clock_is_told_of_once_a_day(
-    world: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    clock._warn_of_clock.cache_clear()
-    world.do(at(world, NOW).twins.put_twin("r1", build_twin_document(ROOM)))
-    earlier = at(world, NOW - 9 * 365 * DAY)
-    for _ in range(3):
-        world.do(earlier.twins.patch_twin("r1", []))
-    told = [record.message for record in caplog.records]
-    assert [one.startswith("The clock says 2014-") for one in told] == [True]

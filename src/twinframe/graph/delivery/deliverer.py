@@ -152,7 +152,7 @@ class RouteKind:
                 delete_lease(transaction, lease.name)
 
         if await self._context.runner.read(lambda session: read_route(session, key)) is None:
-            await self._context.runner.write(OwnWork(work))
+            await self._context.write(OwnWork(work))
 
     async def _deliver(self, key: str, lease: Lease) -> bool:
         delivery = RouteDelivery(
@@ -352,11 +352,11 @@ class RouteDelivery:
     async def _give_up(self, event: Event, reason: str, attempts: int) -> None:
         """Make it a dead letter, before its place is passed."""
         settings = self._context.settings.events
-        time = render_update_time(self._context.clock())
         text = event.text.decode()
-        letter = DeadLetter(event.position, event.key, text, reason, attempts, time)
 
         def work(transaction: GraphTransaction) -> None:
+            time = render_update_time(self._context.stamps())
+            letter = DeadLetter(event.position, event.key, text, reason, attempts, time)
             # Else it is of a route that was replaced, or made anew, since the last look.
             if self._is_same(self._read_state(transaction)):
                 put_dead_letter(transaction, self._route_id, letter, settings.max_dead_letters)
@@ -470,7 +470,7 @@ class RouteDelivery:
             self._lease.check(transaction)
             return work(transaction)
 
-        return await self._context.runner.write(checked)
+        return await self._context.write(checked)
 
     def _build_filter(self, route: Route) -> Filter | None:
         """The route's filter; None, so that nothing is sent, when it was stored by a newer release

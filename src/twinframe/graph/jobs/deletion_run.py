@@ -35,7 +35,7 @@ class DeletionRun:
 
     async def run(self) -> None:
         """Go on to the end. Errors: `StorageError`, `LeaseLost`."""
-        job = await self._context.runner.write(OwnWork(self._begin))
+        job = await self._context.write(OwnWork(self._begin))
         if job is None or job.status.is_final:
             return
         try:
@@ -55,7 +55,7 @@ class DeletionRun:
         self._lease.check(transaction)
         job = find_deletion(transaction, self._job_id)
         if job is not None and job.status is Status.NOT_STARTED:
-            job = replace(job, status=Status.RUNNING, acted=self._context.clock())
+            job = replace(job, status=Status.RUNNING, acted=self._context.stamps())
             put_job(transaction, job)
         return job
 
@@ -70,7 +70,7 @@ class DeletionRun:
             if twins:
                 await self._erase(job, twins, self._erase_twins)
                 continue
-            if await self._context.runner.write(OwnWork(self._erase_models)):
+            if await self._context.write(OwnWork(self._erase_models)):
                 return
 
     async def _find(self, read: Callable[[GraphSession], list[T]]) -> list[T]:
@@ -87,7 +87,7 @@ class DeletionRun:
         while chunk := list(islice(remaining, jobs.chunk_rows)):
             if self._context.clock() >= job.deadline:
                 raise QueryTimeout("The deletion did not end within its timeoutInMinutes.")
-            await self._context.runner.write(OwnWork(partial(_call, erase, chunk)))
+            await self._context.write(OwnWork(partial(_call, erase, chunk)))
             await asyncio.sleep(jobs.pause)
 
     def _erase_relationships(
@@ -114,14 +114,14 @@ class DeletionRun:
     def _check(self, transaction: GraphTransaction) -> DeleteJob:
         self._lease.check(transaction)
         job = require_deletion(transaction, self._job_id)
-        return replace(job, acted=self._context.clock())
+        return replace(job, acted=self._context.stamps())
 
     async def _end(self, status: Status, error: JobError | None) -> None:
         def work(transaction: GraphTransaction) -> None:
             job = replace(self._check(transaction), status=status, error=error)
             put_job(transaction, replace(job, finished=job.acted))
 
-        await self._context.runner.write(OwnWork(work))
+        await self._context.write(OwnWork(work))
 
 
 def _find_relationships(session: GraphSession) -> list[tuple[str, str]]:

@@ -52,9 +52,12 @@ class DeleteJobs:
         now = self._context.clock()
         purge = now + int(self._context.settings.jobs.keep_seconds * NANO)
         deadline = now + minutes * 60 * NANO
-        job = DeleteJob(id=job_id, created=now, acted=now, purge=purge, deadline=deadline)
 
-        def work(transaction: GraphTransaction) -> None:
+        def work(transaction: GraphTransaction) -> DeleteJob:
+            created = self._context.stamps()
+            job = DeleteJob(
+                id=job_id, created=created, acted=created, purge=purge, deadline=deadline
+            )
             purge_expired(transaction, now)
             if find_deletion(transaction, job_id) is not None:
                 raise JobStateRefused(f"A delete job with the ID {job_id} exists already.")
@@ -62,8 +65,9 @@ class DeleteJobs:
             for old in choose_oldest(list_deletions(transaction), self._context):
                 forget_deletion(transaction, old)
             put_job(transaction, job)
+            return job
 
-        await self._context.runner.write(work)
+        job = await self._context.write(work)
         return job_id, job.render()
 
     async def read_job(self, job_id: str) -> tuple[bytes, bool]:

@@ -49,7 +49,7 @@ class ImportRun:
         self._places = places
         self._job_id = job_id
         self._lease = lease
-        self._log = ImportLog(job_id, context.clock)
+        self._log = ImportLog(job_id, context.stamps)
         self._identity = ""
 
     async def run(self) -> None:
@@ -78,13 +78,13 @@ class ImportRun:
             job = replace(
                 job,
                 status=Status.RUNNING,
-                acted=self._context.clock(),
+                acted=self._context.stamps(),
                 logged=append_log(transaction, job, text),
             )
             put_job(transaction, job)
             return job
 
-        return await self._context.runner.write(OwnWork(work))
+        return await self._context.write(OwnWork(work))
 
     async def _read_file(self, job: ImportJob) -> _Ending:
         jobs = self._context.settings.jobs
@@ -155,7 +155,7 @@ class ImportRun:
         job = replace(
             job,
             progress=progress,
-            acted=self._context.clock(),
+            acted=self._context.stamps(),
             logged=logged,
             identity=self._identity,
         )
@@ -183,7 +183,7 @@ class ImportRun:
 
         def work(transaction: GraphTransaction) -> None:
             self._lease.check(transaction)
-            now = self._context.clock()
+            now = self._context.stamps()
             ended = replace(
                 self._require(transaction),
                 status=ending.status,
@@ -195,7 +195,7 @@ class ImportRun:
             )
             put_job(transaction, ended)
 
-        await self._context.runner.write(OwnWork(work))
+        await self._context.write(OwnWork(work))
 
     async def _write_log(self, job: ImportJob, last: bytes) -> None:
         def read(session: GraphSession) -> list[bytes]:

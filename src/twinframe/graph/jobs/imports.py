@@ -62,11 +62,12 @@ class ImportJobs:
             raise InvalidArgument(f"{_TARGET} must not be {_SOURCE}: the log would replace it.")
         now = self._context.clock()
         purge = now + int(self._context.settings.jobs.keep_seconds * NANO)
-        job = ImportJob(
-            id=job_id, created=now, acted=now, purge=purge, source=source, target=target
-        )
 
-        def work(transaction: GraphTransaction) -> None:
+        def work(transaction: GraphTransaction) -> ImportJob:
+            created = self._context.stamps()
+            job = ImportJob(
+                id=job_id, created=created, acted=created, purge=purge, source=source, target=target
+            )
             purge_expired(transaction, now)
             if find_import(transaction, job_id) is not None:
                 raise JobAlreadyExists(job_id)
@@ -74,8 +75,9 @@ class ImportJobs:
             for old in choose_oldest(list_imports(transaction), self._context):
                 forget_import(transaction, old)
             put_job(transaction, job)
+            return job
 
-        await self._context.runner.write(work)
+        job = await self._context.write(work)
         return job.render()
 
     async def read_job(self, job_id: str) -> bytes:
@@ -147,20 +149,20 @@ class ImportJobs:
                 )
             forget_import(transaction, job_id)
 
-        await self._context.runner.write(work)
+        await self._context.write(work)
 
     async def _change(self, job_id: str, change: Callable[[ImportJob], ImportJob]) -> bytes:
         parse_job_id(job_id)
 
         def work(transaction: GraphTransaction) -> ImportJob:
             before = require_import(transaction, job_id)
-            job = replace(change(before), acted=self._context.clock())
+            job = replace(change(before), acted=self._context.stamps())
             if before.status.is_final and not job.status.is_final:
                 check_unfinished(self._context, transaction)
             put_job(transaction, job)
             return job
 
-        job = await self._context.runner.write(work)
+        job = await self._context.write(work)
         return job.render()
 
 

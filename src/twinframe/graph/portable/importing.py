@@ -323,7 +323,7 @@ class Importer:
             self._keep(transaction, done, findings)
             return done, findings
 
-        progress, findings = await _insist(lambda: self._context.runner.write(work))
+        progress, findings = await _insist(lambda: self._context.write(work))
         self._report(progress, findings)
         most = self._context.settings.jobs.max_errors
         if progress.errors > most:
@@ -338,7 +338,7 @@ class Importer:
             finish_models(self._context, transaction, header)
             self._keep(transaction, done, ())
 
-        await _insist(lambda: self._context.runner.write(work))
+        await _insist(lambda: self._context.write(work))
         return done
 
 

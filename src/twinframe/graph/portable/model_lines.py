@@ -73,7 +73,7 @@ class ModelSection:
         self._check_ids()
         new = [place for place in range(len(self._lines)) if self._is_new(session, place)]
         known = {self._outlines[place].model_id: place for place in new}
-        moment = render_upload_time(self._context.clock())
+        moment = render_upload_time(self._context.stamps())
 
         def find(model_id: str) -> JsonValue:
             return self._parse(known[model_id]) if model_id in known else None
@@ -101,14 +101,14 @@ class ModelSection:
         is_changed = self._versions[part] != transaction.read_schema_version()
         if is_changed:
             records = self._judge_again(transaction, records)
-        write_models(self._context, transaction, records)
+        write_models(self._context, transaction, self._stamp(records))
         models = before.models + len(records)
         if part + 1 < self.parts:
             # What others changed may be about any of the parts to come.
             version = transaction.read_schema_version()
             self._versions[part + 1] = _CHANGED if is_changed else version
             return replace(before, section=Section.MODELS, models=models), ()
-        deleted = self._build_deleted(transaction, render_upload_time(self._context.clock()))
+        deleted = self._build_deleted(transaction, render_upload_time(self._context.stamps()))
         if deleted:
             transaction.put_models(deleted)
         done = before.advance(end, Section.MODELS, ())
@@ -172,9 +172,19 @@ class ModelSection:
                 new.append(record)
             elif not _is_same(stored.document, orjson.loads(record.document)):
                 raise ModelAlreadyExists(record.model_id)
-        moment = render_upload_time(self._context.clock())
+        moment = render_upload_time(self._context.stamps())
         documents = [orjson.loads(record.document) for record in new]
         return [self._restore(record) for record in parse_piece(transaction, documents, moment)]
+
+    def _stamp(self, records: Sequence[ModelRecord]) -> Sequence[ModelRecord]:
+        """With the time of now, but for those whose own the header tells."""
+        # Read here, not before: what others write meanwhile must not bear a later time.
+        moment = render_upload_time(self._context.stamps())
+        known = self._header.models
+        return [
+            record if record.model_id in known else replace(record, upload_time=moment)
+            for record in records
+        ]
 
     def _restore(self, record: ModelRecord) -> ModelRecord:
         facts = self._header.models.get(record.model_id)

@@ -129,7 +129,7 @@ class RelationshipChunk:
     ) -> Sequence[bytes]:
         """With the time of now, and the models of their sources in their notes."""
         # Read here, not before: what others write meanwhile must not bear a later time.
-        now = render_update_time(self._context.clock())
+        now = render_update_time(self._context.stamps())
         notes = {model_id: render_model_notes(model_id) for model_id in set(models.values())}
         texts = self._stamp.fill((each.event for each in lines), now)
         return [

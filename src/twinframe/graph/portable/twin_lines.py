@@ -138,7 +138,7 @@ class TwinChunk:
             except LINE_ERRORS as error:
                 findings.append(build_finding(line.number, Section.TWINS, line.twin_id, error))
         # Read here, not before: what others write meanwhile must not bear a later time.
-        now = render_update_time(self._context.clock())
+        now = render_update_time(self._context.stamps())
         bodies = judged.stamp.fill((each.body for each in drafts), now)
         records = [
             TwinRecord(draft.line.twin_id, draft.line.model_id, draft.etag, body)

@@ -1,0 +1,70 @@
+"""The times that a graph tells of its writes: none is earlier than what was written before.
+
+A mark in the store says how far the times of the graph have come. Whoever writes later than it
+moves it in the same transaction. A worker whose clock stands before the mark gives the latest time
+that can have been given until its clock has passed it, also after a restart.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+
+from twinframe.model.clock import Clock, warn_of_clock
+from twinframe.storage.base import GraphTransaction
+
+_KIND: Final = "clock"
+_KEY: Final = "latest"
+WINDOW: Final = 100_000_000
+"""Nanoseconds by which times may be later than the mark.
+
+PERF: the mark costs a row read and a row written, at most ten times a second.
+"""
+
+
+class Stamps:
+    """The clock of what is written: it never goes back.
+
+    Lifetimes are no matter of it: it may stand still for as long as the machine's clock is behind.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._latest = 0
+        self._mark: int | None = None
+
+    def __call__(self) -> int:
+        """The time of a write now, in nanoseconds since 1970-01-01T00:00:00Z."""
+        self._latest = max(self._latest, self._clock())
+        return self._latest
+
+    def begin(self, transaction: GraphTransaction) -> None:
+        """Look at the mark, where it can matter: at first, and whenever the clock is before it."""
+        now = self._clock()
+        if self._mark is not None and now >= self._mark:
+            return
+        self._mark = max(self._mark or 0, _read_mark(transaction))
+        if now < self._mark:
+            self._latest = max(self._latest, self._mark + WINDOW)
+            warn_of_clock(now, self._mark)
+
+    def end(self, transaction: GraphTransaction) -> int:
+        """Move the mark if times have passed it; where it stands once this is committed."""
+        latest, mark = self._latest, self._mark or 0
+        if latest <= mark + WINDOW:
+            return mark
+        mark = _read_mark(transaction)  # another worker may have moved it
+        if latest > mark + WINDOW:
+            transaction.put_entry(_KIND, _KEY, orjson.dumps(latest))
+            mark = latest
+        return mark
+
+    def confirm(self, mark: int) -> None:
+        """The mark stands there: what `end` gave is committed."""
+        self._mark = max(self._mark or 0, mark)
+
+
+def _read_mark(transaction: GraphTransaction) -> int:
+    body = transaction.read_entry(_KIND, _KEY)
+    return 0 if body is None else int(orjson.loads(body))
