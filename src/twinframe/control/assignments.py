@@ -17,7 +17,7 @@ from twinframe.control.access import (
     require_permission,
 )
 from twinframe.control.actors import Actor, Principal
-from twinframe.control.audit import AuditTrail
+from twinframe.control.audit import AuditTrail, find_time
 from twinframe.control.context import ControlContext
 from twinframe.control.delegation import check_held, check_revocable
 from twinframe.control.documents import ASSIGNMENTS, Assignment, build_holder
@@ -88,8 +88,9 @@ class Assignments:
                 granted = find_role_permissions(transaction, key)
                 check_held(admission.holdings, granted, expires_at)
                 _clear_holder(transaction, scope, principal, key, now)
+                told = find_time(transaction, now)
                 assignment = build_assignment(
-                    assignment_id, path, principal, key, actor, now, expires_at
+                    assignment_id, path, principal, key, actor, told, expires_at
                 )
                 ASSIGNMENTS.insert(transaction, assignment)
                 trail = AuditTrail(transaction, actor, now)

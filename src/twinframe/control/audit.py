@@ -48,7 +48,7 @@ class AuditTrail:
         """
         entry = AuditEntry(
             id=uuid.uuid4().hex,
-            at=self.now,
+            at=find_time(self.transaction, self.now),
             actor=self.actor.subject,
             actor_email=self.actor.email,
             actor_kind=self.actor.kind,
@@ -69,6 +69,16 @@ class AuditLine:
 
     position: int
     entry: AuditEntry
+
+
+def find_time(session: ControlSession, now: int) -> int:
+    """The time of a change that is made now: never before the last one that was logged.
+
+    The clock may have been set back since, also while the service was down.
+    """
+    newest = Order("version", descending=True)
+    last = session.find(kinds.AUDIT.name, order=newest, limit=1)
+    return max([now, *(AUDIT.parse_record(each).at for each in last)])
 
 
 class AuditLog:

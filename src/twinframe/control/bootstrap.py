@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twinframe.control.actors import Actor, Principal
 from twinframe.control.assignments import build_assignment, find_holder
-from twinframe.control.audit import AuditTrail
+from twinframe.control.audit import AuditTrail, find_time
 from twinframe.control.catalogue import OWNER
 from twinframe.control.context import ControlContext
 from twinframe.control.documents import ASSIGNMENTS, ORGANIZATIONS, Assignment, Organization
@@ -31,7 +31,8 @@ async def bootstrap(context: ControlContext, owner: Principal) -> Assignment:
         before = None if record is None else ASSIGNMENTS.parse_record(record)
         if before is not None and before.expires_at is None:
             return before
-        after = build_assignment(assignment_id, path, owner, OWNER, _OPERATOR, now)
+        told = find_time(transaction, now)
+        after = build_assignment(assignment_id, path, owner, OWNER, _OPERATOR, told)
         if before is not None:
             transaction.delete(ASSIGNMENTS.kind, before.id)
         ASSIGNMENTS.insert(transaction, after)
@@ -61,9 +62,10 @@ async def found_organization(
             return present
         path = ScopePath((Scope("organization", wanted), PLATFORM))
         check_never_used(transaction, path.scopes[0])
-        found = Organization(wanted, title, now, now)
+        told = find_time(transaction, now)
+        found = Organization(wanted, title, told, told)
         ORGANIZATIONS.insert(transaction, found)
-        held = build_assignment(assignment_id, path, owner, OWNER, _OPERATOR, now)
+        held = build_assignment(assignment_id, path, owner, OWNER, _OPERATOR, told)
         ASSIGNMENTS.insert(transaction, held)
         trail = AuditTrail(transaction, _OPERATOR, now)
         target = path.scopes[0].key

@@ -82,7 +82,7 @@ def close_operation(
     operation = replace(
         _with_attempt(operation, attempt),
         status=status,
-        updated_at=now,
+        updated_at=max(now, operation.updated_at),
         transitions=transitions,
         note=note or operation.note,
     )
@@ -100,7 +100,8 @@ def note_attempt(transaction: ControlTransaction, operation_id: str, attempt: At
     """Note an attempt after which another will follow."""
     operation = OPERATIONS.read(transaction, operation_id)
     if operation is not None:
-        operation = replace(_with_attempt(operation, attempt), updated_at=attempt.at)
+        moment = max(attempt.at, operation.updated_at)
+        operation = replace(_with_attempt(operation, attempt), updated_at=moment)
         OPERATIONS.replace(transaction, operation)
 
 

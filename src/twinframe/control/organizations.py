@@ -12,7 +12,7 @@ from twinframe.control.assignments import (
     find_assignments,
     withdraw_assignments,
 )
-from twinframe.control.audit import AuditTrail
+from twinframe.control.audit import AuditTrail, find_time
 from twinframe.control.catalogue import OWNER
 from twinframe.control.context import ControlContext
 from twinframe.control.delegation import check_revocable
@@ -66,12 +66,13 @@ class Organizations:
                 require_permission(transaction, actor, PLATFORM, "organizations/create", now)
 
             def create() -> Organization:
-                found = Organization(wanted, title, now, now)
+                told = find_time(transaction, now)
+                found = Organization(wanted, title, told, told)
                 path = ScopePath((Scope("organization", wanted), PLATFORM))
                 check_never_used(transaction, path.scopes[0])
                 ORGANIZATIONS.insert(transaction, found)
                 owner = build_assignment(
-                    assignment_id, path, Principal("subject", actor.subject), OWNER, actor, now
+                    assignment_id, path, Principal("subject", actor.subject), OWNER, actor, told
                 )
                 ASSIGNMENTS.insert(transaction, owner)
                 trail = AuditTrail(transaction, actor, now)
@@ -124,7 +125,7 @@ class Organizations:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "organizations/write", now).path
             before = _find(transaction, organization_id)
-            after = replace(before, name=title, updated_at=now)
+            after = replace(before, name=title, updated_at=find_time(transaction, now))
             ORGANIZATIONS.replace(transaction, after)
             trail = AuditTrail(transaction, actor, now)
             trail.add("organizations/update", scope.key, path, before=before, after=after)

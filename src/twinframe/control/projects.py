@@ -9,7 +9,7 @@ from twinframe.control import kinds
 from twinframe.control.access import list_own_scopes, require_permission
 from twinframe.control.actors import Actor
 from twinframe.control.assignments import find_assignments, withdraw_assignments
-from twinframe.control.audit import AuditTrail
+from twinframe.control.audit import AuditTrail, find_time
 from twinframe.control.context import ControlContext
 from twinframe.control.delegation import check_revocable
 from twinframe.control.documents import PROJECTS, RETIRED, Project, Retired
@@ -51,7 +51,8 @@ class Projects:
             above = require_permission(transaction, actor, parent, "projects/write", now).path
 
             def create() -> Project:
-                found = Project(wanted, organization_id, title, now, now)
+                told = find_time(transaction, now)
+                found = Project(wanted, organization_id, title, told, told)
                 scope = Scope("project", wanted)
                 check_never_used(transaction, scope)
                 PROJECTS.insert(transaction, found)
@@ -97,7 +98,7 @@ class Projects:
             now = self._context.clock()
             path = require_permission(transaction, actor, scope, "projects/write", now).path
             before = _find(transaction, project_id)
-            after = replace(before, name=title, updated_at=now)
+            after = replace(before, name=title, updated_at=find_time(transaction, now))
             PROJECTS.replace(transaction, after)
             trail = AuditTrail(transaction, actor, now)
             trail.add("projects/update", scope.key, path, before=before, after=after)

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Final, TypeAlias
 
 from twinframe.control.access import ReadablePlaces
+from twinframe.control.audit import find_time
 from twinframe.control.documents import PROJECTS
 from twinframe.control.listing import Listed, Slice
 from twinframe.control.operations import (
@@ -84,7 +85,7 @@ class Resources:
         if project is None:
             raise ControlNotFound("project", project_id)
         self._free_id(transaction, project_id, draft.id)
-        now = self._clock()
+        now = find_time(transaction, self._clock())
         resource = Resource(
             id=draft.id,
             incarnation=draft.incarnation,
@@ -290,7 +291,7 @@ class Resources:
             goal=goal,
             actor=actor,
             reason=reason,
-            now=now,
+            now=max(now, resource.updated_at),
         )
         set_goal(
             transaction,

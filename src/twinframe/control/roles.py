@@ -9,7 +9,7 @@ from dataclasses import replace
 from twinframe.control import kinds
 from twinframe.control.access import require_permission
 from twinframe.control.actors import Actor
-from twinframe.control.audit import AuditTrail
+from twinframe.control.audit import AuditTrail, find_time
 from twinframe.control.catalogue import BUILT_IN_ROLES, parse_role_permissions
 from twinframe.control.context import ControlContext
 from twinframe.control.delegation import check_held, check_revocable, list_beyond
@@ -64,7 +64,8 @@ class Roles:
             def create() -> CustomRole:
                 check_held(admission.holdings, grants, until=None)
                 _check_free(transaction, organization_id, parse_id("a role", wanted))
-                found = CustomRole(wanted, organization_id, title, grants, now, now)
+                told = find_time(transaction, now)
+                found = CustomRole(wanted, organization_id, title, grants, told, told)
                 _put(lambda: ROLES.insert(transaction, found), title)
                 trail = AuditTrail(transaction, actor, now)
                 trail.add("roles/create", f"role:{found.id}", admission.path, after=found)
@@ -131,7 +132,7 @@ class Roles:
                 before,
                 name=before.name if title is None else title,
                 permissions=before.permissions if grants is None else grants,
-                updated_at=now,
+                updated_at=find_time(transaction, now),
             )
             gained = list_beyond(after.permissions, before.permissions)
             lost = list_beyond(before.permissions, after.permissions)

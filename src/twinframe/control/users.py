@@ -63,7 +63,7 @@ class Users:
                 user = User(actor.subject, email, actor.kind, now, now, now)
                 USERS.insert(transaction, user)
             else:
-                user = replace(before, kind=actor.kind, last_seen=now)
+                user = replace(before, kind=actor.kind, last_seen=max(now, before.last_seen))
                 if email:
                     user = replace(user, email=email, email_shown=now)
                 USERS.replace(transaction, user)

@@ -59,6 +59,28 @@ def test_a_change_is_logged_with_who_what_when_before_and_after(world: World) ->
     assert (newest.before["name"], newest.after["name"]) == ("Campus", "Campus West")
 
 
+def test_a_clock_set_back_takes_no_time_back(world: World) -> None:
+    late = world.now = world.now + 3 * 365 * DAY
+    run(world.projects.update(ANN, "campus", "Campus West"))
+    run(world.users.see(EVE))
+    world.now -= 3 * 365 * DAY
+    project = run(world.projects.update(ANN, "campus", "Campus East"))
+    role = run(world.roles.create(ANN, "acme", "Reader", ["projects/read"], role="reader"))
+    role = run(world.roles.update(ANN, "acme", "reader", name="Readers"))
+    organization = run(world.organizations.update(ANN, "acme", "Acme Ltd"))
+    granted = world.grant(ANN, CAMPUS, "bob", "viewer")
+    new = run(world.projects.create(ANN, "acme", "New", project_id="new"))
+    run(world.users.see(EVE))
+    assert run(world.users.read(EVE, EVE.subject)).last_seen == late
+    told = [project.updated_at, role.created_at, role.updated_at, organization.updated_at]
+    assert [*told, granted.created_at, new.created_at, new.updated_at] == [late] * 7
+    times = [line.entry.at for line in run(world.audit.list(ANN, ACME)).items]
+    assert times == sorted(times, reverse=True)
+    assert times[0] == late
+    world.now = late + SECOND
+    assert run(world.projects.update(ANN, "campus", "Campus")).updated_at == late + SECOND
+
+
 def test_what_failed_is_not_logged(world: World) -> None:
     before = run(world.audit.list(ANN, ACME)).total
     with pytest.raises(ControlNotFound):

@@ -84,7 +84,9 @@ def close_account(transaction: ControlTransaction, account_id: str, now: int) ->
     account = read_account(transaction, account_id)
     if account.closed_at is not None:
         return account
-    closed = replace(account, closed_at=max(now, account.opened_at), updated_at=now)
+    closed = replace(
+        account, closed_at=max(now, account.opened_at), updated_at=max(now, account.updated_at)
+    )
     ACCOUNTS.replace(transaction, closed)
     return closed
 
