@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from twinframe.errors import StorageDamaged, StorageError
 from twinframe.storage.base import GraphTransaction
 from twinframe.testing.contracts.removal import BackupContract
+from twinframe_storage_sqlite import verify
 from twinframe_storage_sqlite.ballast import NAME, keep_ballast
 from twinframe_storage_sqlite.checksums import VFS, holds_checksums, load_vfs
 from twinframe_storage_sqlite.findings import list_findings
@@ -211,3 +213,19 @@ def test_ballast_takes_room_and_is_made_once(tmp_path: Path) -> None:
 def test_ballast_is_not_what_fills_the_disk(tmp_path: Path) -> None:
     assert keep_ballast(tmp_path, 1 << 50) is False
     assert not (tmp_path / NAME).exists()
+
+
+def test_an_error_of_the_disk_that_ends_a_check_is_a_finding(
+    sound: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite may end the transaction by itself then."""
+
+    def fail(connection: apsw.Connection) -> Iterator[str]:
+        yield "one"
+        connection.execute("ROLLBACK")
+        raise apsw.IOError("disk I/O error")
+
+    monkeypatch.setattr(verify, "_find", fail)
+    store = build_store(sound)
+    assert store.verify() == ["one", "the check itself ended early: disk I/O error"]
+    store.close()

@@ -21,10 +21,11 @@ def verify_records(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> 
     findings: list[str] = []
     try:
         findings.extend(islice(_find(connection, kinds), _LARGEST_REPORT))
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
         findings.append(f"the check itself ended early: {error}")
     finally:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # such an error may have ended it
+            connection.execute("ROLLBACK")
     return findings
 
 

@@ -61,10 +61,11 @@ def verify_graph(connection: apsw.Connection) -> list[str]:
                 findings.append("and more")
                 break
             findings.append(finding)
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError) as error:
         findings.append(f"the check itself ended early: {error}")
     finally:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # such an error may have ended it
+            connection.execute("ROLLBACK")
     return findings
 
 
