@@ -101,6 +101,7 @@ def note_attempt(transaction: ControlTransaction, operation_id: str, attempt: At
     operation = OPERATIONS.read(transaction, operation_id)
     if operation is not None:
         moment = max(attempt.at, operation.updated_at)
+        attempt = replace(attempt, at=moment)
         operation = replace(_with_attempt(operation, attempt), updated_at=moment)
         OPERATIONS.replace(transaction, operation)
 

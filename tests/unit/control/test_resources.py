@@ -26,6 +26,7 @@ from twinframe.errors import (
     ValidationFailed,
 )
 from twinframe.model.json import render_json
+from twinframe.resourcetypes.base import ProvisionFailed
 from twinframe.storage.control import ControlTransaction
 
 
@@ -304,3 +305,22 @@ def test_times_never_go_back_with_the_clock(world: World) -> None:
     found = RESOURCES.read(world.store.session(), "one")
     assert found is not None
     assert (found.status, found.updated_at >= START) == ("running", True)
+
+
+def test_a_clock_set_back_takes_no_time_of_operations_back(world: World) -> None:
+    world.create(type="Test.Moody")
+    world.settle()
+    created = world.read().updated_at
+    world.now -= 3 * 365 * 86_400 * SECOND
+    world.moody.moods.append(ProvisionFailed("not today"))
+    world.update()
+    assert world.read().updated_at == created
+    world.provision()
+    (attempt,) = world.history()[0].attempts
+    assert attempt.at == created
+    world.settle()
+    newest, oldest = world.history()
+    assert oldest.updated_at <= newest.created_at <= newest.updated_at <= world.read().updated_at
+    moments = [each.at for operation in (oldest, newest) for each in operation.transitions]
+    assert moments == sorted(moments)
+    assert world.read().status == "running"
