@@ -34,7 +34,7 @@ _TICKS_A_LOOK = 10  # of 0.1 s each, uvicorn's
 _TICKS_A_TRIM = 30
 # PERF: so long a thread that computes keeps the interpreter's lock from the event loop, which lets
 # go of it several times a request: with the usual 5 ms the 99th percentile of reads beside two
-# queries was 65 ms, and is 21 with 1 ms.
+# queries was 65 ms, and 21 with 1 ms; 0.5 ms is by decision 0040.
 _SWITCH_SECONDS = 0.0005
 _GARBAGE = (5_000, 20, 50)
 

@@ -50,7 +50,6 @@ class Status(enum.IntEnum):
     TRUTH = 2
     ERROR = 3
     FULL = 4
-    TIMEOUT = 5
     REFUSED = 6
     BUSY = 7
 
