@@ -30,7 +30,7 @@ from twinframe_storage_rdf.engines.process import ProcessEngine
 from twinframe_storage_rdf.file_store import RdfFileStore
 from twinframe_storage_rdf.mapping import GraphNames
 from twinframe_storage_rdf.settings import RdfSettings
-from twinframe_storage_rdf.storeprocess import server
+from twinframe_storage_rdf.storeprocess import apart, server
 from twinframe_storage_rdf.storeprocess.apart import ShortQueries
 from twinframe_storage_rdf.storeprocess.frames import Files, Kind, Status, pack_pair
 from twinframe_storage_rdf.terms import Iri
@@ -472,3 +472,20 @@ def test_queries_that_together_take_too_much_give_way_one_by_one(
     assert len(outcomes) == 6
     assert engine.ask("ASK {}")
     assert find_process(place) == first
+
+
+def test_of_children_that_take_too_much_together_the_largest_gives_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a child has at the first look is the store process's own, and does not count."""
+    sizes = {1: 1_000, 2: 1_000}
+    monkeypatch.setattr(apart, "_read_size", sizes.__getitem__)
+    crowd = apart._Crowd(100)
+    assert not crowd.look(1)
+    assert not crowd.look(2)
+    sizes |= {1: 1_060, 2: 1_050}
+    assert not crowd.look(1), "the other one was not looked at again"
+    assert not crowd.look(2), "it is not the largest"
+    assert crowd.look(1)
+    crowd.leave(1)
+    assert not crowd.look(2)
