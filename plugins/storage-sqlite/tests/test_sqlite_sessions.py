@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from twinframe.errors import (
     InvalidArgument,
     InvalidContinuationToken,
     LimitExceeded,
+    MemoryExhausted,
     QueryTimeout,
     StorageError,
 )
@@ -32,6 +34,7 @@ from twinframe_storage_sqlite.store import SqliteGraphStore
 if TYPE_CHECKING:
     from conftest import MakeStore
 
+MEBIBYTE = 1024 * 1024
 ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
 
@@ -357,3 +360,45 @@ def test_pages_of_incoming_relationships_have_neither_gaps_nor_doubles_while_oth
         run(store, build_deletion(gone))
         put(store, build_relationship_record(gone, f"new{len(seen)}", "hub", name="a"))
     assert sorted(seen) == sources
+
+
+@pytest.fixture
+def crowded(make_store: MakeStore) -> Iterator[SqliteSession]:
+    """A session in a process whose SQLite may have 24 MiB."""
+    soft, hard = apsw.soft_heap_limit(-1), apsw.hard_heap_limit(-1)
+    session = make_store(memory_bytes=8 * MEBIBYTE).session()
+    yield session
+    session.close()
+    apsw.hard_heap_limit(hard)
+    apsw.soft_heap_limit(soft)
+
+
+LISTS = ", ".join(f"length(group_concat(hex(zeroblob(4096)) || {n}))" for n in range(8))
+LARGE = (
+    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 800) "
+    f"SELECT {LISTS} FROM n"
+)
+"""Eight lists of 6.5 MB."""
+
+
+def test_a_statement_that_alone_needs_too_much_memory_is_told_so(crowded: SqliteSession) -> None:
+    with pytest.raises(LimitExceeded, match=r"25165824 bytes.*Storage__Sqlite__MemoryBytes"):
+        crowded.read_all(LARGE)
+    assert crowded.read_one("SELECT 1") == 1
+
+
+def test_a_statement_that_others_leave_too_little_memory_may_try_again(
+    crowded: SqliteSession,
+) -> None:
+    others = apsw.Connection(":memory:")
+    others.execute("CREATE TABLE t (v)").fetchall()
+    others.execute(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1750) "
+        "INSERT INTO t SELECT zeroblob(8000) FROM n"
+    ).fetchall()
+    assert apsw.memory_used() > 12 * MEBIBYTE
+    with pytest.raises(MemoryExhausted, match="Storage__Sqlite__MemoryBytes"):
+        crowded.read_all(LARGE)
+    others.close(force=True)
+    with pytest.raises(LimitExceeded):
+        crowded.read_all(LARGE)

@@ -39,7 +39,7 @@ def build_error(error: BaseException, file: str) -> TwinframeError:
         case apsw.CorruptError():
             return build_damaged(file, str(error))
         case apsw.NoMemError() | MemoryError():
-            return MemoryExhausted("queries", "Storage__Sqlite__MemoryBytes")
+            return _build_memory_error()
         case apsw.TooBigError():
             return LimitExceeded(
                 "A value is larger than the store accepts (Storage__Sqlite__MaxDocumentBytes)."
@@ -50,6 +50,21 @@ def build_error(error: BaseException, file: str) -> TwinframeError:
             return InvalidArgument("An integer lies outside of the 64-bit range.")
         case _:
             return StorageError(f"SQLite failed on {file}: {type(error).__name__}: {error}")
+
+
+def _build_memory_error() -> TwinframeError:
+    """Whether the statement that met the limit of all would meet it alone.
+
+    NOTE: what it had is free again when its error arrives. Page caches end at a third of the limit,
+    so half of it is free unless others have the rest.
+    """
+    limit = apsw.hard_heap_limit(-1)
+    if limit and apsw.memory_used() <= limit // 2:
+        return LimitExceeded(
+            f"The statement alone takes more memory than SQLite may have: {limit} bytes, three "
+            "times Storage__Sqlite__MemoryBytes. Ask for fewer or smaller values at once."
+        )
+    return MemoryExhausted("queries", "Storage__Sqlite__MemoryBytes")
 
 
 def build_damaged(file: str, reason: str) -> StorageDamaged:
