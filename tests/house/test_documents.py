@@ -55,6 +55,22 @@ def test_every_page_of_the_docs_is_reachable_from_the_readme() -> None:
     assert missing == []
 
 
+def test_every_decision_has_one_form_and_its_line_in_the_index() -> None:
+    decisions = ROOT / "docs/decisions"
+    index = (decisions / "README.md").read_text(encoding="utf-8")
+    odd = []
+    for page in sorted(decisions.glob("[0-9]*.md")):
+        headings = re.findall(r"^#+ .*$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        title = headings[0].removeprefix("# ")
+        if (
+            headings[1:] != ["## Context", "## Decision", "## Consequences"]
+            or not title.startswith(f"{page.name[:4]} ")
+            or f"[{title}]({page.name})" not in index
+        ):
+            odd.append(page.name)
+    assert odd == []
+
+
 def test_every_hook_setting_and_error_has_its_place_in_the_reference() -> None:
     reference = ROOT / "docs/reference"
     assert {"settings.md", "hooks.md", "routes.md", "errors.md", "cypher.md"} <= {

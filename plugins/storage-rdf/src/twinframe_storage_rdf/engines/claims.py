@@ -2,7 +2,7 @@
 
 It asks of the server no more than every one has: an INSERT DATA or DELETE DATA of one triple is
 made or not, and a query shows one state, with all that was answered before. `docs/decisions/
-0028-writers-of-a-sparql-server-claim-their-turn.md` says why this is enough, and what is assumed.
+0028-writers-of-a-sparql-server-take-a-claim.md` says why this is enough, and what is assumed.
 """
 
 from __future__ import annotations
