@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 from tests.house.generated import list_stale
@@ -69,6 +70,34 @@ def test_every_decision_has_one_form_and_its_line_in_the_index() -> None:
         ):
             odd.append(page.name)
     assert odd == []
+
+
+def test_what_the_architecture_page_names_exists() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:src|plugins)/[^`]+)`(?: \(`([^`]+)`\))?", page)
+    assert len(named) > 20
+    missing = []
+    for path, name in named:
+        file = ROOT / path
+        words = name.split(".") if name else []
+        if not file.exists() or not all(
+            re.search(rf"^ *(async )?(def|class) {word}\b", file.read_text("utf-8"), re.MULTILINE)
+            for word in words
+        ):
+            missing.append(f"{path} {name}")
+    assert missing == []
+
+
+def test_the_layers_of_the_architecture_page_are_those_of_the_contract() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    block = re.search(r"```text\nlayers\n(.*?)```", page, re.DOTALL)
+    assert block is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = next(
+        each for each in project["tool"]["importlinter"]["contracts"] if each["type"] == "layers"
+    )
+    shown = [set(line.split(", ")) for line in block[1].splitlines()]
+    assert shown == [set(re.split(r" *[:|] *", layer)) for layer in contract["layers"]]
 
 
 def test_every_hook_setting_and_error_has_its_place_in_the_reference() -> None:
