@@ -64,6 +64,8 @@ def test_a_processor_that_replaces_code_points_first_reads_the_same(text: str) -
         "'''\"\"\"",
         "a\r\nb",
         "\x00",
+        "\\\x01",
+        "\\\\\x01u0022",
     ],
 )
 def test_known_attacks_stay_text(text: str) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, TypeAlias
 
+import orjson
+
 from twinframe.errors import InvalidArgument
 
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
@@ -44,13 +46,8 @@ an unbound variable.
 
 Row: TypeAlias = tuple[Term, ...]
 
-_IN_STRING: Final = re.compile(r"[\x00-\x1f\"\\\x7f\ud800-\udfff]")
 _NOT_IN_IRI: Final = re.compile(r"[\x00-\x20<>\"{}|^`\\\x7f-\x9f\ud800-\udfff]")
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_CODE_POINT_ESCAPE: Final = re.compile(r"\\\\([uU][0-9A-Fa-f]*)")
-_ESCAPES: Final = str.maketrans(
-    {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
-)
+_ESCAPE: Final = re.compile(r"\\\\([uU][0-9A-Fa-f]*)|\\.")
 
 
 def render_string(text: str) -> str:
@@ -61,14 +58,17 @@ def render_string(text: str) -> str:
     it, are then spelt as code points themselves, which both readings turn into the same text.
     `InvalidArgument` for a lone surrogate, which is no character.
     """
-    if _IN_STRING.search(text) is None:  # PERF: nearly all strings, twice as fast
-        return f'"{text}"'
-    if _SURROGATE.search(text):
-        raise InvalidArgument(f"The text {text!a} holds a lone surrogate, which is no character.")
-    quoted = text.translate(_ESCAPES)
-    if "\\\\" in quoted:
-        quoted = _CODE_POINT_ESCAPE.sub(_spell_out, quoted)
-    return f'"{quoted}"'
+    try:
+        # PERF: a string in JSON is one in SPARQL. A text of a megabyte takes 0.5 ms, and 58 ms by
+        # expressions, for which all other threads of the process would wait.
+        quoted = orjson.dumps(text).decode()
+    except TypeError:
+        raise InvalidArgument(
+            f"The text {text!a} holds a lone surrogate, which is no character."
+        ) from None
+    if "\\\\u" in quoted or "\\\\U" in quoted:
+        quoted = _ESCAPE.sub(_spell_out, quoted)
+    return quoted
 
 
 def render_iri(iri: str) -> str:
@@ -122,6 +122,8 @@ def parse_literal(text: str, datatype: str | None) -> Term:
 
 
 def _spell_out(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return found[0]
     return "\\\\" + "".join(f"\\u{ord(character):04X}" for character in found[1])
 
 
