@@ -26,7 +26,7 @@ from twinframe_storage_rdf.mapping import (
 )
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import batched
-from twinframe_storage_rdf.terms import Iri
+from twinframe_storage_rdf.terms import Iri, Term
 from twinframe_storage_rdf.vocabulary import build_write_iri, parse_write_iri
 
 T = TypeVar("T")
@@ -36,6 +36,8 @@ UNDO_SECONDS: Final = 300
 
 _TIMED_EVERY: Final = 64
 _MOST_OUTDATED: Final = 512
+_LONG_TEXT: Final = 4096
+"""Characters of a text that is not sent only to be deleted."""
 
 
 def build_guard(names: GraphNames, version: int | None) -> Guard:
@@ -86,8 +88,8 @@ def build_change(engine: Engine, queries: Queries, view: DraftView) -> tuple[Cha
         guard=build_guard(names, base.version),
         marker=marker,
         removed=[
-            (names.data, removed.without(added)),
-            (names.state, state_removed.without(state_added)),
+            (names.data, _leave_out_texts(removed.without(added))),
+            (names.state, _leave_out_texts(state_removed.without(state_added))),
         ],
         added=[
             (names.data, added.without(removed)),
@@ -109,6 +111,20 @@ class _Triples:
 
     def without(self, other: _Triples) -> list[Triple]:
         return [triple for key, triple in self._triples.items() if key not in other._triples]
+
+
+def _leave_out_texts(triples: list[Triple]) -> list[Triple]:
+    """The same, long texts found by subject and predicate, which have one text at most."""
+    return [
+        (subject, predicate, None if _is_long_text(value) else value)
+        for subject, predicate, value in triples
+    ]
+
+
+def _is_long_text(value: Term) -> bool:
+    if isinstance(value, Iri) or not isinstance(value, str | bytes):
+        return False
+    return len(value) > _LONG_TEXT
 
 
 def _key(triple: Triple) -> tuple[object, ...]:
@@ -204,5 +220,6 @@ def _read_outdated(engine: Engine, queries: Queries) -> Iterator[Triple]:
     first = timed[0] - _TIMED_EVERY + 1
     last = min(timed[-1], first + _MOST_OUTDATED - 1)
     outdated = [build_write_iri(queries.names.state, number) for number in range(first, last + 1)]
-    for subject, predicate, value in engine.select(queries.all_of(outdated)):
-        yield Iri(str(subject)), Iri(str(predicate)), value
+    # NOTE: without their values, which may be a megabyte each.
+    for subject, predicate in engine.select(queries.members_of(outdated)):
+        yield Iri(str(subject)), Iri(str(predicate)), None

@@ -229,9 +229,9 @@ class Queries:
         """Resource and time (seconds since 1970) of those writes that have one."""
         return self._select_state("?w ?at", f"?w {_P['WRITTEN_AT']} ?at .")
 
-    def all_of(self, subjects: Iterable[Iri]) -> str:
-        """All triples of some subjects in the state graph."""
-        return self._select_state("?s ?p ?o", f"{_values('?s', subjects)} ?s ?p ?o .")
+    def members_of(self, subjects: Iterable[Iri]) -> str:
+        """Subject and predicate of all triples of some subjects in the state graph."""
+        return self._select_state("?s ?p", f"{_values('?s', subjects)} ?s ?p ?o .")
 
     # --- the service's own ----------------------------------------------------------------------
 

@@ -19,6 +19,10 @@ from twinframe.errors import StorageBusy
 
 _PAUSE: Final = 0.0001
 _QUEUE_PAUSE: Final = 0.001
+_GROWTH: Final = 1.2
+"""How each pause is longer than the last: a turn comes late by a fifth of the wait at most."""
+_MOST_PAUSES: Final = 16
+"""How much longer the pauses become: a turn may last as long as megabytes are written."""
 _MARK: Final = struct.Struct("<q")
 
 
@@ -82,6 +86,7 @@ def _locked(file: Path, deadline: float) -> Iterator[int]:
 
 
 def _lock(handle: int, deadline: float, pause: float) -> None:
+    longest = _MOST_PAUSES * pause
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -91,6 +96,7 @@ def _lock(handle: int, deadline: float, pause: float) -> None:
                     "The turn to write did not come in time; nothing was changed."
                 ) from None
             time.sleep(pause)
+            pause = min(_GROWTH * pause, longest)
         else:
             return
 

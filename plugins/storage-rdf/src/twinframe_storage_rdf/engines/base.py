@@ -34,6 +34,9 @@ class Change:
     `guard` is the version of the graph that the change was computed from, which the change itself
     replaces. `removed` and `added` are by named graph and disjoint. `marker` is one of `added`, in
     the graph of the guard, and new with each change: who lost the answer asks for it.
+
+    A triple of `removed` whose value is None stands for whatever literal its subject has under its
+    predicate: a long text need not be sent to be deleted.
     """
 
     guard: Guard

@@ -22,7 +22,7 @@ from twinframe.storage.triples import RDF_XML
 from twinframe_storage_rdf.endpoint.rdf_xml import Resource, Text, write_rdf_xml
 from twinframe_storage_rdf.endpoint.writing import LimitedWriter
 from twinframe_storage_rdf.engines.base import Change, Engine, Question, build_timeout
-from twinframe_storage_rdf.engines.updates import render_ask, render_data
+from twinframe_storage_rdf.engines.updates import render_ask, render_change
 from twinframe_storage_rdf.terms import XSD_STRING, Iri, Row, Term, parse_literal, render_iri
 
 _TURN_ROWS = 256
@@ -115,11 +115,7 @@ class OxigraphEngine(Engine):
 
     def commit(self, change: Change) -> bool:
         """Check the guard and apply the change, one writer at a time."""
-        texts = [
-            render_data("DELETE", change.removed),
-            render_data("INSERT", change.added),
-        ]
-        return self.apply(render_ask(change.guard), " ;\n".join(text for text in texts if text))
+        return self.apply(render_ask(change.guard), "".join(render_change(change)))
 
     def apply(self, condition: str, update: str) -> bool:
         """Run the update if the ASK `condition` holds; then have it on the disk."""

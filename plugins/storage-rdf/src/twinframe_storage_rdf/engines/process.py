@@ -32,7 +32,7 @@ from twinframe.errors import (
 from twinframe_storage_rdf.endpoint.writing import build_late_answer
 from twinframe_storage_rdf.engines.base import Change, Engine, Question, build_timeout
 from twinframe_storage_rdf.engines.results import parse_rows
-from twinframe_storage_rdf.engines.updates import render_ask, render_data, render_marker_ask
+from twinframe_storage_rdf.engines.updates import render_ask, render_change, render_marker_ask
 from twinframe_storage_rdf.storeprocess.frames import (
     Disconnected,
     Files,
@@ -40,6 +40,7 @@ from twinframe_storage_rdf.storeprocess.frames import (
     Status,
     build_address,
     pack_pair,
+    pack_pieces,
     pack_question,
     receive_answer,
     send_request,
@@ -146,8 +147,7 @@ class ProcessEngine(Engine):
 
         When it died meanwhile, the next one is asked whether the change is there.
         """
-        texts = [render_data("DELETE", change.removed), render_data("INSERT", change.added)]
-        body = pack_pair(render_ask(change.guard), " ;\n".join(text for text in texts if text))
+        body = pack_pieces(render_ask(change.guard), render_change(change))
         end = time.monotonic() + _WRITE_WAIT
         while True:
             try:
@@ -223,7 +223,7 @@ class ProcessEngine(Engine):
     def _request(
         self,
         kind: Kind,
-        body: bytes,
+        body: bytes | Sequence[bytes],
         end: float | None,
         milliseconds: int,
         connection: socket.socket | None = None,

@@ -121,7 +121,12 @@ class Virtuoso(Product):
         if size <= _MOST_IN_TEXT:
             return Update(render_conditional_by_keys(change, claim))
         stages = [
-            Stage(graph, Iri(f"{graph}:{kind}:{uuid.uuid4().hex}"), kind == "removed", triples)
+            Stage(
+                graph,
+                Iri(f"{graph}:{kind}:{uuid.uuid4().hex}"),
+                kind == "removed",
+                [(s, p, "" if o is None else o) for s, p, o in triples],
+            )
             for kind, graphs in (("removed", change.removed), ("added", change.added))
             for graph, triples in graphs
             if triples

@@ -138,8 +138,9 @@ class RdflibEngine(Engine):
                 return False
             for graph, triples in change.removed:
                 at = self._dataset.graph(URIRef(graph))
-                for triple in triples:
-                    at.remove(_build_triple(triple))
+                for subject, predicate, value in triples:
+                    term = None if value is None else _build_term(value)
+                    at.remove((URIRef(subject), URIRef(predicate), term))
             for graph, triples in change.added:
                 at = self._dataset.graph(URIRef(graph))
                 at.addN((*_build_triple(triple), at) for triple in triples)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from twinframe_storage_rdf.engines.base import Change, Guard
@@ -12,7 +12,28 @@ from twinframe_storage_rdf.terms import Iri, render_iri, render_term
 
 def render_triples(triples: Sequence[Triple]) -> str:
     """Triples, a line each."""
-    return "\n".join(f"{render_iri(s)} {render_iri(p)} {render_term(o)} ." for s, p, o in triples)
+    return "\n".join(map(_render_triple, triples))
+
+
+def render_change(change: Change) -> Iterator[str]:
+    """The change, but for its guard, as pieces of one text of several operations."""
+    named = [
+        (graph, [triple for triple in triples if triple[2] is not None])
+        for graph, triples in change.removed
+    ]
+    separator = ""
+    for graph, triples in change.removed:
+        for subject, predicate, value in triples:
+            if value is None:
+                pattern = f"{render_iri(subject)} {render_iri(predicate)} ?any"
+                yield f"{separator}DELETE WHERE {{ GRAPH {render_iri(graph)} {{ {pattern} }} }}"
+                separator = " ;\n"
+    for verb, graphs in (("DELETE", named), ("INSERT", change.added)):
+        if any(triples for _, triples in graphs):
+            yield f"{separator}{verb} DATA {{ "
+            yield from _list_quads(graphs)
+            yield " }"
+            separator = " ;\n"
 
 
 def render_data(verb: str, graphs: Sequence[tuple[Iri, Sequence[Triple]]]) -> str:
@@ -36,6 +57,8 @@ def render_conditional(change: Change, claim: Triple) -> str:
 
     Nor when the claim of the writer is gone; the claim goes with it, and also if nothing was done.
     """
+    if any(triple[2] is None for _, triples in change.removed for triple in triples):
+        return render_conditional_by_keys(change, claim)
     removed, added = _render_quads(change.removed), _render_quads(change.added)
     delete = f"DELETE {{ {removed} }}\n" if removed else ""
     where = _render_conditions(change.guard, claim)
@@ -45,12 +68,12 @@ def render_conditional(change: Change, claim: Triple) -> str:
 def render_conditional_by_keys(change: Change, claim: Triple) -> str:
     """The same, where JSON texts to be removed are found by subject and predicate.
 
-    Predicates of JSON texts have one value a subject.
+    So is what has no value. Predicates of JSON texts have one value a subject.
     """
     removed, patterns, texts = [], [], []
     for at, (graph, triples) in enumerate(change.removed):
-        other = [triple for triple in triples if not isinstance(triple[2], bytes)]
-        keys = [triple for triple in triples if isinstance(triple[2], bytes)]
+        other = [triple for triple in triples if not isinstance(triple[2], bytes | None)]
+        keys = [triple for triple in triples if isinstance(triple[2], bytes | None)]
         removed.append((graph, other))
         if keys:
             pairs = " ".join(f"({render_iri(s)} {render_iri(p)})" for s, p, _ in keys)
@@ -121,8 +144,19 @@ def _render_guard(guard: Guard) -> str:
 
 
 def _render_quads(graphs: Sequence[tuple[Iri, Sequence[Triple]]]) -> str:
-    return "\n".join(
-        f"GRAPH {render_iri(graph)} {{\n{render_triples(triples)}\n}}"
-        for graph, triples in graphs
-        if triples
-    )
+    return "".join(_list_quads(graphs))
+
+
+def _list_quads(graphs: Sequence[tuple[Iri, Sequence[Triple]]]) -> Iterator[str]:
+    """Triples by graph, in pieces of a line each: the whole may be large."""
+    for graph, triples in graphs:
+        if triples:
+            yield f"GRAPH {render_iri(graph)} {{\n"
+            for triple in triples:
+                yield _render_triple(triple) + "\n"
+            yield "}\n"
+
+
+def _render_triple(triple: Triple) -> str:
+    subject, predicate, value = triple
+    return f"{render_iri(subject)} {render_iri(predicate)} {render_term(value)} ."

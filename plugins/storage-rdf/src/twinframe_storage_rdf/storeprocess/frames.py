@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import socket
 import struct
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -73,9 +74,15 @@ class Disconnected(Exception):
     """The other side is gone, or was before anything came."""
 
 
-def send_request(connection: socket.socket, kind: Kind, milliseconds: int, body: bytes) -> None:
-    """Send a request."""
-    _send(connection, _REQUEST.pack(kind, milliseconds, len(body)), body)
+def send_request(
+    connection: socket.socket, kind: Kind, milliseconds: int, body: bytes | Sequence[bytes]
+) -> None:
+    """Send a request, whose body may come in pieces."""
+    first, *more = (body,) if isinstance(body, bytes) else body
+    length = len(first) + sum(map(len, more))
+    _send(connection, _REQUEST.pack(kind, milliseconds, length), first)
+    for piece in more:
+        connection.sendall(piece)
 
 
 def receive_request(connection: socket.socket) -> tuple[Kind, int, bytes]:
@@ -101,11 +108,31 @@ def pack_pair(first: str, second: str) -> bytes:
     return _LENGTH.pack(len(head)) + head + second.encode()
 
 
+def pack_pieces(first: str, second: Iterable[str]) -> list[bytes]:
+    """The same as one body of several pieces, where the second text may be large.
+
+    PERF: nobody needs it as one, which would take its size once more at each step.
+    """
+    head = first.encode()
+    pieces = [_LENGTH.pack(len(head)) + head]
+    some: list[str] = []
+    size = 0
+    for text in second:
+        some.append(text)
+        size += len(text)
+        if size >= _CHUNK:
+            pieces.append("".join(some).encode())
+            some, size = [], 0
+    pieces.append("".join(some).encode())
+    return pieces
+
+
 def unpack_pair(body: bytes) -> tuple[str, str]:
     """The two texts of `pack_pair`."""
     (length,) = _LENGTH.unpack_from(body)
     end = _LENGTH.size + length
-    return body[_LENGTH.size : end].decode(), body[end:].decode()
+    with memoryview(body) as view:
+        return str(view[_LENGTH.size : end], "utf-8"), str(view[end:], "utf-8")
 
 
 def pack_question(question: Question) -> bytes:
