@@ -1,4 +1,4 @@
-"""The engine and the store that the settings ask for. It opens nothing."""
+"""Builds the store and its RDF engine from the settings, without opening them."""
 
 from __future__ import annotations
 

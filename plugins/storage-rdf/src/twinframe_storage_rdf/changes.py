@@ -1,4 +1,4 @@
-"""The differences of a batch as one change of the engine, with its undo. It commits nothing."""
+"""Turns the differences of a batch into one change of the engine, together with its undo."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _LONG_TEXT: Final = 4096
 
 
 def build_guard(names: GraphNames, version: int | None) -> Guard:
-    """The graph is still of this version; None: it is not there."""
+    """Build the condition that the graph is still at this version; None: that it does not exist."""
     return Guard(names.state, names.state, v.VERSION, version)
 
 
 def build_state_triples(names: GraphNames, state: State) -> dict[str, Triple]:
-    """The numbers of the state, each by its name."""
+    """Return the triples of the state's numbers, each by its name."""
     return {
         name: (names.state, predicate, cast("int", getattr(state, name)))
         for name, predicate in v.STATE.items()
@@ -54,9 +54,9 @@ def build_state_triples(names: GraphNames, state: State) -> dict[str, Triple]:
 
 
 def build_change(engine: Engine, queries: Queries, view: DraftView) -> tuple[Change, State]:
-    """The change from the base of the view to its draft, and the state that it makes.
+    """Build the change from the view's base to its draft, and the state that results.
 
-    What it reads is of the base, or the guard of the change will not hold.
+    All reads are of the base version; otherwise the guard of the change fails.
     """
     names, base, draft = queries.names, view.base, view.draft
     old = view.known.read_old(draft)
@@ -137,7 +137,7 @@ def _key(triple: Triple) -> tuple[object, ...]:
 
 
 def _list_triples(names: GraphNames, records: Differences) -> list[Triple]:
-    """Those of twins, relationships and models, which make the content."""
+    """List the triples of twins, relationships and models, which make up the content."""
     found: list[Triple] = []
     for twin in _present(records.twins.values()):
         found += build_twin_triples(names, twin)
@@ -177,7 +177,7 @@ def _settle_edges(
     removed: _Triples,
     added: _Triples,
 ) -> None:
-    """Direct triples: one comes with the first of parallel relationships, goes with the last."""
+    """Update direct triples: the first of parallel relationships adds one, the last removes it."""
     coming = {build_edge_triple(x) for x in _present(draft.relationships.values())}
     added.add(*coming)
     going = {
@@ -185,7 +185,7 @@ def _settle_edges(
         for record in _present(old.relationships.values())
         if (edge := build_edge_triple(record)) not in coming
     }
-    # NOTE: an edge that is there already is added to no effect.
+    # NOTE: adding an edge that exists already has no effect.
     for batch in batched(going):
         staying = set()
         for source, name, target, key in cast(
@@ -200,14 +200,16 @@ def _settle_edges(
 
 
 def _read_numbers(draft: Differences) -> dict[str, int]:
-    """The numbers of the state that the draft changes."""
+    """Return the numbers of the state that the draft changes."""
     names = {field.name for field in fields(State)} & {field.name for field in fields(Differences)}
     found = ((name, getattr(draft, name)) for name in sorted(names - {"twins"}))
     return {name: number for name, number in found if number is not None}
 
 
 def _read_outdated(engine: Engine, queries: Queries) -> Iterator[Triple]:
-    """What is kept of writes that no snapshot is as old as, of some of them."""
+    """Yield the undo records of writes, or of some of them, that no open snapshot is old enough to
+    need.
+    """
     before = int(time.time()) - UNDO_SECONDS
     timed = sorted(
         parse_write_iri(cast("Iri", write))
@@ -216,7 +218,8 @@ def _read_outdated(engine: Engine, queries: Queries) -> Iterator[Triple]:
     )
     if not timed:
         return
-    # NOTE: all writes up to one that is outdated are, and each time stands for those before it.
+    # NOTE: all writes up to an outdated one are outdated; each time holds for the writes before it
+    # too.
     first = timed[0] - _TIMED_EVERY + 1
     last = min(timed[-1], first + _MOST_OUTDATED - 1)
     outdated = [build_write_iri(queries.names.state, number) for number in range(first, last + 1)]

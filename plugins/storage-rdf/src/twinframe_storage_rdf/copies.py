@@ -1,6 +1,6 @@
-"""Whole copies of a store on disk as single files: making them, putting one in place.
+"""Copies a store on disk to a single file and restores such a copy.
 
-A copy is a tar archive of the store's own files as they were at one moment. It reads no triple.
+A copy is a tar archive of the store's own files as they were at one moment.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 _LEFT_SECONDS: Final = 86_400
 _PIECE: Final = 4 * 1024**2
-"""Bytes of an archive that are written between two syncs."""
+"""The number of bytes of an archive that are written between two syncs."""
 
 
 class _SyncedFile(io.FileIO):
-    """A file of which each piece is on the disk before the next one is written.
+    """A file that syncs each piece to disk before the next one is written.
 
-    PERF: the log of a store that is written meanwhile is synced behind whatever the file system
-    has to write first. An archive of 320 MB that was synced at its end alone held a sync of the
-    log up for 150 to 240 ms, in pieces for 30 to 90 ms; it takes 1.3 s then instead of 0.6 s.
+    PERF: a sync of the log of a store in use waits for everything the file system has to write
+    first. An archive of 320 MB that was synced only at its end delayed a sync of the log by 150 to
+    240 ms, in pieces by 30 to 90 ms; writing the archive then takes 1.3 s instead of 0.6 s.
     """
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Bytes that were written, and are synced."""
+        """Write and sync the data; return the number of bytes written."""
         count = super().write(data)
         os.fdatasync(self.fileno())
         return count
 
 
 def write_archive(source: Path, target: Path) -> None:
-    """Write the files of a directory into the new file `target`, which is durable then."""
+    """Write the files of a directory into the new file `target`, and sync it."""
     with making_file(target) as unfinished:
         with (
             io.BufferedWriter(_SyncedFile(unfinished, "w"), _PIECE) as file,
@@ -58,10 +58,10 @@ def write_archive(source: Path, target: Path) -> None:
 
 
 def read_archive(source: Path, target: Path) -> None:
-    """Put the files of an archive into the new directory `target`, synced.
+    """Extract the files of an archive into the new directory `target`, and sync them.
 
-    SEC: only plain files with plain names are taken out of it, whoever made it.
-    Raises `StorageDamaged` when it is no such archive, or not what its seal says.
+    SEC: only plain files with plain names are extracted, whatever the archive contains. Raises
+    `StorageDamaged` when it is no such archive, or does not match its seal.
     """
     check_seal(source)
     target.mkdir(mode=0o700)
@@ -86,7 +86,10 @@ def read_archive(source: Path, target: Path) -> None:
 
 
 def put_in_place(draft: Path, store: Path, old: Path) -> None:
-    """Have `draft` be the store; nobody has either open. Cut off, `mend_place` ends it."""
+    """Replace the store by `draft`; neither may be open.
+
+    `mend_place` completes an interrupted call.
+    """
     if store.exists():
         store.rename(old)
         sync_directory(store.parent)
@@ -96,7 +99,9 @@ def put_in_place(draft: Path, store: Path, old: Path) -> None:
 
 
 def mend_place(store: Path, old: Path) -> None:
-    """Undo a `put_in_place` that was cut off before the new store was there; else tidy up."""
+    """Undo a `put_in_place` that was interrupted before the new store was there; else remove
+    leftovers.
+    """
     if not store.exists() and old.exists():
         old.rename(store)
         sync_directory(store.parent)
@@ -104,14 +109,14 @@ def mend_place(store: Path, old: Path) -> None:
 
 
 def remove_leftovers(place: Path) -> None:
-    """Remove what backups that were cut off left; not that of one that is being put together."""
+    """Remove what interrupted backups left, except the files of a backup in progress."""
     for path in place.glob("backup-*"):
         if time.time() - path.stat().st_mtime > _LEFT_SECONDS:
             shutil.rmtree(path, ignore_errors=True)
 
 
 def measure_directory(place: Path) -> int:
-    """Bytes of the files in a directory; they may come and go meanwhile."""
+    """Return the bytes of the files in a directory; files may come and go meanwhile."""
     total = 0
     if place.is_dir():
         for entry in os.scandir(place):
@@ -123,7 +128,7 @@ def measure_directory(place: Path) -> int:
 
 
 def sync_directory(place: Path) -> None:
-    """Have the names in a directory on stable storage."""
+    """Sync the names in a directory to stable storage."""
     handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

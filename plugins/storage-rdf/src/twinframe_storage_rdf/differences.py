@@ -1,6 +1,7 @@
-"""What records differ from those an engine holds: changes of a writer, undo of a snapshot.
+"""Records that differ from those an engine holds: the changes of a writer, or the undo of a
+snapshot.
 
-It reads no engine. Laid over records as they are read, it shows the state that is meant.
+Laid over records as they are read, they show another version of the graph.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ EntryKey: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What belongs to the graph as a whole.
+    """State of the graph as a whole.
 
     `version` counts writes; `hierarchy_version` is the version that last changed an interface.
-    `twins` counts them, `content` is the bytes of triples. Events are kept at each position from
+    `twins` counts twins, `content` is the bytes of triples. Events are kept at each position from
     `first_event` to `last_event`.
     """
 
@@ -41,7 +42,8 @@ class State:
 
 @dataclass(slots=True)
 class Differences:
-    """Records by key; None stands for one that is not there. `interfaces` maps to direct parents.
+    """Records by key; None means that the record does not exist. `interfaces` maps to direct
+    parents.
 
     Events are by position. The numbers are None where they do not differ.
     """
@@ -62,13 +64,13 @@ class Differences:
         return not any(self._maps()) and all(number is None for number in self._numbers())
 
     def copy(self) -> Differences:
-        """The same differences, to be changed apart from these."""
+        """Return a copy of the differences that can be changed independently."""
         return Differences(*map(dict, self._maps()), *self._numbers())  # type: ignore[arg-type]  # each as it was
 
     def lay_under(self, earlier: Differences) -> None:
-        """Let the records of `earlier` hold wherever both differ: undo of a write before this one.
+        """Merge the undo of an earlier write: where both differ, the records of `earlier` hold.
 
-        The numbers of a state are known without: they stand in the state that is meant.
+        The numbers of a state are not merged: the caller has them from the state itself.
         """
         for own, other in zip(self._maps(), earlier._maps(), strict=True):
             own.update(other)
@@ -87,14 +89,14 @@ class Differences:
         return self.schema_version, self.last_position, self.first_event, self.last_event
 
     def relationships_at(self, twin_id: str) -> Iterator[RelationshipRecord]:
-        """Those that start or end at the twin."""
+        """Yield the relationships that start or end at the twin."""
         for record in self.relationships.values():
             if record is not None and twin_id in (record.source_id, record.target_id):
                 yield record
 
 
 def render_differences(differences: Differences) -> bytes:
-    """The records that differ as JSON, read by `parse_differences`."""
+    """Render the differences as JSON, for `parse_differences`."""
     return orjson.dumps(
         {
             "twins": [[key, _pack(record)] for key, record in differences.twins.items()],
@@ -113,7 +115,7 @@ def render_differences(differences: Differences) -> bytes:
 
 
 def parse_differences(text: bytes) -> Differences:
-    """The differences of `render_differences`."""
+    """Parse the differences that `render_differences` wrote."""
     found = orjson.loads(text)
     return Differences(
         twins={key: None if x is None else _unpack_twin(x) for key, x in found["twins"]},

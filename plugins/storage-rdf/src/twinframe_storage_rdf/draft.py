@@ -1,7 +1,7 @@
-"""What the works of a batch have changed and read so far. It writes nothing.
+"""The changes and reads of a batch of writes before it is applied.
 
-All of it holds for one version of the graph, or the change is not made: what was read once need
-not be read again, and tells what the change replaces.
+The change is only made if the graph is still at the version that was read, so each record is read
+at most once, and the record as read says what the change replaces.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class DraftView(View):
     def __init__(
         self, engine: Engine, queries: Queries, cache: HierarchyCache, guess: State | None
     ) -> None:
-        """`guess` is the state as the caller takes it to be; a wrong one is found at the end."""
+        """`guess` is the caller's assumption of the current state; a wrong one is found when the
+        batch is applied.
+        """
         super().__init__(engine, queries)
         self.base = guess or self._read_newest()
         self.draft = Differences()
@@ -56,7 +58,7 @@ class DraftView(View):
         yield
 
     def read_state(self) -> State:
-        """The state that the batch began with."""
+        """Return the state that the batch began with."""
         return self.base
 
     def differences(self) -> Differences:
@@ -64,16 +66,18 @@ class DraftView(View):
         return self.draft
 
     def read(self, text: str) -> tuple[Iterator[Row], Differences]:
-        """Rows, and the differences as they are now, however long the rows are taken."""
+        """Return rows and the current differences, which stay the same however long the rows are
+        read.
+        """
         return self._engine.select(text), self.draft.copy()
 
     def select(self, text: str) -> Iterator[Row]:
-        """No compiled query sees a draft."""
+        """Compiled queries cannot run on a draft."""
         raise CannotRun("A compiled query does not see what a work has not committed.")
 
 
 class Known:
-    """Records as the engine holds them, each read once for a batch; None for one that is absent."""
+    """Records as the engine holds them, each read once per batch; None for one that is absent."""
 
     def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache) -> None:
         self._held = Differences()
@@ -89,7 +93,7 @@ class Known:
         return self._held.twins[twin_id]
 
     def read_twins(self, ids: Iterable[str]) -> None:
-        """Read these twins together, for whoever asks for one of them later."""
+        """Read these twins together, for later calls that need one of them."""
         self._fill_twins(dict.fromkeys(ids))
 
     def read_relationship(self, source_id: str, relationship_id: str) -> RelationshipRecord | None:
@@ -103,7 +107,7 @@ class Known:
         return self._held.entries[kind, key]
 
     def read_old(self, draft: Differences) -> Differences:
-        """What stands in the place of all that the draft touches: its undo."""
+        """Return the old records of everything the draft touches, which is its undo."""
         self._fill_twins(draft.twins)
         self._fill_relationships(draft.relationships)
         self._fill_entries(draft.entries)
@@ -123,7 +127,7 @@ class Known:
         return old
 
     def count_more(self, draft: Differences) -> int:
-        """How many more twins there are with the draft."""
+        """Return how many more twins there are with the draft."""
         self._fill_twins(draft.twins)
         held = self._held.twins
         return sum(
@@ -132,7 +136,7 @@ class Known:
         )
 
     def measure_more(self, draft: Differences) -> int:
-        """How much larger the content is with the draft."""
+        """Return by how many bytes the draft enlarges the content."""
         return self._measure(draft) - self._measure(self.read_old(draft))
 
     def _measure(self, records: Differences) -> int:
@@ -145,7 +149,7 @@ class Known:
 
     def _measure_record(self, record: TwinRecord | RelationshipRecord | ModelRecord) -> int:
         held = self._sizes.get(id(record))
-        if held is None:  # the record is kept beside its size: its id is nobody else's
+        if held is None:  # the record is kept beside its size, so its id is not reused
             held = self._sizes[id(record)] = record, measure_record(self._names, record)
         return held[1]
 

@@ -1,7 +1,7 @@
-"""Reading from a server at some distance: what will be asked for next is asked for along with it.
+"""A session for remote servers that prefetches what the evaluator will probably read next.
 
-Whoever works through rows asks for the surroundings of one node after another. The nodes were given
-out before, in the same order, so that those that follow are known. It changes no answer.
+The evaluator reads the neighbours of one node after another, in the order in which the nodes were
+returned, so the session reads those of the next nodes in the same request.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ _MOST_KEPT: Final = 20_000
 
 
 class _Sequence:
-    """The ids of the nodes that were given out, in order, each once."""
+    """The ids of the nodes that were returned, in order, each once."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
         self._ids: list[str] = []
 
     def note(self, ids: Iterable[str]) -> None:
-        """These come next."""
+        """Append these ids."""
         for one in ids:
             if one not in self._places:
                 self._places[one] = len(self._ids)
                 self._ids.append(one)
 
     def follow(self, one: str) -> Iterator[str]:
-        """The ids behind this one."""
+        """Yield the ids after this one."""
         at = self._places.get(one)
         return iter(()) if at is None else islice(self._ids, at + 1, None)
 
 
 class _Kept(Generic[T]):
-    """What one kind of read gave, by id; reads of few ids take more along each time."""
+    """Results of one kind of read, by id; a read of few ids prefetches more each time."""
 
     def __init__(self, sequence: _Sequence, read: Callable[[list[str]], Mapping[str, T]]) -> None:
         self._sequence = sequence
@@ -56,7 +56,7 @@ class _Kept(Generic[T]):
         self._ahead = 0
 
     def find(self, ids: Sequence[str]) -> dict[str, T]:
-        """What there is for these ids, in their order."""
+        """Return the results for these ids, in their order."""
         missing = [one for one in dict.fromkeys(ids) if one not in self._found]
         if missing:
             if len(self._found) > _MOST_KEPT:
@@ -77,7 +77,7 @@ class _Kept(Generic[T]):
 
 
 class FarSession(RdfSession):
-    """A session whose engine is so far away that each request counts."""
+    """A session for an engine to which each request is slow."""
 
     most_at_once = 512
 
@@ -88,7 +88,7 @@ class FarSession(RdfSession):
 
     @contextmanager
     def snapshot(self, deadline: float | None = None) -> Iterator[None]:
-        """Show one state, of which nothing is kept when it ends."""
+        """Show one state; the prefetched results are dropped at its end."""
         self._depth += 1
         try:
             with super().snapshot(deadline):
@@ -99,7 +99,7 @@ class FarSession(RdfSession):
                 self._forget()
 
     def note(self, ids: Iterable[str]) -> None:
-        """The nodes of these ids are given out next."""
+        """Note that the nodes of these ids are returned next."""
         if self._depth:
             self._given.note(ids)
 

@@ -1,4 +1,4 @@
-"""A graph on disk with a store process: all that `RdfStore` is, and its backups."""
+"""A graph on disk behind a store process: an `RdfStore` with backups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class RdfFileStore(RdfStore, Backups):
         self._process = engine
 
     def back_up(self, target: Path) -> None:
-        """Have the process link its files at one moment, and put them together; writes go on."""
+        """Let the process link its files at one moment and archive them; writes continue
+        meanwhile.
+        """
         snapshot = self._process.files.place / f"backup-{uuid.uuid4().hex}"
         try:
             self._process.back_up(snapshot)
@@ -38,7 +40,7 @@ class RdfFileStore(RdfStore, Backups):
             shutil.rmtree(snapshot, ignore_errors=True)
 
     def restore(self, source: Path, timeout: float) -> None:
-        """Verify a copy of the backup beside the store, then exchange the two."""
+        """Verify a copy of the backup beside the store, then swap the two."""
         files = self._process.files
         files.place.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._process.alone(timeout):
@@ -53,11 +55,14 @@ class RdfFileStore(RdfStore, Backups):
                 shutil.rmtree(self.scratch, ignore_errors=True)
 
     def measure(self) -> int:
-        """All files of the store."""
+        """Return the size of all files of the store."""
         return measure_directory(self._process.files.store)
 
     def _prepare(self, draft: Path, source: Path) -> None:
-        """Begin a new epoch in it; `StorageDamaged` when it is not this graph, and sound."""
+        """Begin a new epoch in the draft.
+
+        Raises `StorageDamaged` when it is another graph, or damaged.
+        """
         engine = OxigraphEngine(draft)
         store = RdfStore(engine, self.names, shared=False, may_begin=False)
         try:

@@ -1,4 +1,4 @@
-"""What may be wrong where triples shall lie, for `twinframe check`. It opens no store."""
+"""Checks the configured place of the triples for `twinframe check`, without opening a store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECTION = "Storage__Rdf__"
 
 
 def list_findings(settings: RdfSettings) -> Iterator[Finding]:
-    """The directory of an embedded store, or whether the server of a remote one answers."""
+    """Check the directory of an embedded store, or whether the server of a remote one answers."""
     if settings.engine == "sparql":
         yield from _check_server(settings)
     elif settings.engine == "oxigraph" and settings.directory:

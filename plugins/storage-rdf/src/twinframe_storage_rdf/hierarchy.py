@@ -1,4 +1,6 @@
-"""The hierarchy of interfaces as one value, and keeping the newest. It reads nothing."""
+"""The inheritance hierarchy of interfaces as an immutable value, and a cache of its newest
+version.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ Interfaces = Mapping[str, tuple[str, ...]]
 
 
 class Hierarchy:
-    """Ancestors, descendants and labels of the known interfaces. It never changes."""
+    """Ancestors, descendants and labels of the known interfaces. Immutable."""
 
     def __init__(self, interfaces: Interfaces) -> None:
         self.interfaces = interfaces
@@ -26,7 +28,7 @@ class Hierarchy:
         return labels
 
     def read_descendants(self, model_id: str) -> frozenset[str]:
-        """The interface and all that extend it; empty when it is not known."""
+        """Return the interface and all that extend it; empty when it is not known."""
         if model_id not in self.interfaces:
             return frozenset()
         return _walk(model_id, self._children)
@@ -52,11 +54,11 @@ class HierarchyCache:
         return held[1] if held is not None and held[0] == version else None
 
     def put(self, version: int, hierarchy: Hierarchy) -> None:
-        """Hold this one."""
+        """Keep this hierarchy."""
         self._held = version, hierarchy
 
     def forget(self) -> None:
-        """Hold none: another graph may have the same versions."""
+        """Empty the cache: another graph may have the same versions."""
         self._held = None
 
 

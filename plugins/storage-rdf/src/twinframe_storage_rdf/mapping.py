@@ -1,6 +1,6 @@
-"""Records of the storage seam as triples. It runs nothing, and checks no rule of the graph.
+"""Maps records of the storage interface to triples.
 
-The page `rdf-mapping.md` of the reference shows the same with examples.
+The reference page `rdf-mapping.md` shows the mapping with examples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNMAPPED: Final = "$metadata"
 _SCHEME: Final = "dtmi:"
 
 TWIN_MEMBERS: Final = {"$dtId": v.ID, "$etag": v.ETAG}
-"""System members of a twin whose value stands under a predicate of the vocabulary."""
+"""System members of a twin whose values have predicates of the vocabulary."""
 
 RELATIONSHIP_MEMBERS: Final = {
     "$relationshipId": v.ID,
@@ -60,17 +60,17 @@ class GraphNames:
         named = self._rules.find_iri(model_id)
         if named is not None:
             return Iri(named)
-        # NOTE: a name that no model can have is asked for too, and then is not there.
+        # NOTE: a caller may ask for a name that no model can have; it is then not found.
         stem = "" if model_id.startswith(_SCHEME) else v.NO_MODEL
         return Iri(stem + quote(model_id, safe=":;"))
 
     def parse_model_iri(self, iri: str) -> str:
-        """The DTMI of a class of `build_model_iri`."""
+        """Return the DTMI of a class of `build_model_iri`."""
         return self._rules.find_model(iri) or unquote(iri.removeprefix(v.NO_MODEL))
 
 
 def build_twin_predicate(path: Sequence[str]) -> Iri | None:
-    """The predicate under which the value at this path of a twin stands; None: under none.
+    """Return the predicate of the value at this path of a twin, or None.
 
     None is for paths into `$metadata` (but see `MODEL`): such values are read from the document.
     """
@@ -78,12 +78,12 @@ def build_twin_predicate(path: Sequence[str]) -> Iri | None:
 
 
 def build_relationship_predicate(path: Sequence[str]) -> Iri | None:
-    """The predicate under which the value at this path of a relationship stands; None: none."""
+    """Return the predicate of the value at this path of a relationship, or None."""
     return _build_predicate(path, RELATIONSHIP_MEMBERS)
 
 
 def build_twin_triples(names: GraphNames, record: TwinRecord) -> list[Triple]:
-    """A twin with its properties; its interface is its `rdf:type`."""
+    """Build a twin with its properties; its interface is its `rdf:type`."""
     iri, model = v.build_twin_iri(record.twin_id), names.build_model_iri(record.model_id)
     return [
         (iri, v.RDF_TYPE, v.TWIN),
@@ -126,7 +126,7 @@ def build_edge_triple(record: RelationshipRecord) -> Triple:
 def build_interface_triples(
     names: GraphNames, model_id: str, extends: Sequence[str]
 ) -> list[Triple]:
-    """A known interface and its place in the hierarchy, which outlive the stored model."""
+    """Build a known interface and its parents, which are kept when the model is deleted."""
     iri = names.build_model_iri(model_id)
     return [
         (iri, v.RDF_TYPE, v.INTERFACE),
@@ -165,7 +165,7 @@ def build_event_triple(position: int, event: OutboxEvent) -> Triple:
 
 
 def measure_triples(triples: Iterable[Triple]) -> int:
-    """Bytes of the triples' names and values, about as they stand in N-Triples."""
+    """Return the bytes of the triples' names and values, about as in N-Triples."""
     return sum(len(s) + len(p) + _measure(o) for s, p, o in triples)
 
 

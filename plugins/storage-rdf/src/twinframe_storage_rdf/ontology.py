@@ -1,4 +1,4 @@
-"""Rules that name models by IRIs of public ontologies, one to one. It knows no public ontology."""
+"""Rules that map model ids to IRIs of public ontologies, one to one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OWN: Final = "urn:twinframe:"
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A rule with a `*`, which stands for the last name segment of the model, in both."""
+    """A rule with a `*`, which stands for the same last name segment of the model on both sides."""
 
     model: re.Pattern[str]
     iri: re.Pattern[str]
@@ -28,9 +28,9 @@ class _Template:
 
 @dataclass(frozen=True)
 class Ontology:
-    """Rules by DTMI. A rule for one model comes before a rule with `*` that fits it too.
+    """Rules by DTMI. A rule for one model takes precedence over a matching rule with `*`.
 
-    `dtmi:com:example:*;1` -> `https://example.org/ns#*` names `dtmi:com:example:Room;1` by
+    `dtmi:com:example:*;1` -> `https://example.org/ns#*` maps `dtmi:com:example:Room;1` to
     `https://example.org/ns#Room`.
     """
 
@@ -45,7 +45,7 @@ class Ontology:
         object.__setattr__(self, "_templates", tuple(some))
 
     def find_iri(self, model_id: str) -> str | None:
-        """The IRI that a rule gives the model."""
+        """Return the IRI that a rule gives the model."""
         single = self.rules.get(model_id)
         if single is not None:
             return single
@@ -56,7 +56,7 @@ class Ontology:
         return None
 
     def find_model(self, iri: str) -> str | None:
-        """The DTMI of the model that the rules name so."""
+        """Return the DTMI of the model that the rules map to this IRI."""
         single = self._models.get(iri)
         if single is not None:
             return single
@@ -67,7 +67,7 @@ class Ontology:
         return None
 
     def find_faults(self) -> Iterator[str]:
-        """What is wrong with the rules: forms, and models that two of them name alike."""
+        """Yield errors in the rules: malformed ones, and models that two of them map alike."""
         for model, iri in self.rules.items():
             if not _MODEL.fullmatch(model):
                 yield f"{model!r} is no DTMI, nor one with `*` for its last name segment"
@@ -96,7 +96,7 @@ def _build_pattern(text: str) -> re.Pattern[str]:
 
 
 def _may_be_equal(one: str, other: str) -> bool:
-    """Whether some segments for their `*` make the two texts equal."""
+    """Return whether some value of their `*` makes the two texts equal."""
     if "*" not in one:
         return one == other if "*" not in other else bool(_build_pattern(other).fullmatch(one))
     if "*" not in other:
@@ -106,7 +106,7 @@ def _may_be_equal(one: str, other: str) -> bool:
 
 
 def _fits(one: str, other: str) -> bool:
-    """Whether the longer of two beginnings is the shorter one and a part of a segment."""
+    """Return whether the longer of two prefixes is the shorter one plus a part of a segment."""
     shorter, longer = sorted((one, other), key=len)
     rest = longer[len(shorter) :]
     return longer.startswith(shorter) and (not rest or bool(re.fullmatch(_SEGMENT, rest)))

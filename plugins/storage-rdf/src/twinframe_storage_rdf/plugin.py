@@ -1,4 +1,4 @@
-"""The plugin: what the service asks of RDF storage through its hooks. It holds no logic."""
+"""The entry point of this distribution: the hooks by which the service uses RDF storage."""
 
 from __future__ import annotations
 
@@ -28,19 +28,21 @@ def twinframe_settings() -> type[Section]:
 
 @hookimpl
 def twinframe_findings(settings: Section) -> Sequence[Finding]:
-    """What there is to say of the directory, or of the server."""
+    """Check the directory, or the server."""
     return list(list_findings(settings)) if isinstance(settings, RdfSettings) else ()
 
 
 @hookimpl
 def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
-    """The graph's store on the chosen engine, not yet opened."""
+    """Build the graph's store on the chosen engine, without opening it."""
     return build_store(settings, graph) if isinstance(settings, RdfSettings) else None
 
 
 @hookimpl
 def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
-    """The compiler to SPARQL, for stores of this plugin; what their engines are exact in."""
+    """Build the SPARQL compiler for stores of this plugin, within what their engines answer
+    exactly.
+    """
     if not isinstance(store, RdfStore):
         return None
     return SparqlQueryEngine(store.names, AbilityFinder(store.engine).find)
@@ -48,7 +50,7 @@ def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
 
 @hookimpl
 def twinframe_triple_writer(settings: Section, graph: str) -> TripleWriter | None:
-    """The writer of graphs as RDF, whatever stores them."""
+    """Build the writer of graphs as RDF, for any storage."""
     if not isinstance(settings, RdfSettings):
         return None
     return RdfWriter(GraphNames(graph, settings.ontology))
@@ -56,5 +58,5 @@ def twinframe_triple_writer(settings: Section, graph: str) -> TripleWriter | Non
 
 @hookimpl
 def twinframe_sparql_engine(store: GraphStore) -> SparqlEngine | None:
-    """The SPARQL endpoint of stores of this plugin."""
+    """Build the SPARQL endpoint of stores of this plugin."""
     return Endpoint(store.engine, store.names) if isinstance(store, RdfStore) else None

@@ -1,4 +1,4 @@
-"""The SPARQL texts that read records, and their rows as records. It runs none of them."""
+"""The SPARQL texts that read records, and the conversion of their rows to records."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ _MODEL_COLUMNS: Final = (
     "?id ?document ?displayName ?description ?references ?uploadTime ?decommissioned ?position"
 )
 
-# NOTE: what pages are compared and ordered by. Virtuoso numbers strings as they come, and compares
-# a stored one with another by these numbers, in some orders too; computed ones by their text.
+# NOTE: the expression that pages are compared and ordered by. Virtuoso numbers strings in order of
+# arrival, and compares stored strings by these numbers, in some orders too; computed ones by their
+# text.
 _ID: Final = "STR(?id)"
 _SOURCE_ID: Final = "STR(?sourceId)"
 _KEY: Final = "STR(?key)"
@@ -44,7 +45,7 @@ _KEY: Final = "STR(?key)"
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """The texts for one graph."""
+    """Builds the texts for one graph."""
 
     names: GraphNames
 
@@ -138,7 +139,7 @@ class Queries:
         behind = ""
         if after:
             source, key = map(render_term, after)
-            # NOTE: with the two as one condition Virtuoso gets it wrong.
+            # NOTE: Virtuoso evaluates the two as one condition wrongly.
             behind = (
                 f"FILTER({_SOURCE_ID} >= {source}) "
                 f"FILTER({_SOURCE_ID} != {source} || {_ID} > {key})"
@@ -216,7 +217,7 @@ class Queries:
     # --- state ----------------------------------------------------------------------------------
 
     def state(self) -> str:
-        """All that the state graph says of the graph."""
+        """All triples of the graph's state in the state graph."""
         iri = render_iri(self.names.state)
         return f"SELECT ?p ?o WHERE {{ GRAPH {iri} {{ {iri} ?p ?o }} }}"
 

@@ -1,4 +1,6 @@
-"""Reading records of one state of a graph, whatever the engine holds by now. It changes nothing."""
+"""Reads twins, relationships and models of one version of a graph, even if the engine holds a newer
+one.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,15 @@ T = TypeVar("T")
 Key = TypeVar("Key", str, tuple[str, str])
 
 BATCH: Final = 500
-"""Most keys in one query."""
+"""The most keys in one query."""
 _SLICE_BYTES: Final = 2 * 1024**2
-_FEWEST_SLICES: Final = 32  # with fewer, the places of each would be a long list
+_FEWEST_SLICES: Final = 32  # with fewer, the list of places of each would be long
 
 
 class Source(Protocol):
-    """Where rows come from, and what differs between them and the state that is meant.
+    """A source of rows, and the differences between them and the version to be shown.
 
-    `holds_own`: the differences are changes of the state that is read, not undo of later ones.
+    `holds_own`: the differences are new changes of that version, not undo of later ones.
     """
 
     holds_own: bool
@@ -41,20 +43,20 @@ class Source(Protocol):
         ...
 
     def differences(self) -> Differences:
-        """The differences to lay over rows read by now."""
+        """The differences to lay over rows that were read until now."""
         ...
 
     def read_state(self) -> State:
-        """The state of the graph that is meant, without own differences."""
+        """Return the state of the version to be shown, without own differences."""
         ...
 
     def is_newest_hierarchy(self, version: int) -> bool:
-        """Whether the engine holds the hierarchy of this version right now."""
+        """Return whether the engine holds the hierarchy of this version right now."""
         ...
 
 
 class Records:
-    """Records of the graph as `source` means it."""
+    """Reads records of the version of the graph that `source` shows."""
 
     def __init__(self, queries: Queries, source: Source, cache: HierarchyCache) -> None:
         self.queries = queries
@@ -135,7 +137,7 @@ class Records:
             yield from _merge_keyed(found, differ.relationships, read_key, batch)
 
     def iterate_relationships(self) -> Iterator[RelationshipRecord]:
-        """All relationships by source and id; only these are held in memory."""
+        """Yield all relationships by source and id; only their keys are held in memory."""
         keys: list[RelationshipKey] = []
         differ = Differences()
         for places in self._slice():
@@ -145,9 +147,9 @@ class Records:
             yield from sorted(self.read_relationships(batch), key=read_key)
 
     def _slice(self) -> Iterator[range | None]:
-        """All places in as many parts as hold some megabytes of the graph each.
+        """Yield all places in as many parts as hold some megabytes of the graph each.
 
-        PERF: an answer takes a kilobyte a row while it is parsed, what is kept of it a tenth.
+        PERF: an answer takes a kilobyte a row while it is parsed, the result of it a tenth.
         """
         count = min(v.PLACES, self._source.read_state().content // _SLICE_BYTES)
         if count < _FEWEST_SLICES:
@@ -214,13 +216,15 @@ class Records:
         return _merge_relationships(rows, differ, holds)
 
     def _read_page(self, build: Callable[[int], str]) -> tuple[Iterator[Row], Differences]:
-        """The rows of `build(more)`, where `more` rows at most fall to the differences."""
+        """Return the rows of `build(more)`, where at most `more` rows are hidden by the
+        differences.
+        """
         more = len(self._source.differences().relationships)
         while True:
             rows, differ = self._source.read(build(more))
             if len(differ.relationships) <= more:
                 return rows, differ
-            more = 2 * len(differ.relationships)  # so that writers are never faster
+            more = 2 * len(differ.relationships)  # so that writers cannot exceed it
 
     # --- models ---------------------------------------------------------------------------------
 
@@ -309,7 +313,7 @@ def read_key(record: RelationshipRecord) -> RelationshipKey:
 
 
 def _sort(found: list[Key], others: Collection[Key]) -> list[Key]:
-    """Both by code point, each once; `found` has none twice, and is used up."""
+    """Merge both by code point without duplicates; `found` has none, and is consumed."""
     if others:
         found[:] = set(found).union(others)
     found.sort()

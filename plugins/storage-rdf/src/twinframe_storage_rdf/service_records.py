@@ -1,4 +1,4 @@
-"""Reading what the service keeps for itself in a graph: entries and events. It changes nothing."""
+"""Reads the service's own records of a graph: entries and events."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from twinframe_storage_rdf.terms import Iri
 
 
 class ServiceRecords:
-    """Entries and events of the graph as `source` means it."""
+    """Reads entries and events of the version of the graph that `source` shows."""
 
     def __init__(self, queries: Queries, source: Source) -> None:
         self._queries = queries
         self._source = source
 
     def read_bodies(self, keys: Iterable[EntryKey]) -> Mapping[EntryKey, bytes]:
-        """The bodies of those of these entries that there are."""
+        """Return the bodies of those of these entries that exist."""
         found: dict[EntryKey, bytes] = {}
         for batch in batched(keys):
             rows, differ = self._source.read(self._queries.entries_by_key(batch))
@@ -55,7 +55,7 @@ class ServiceRecords:
         return [Listed(key, found[key]) for key in sorted(found)[:limit]]
 
     def read_events(self, positions: Iterable[int]) -> Mapping[int, OutboxEvent]:
-        """Those events at these positions that there are, in the order of positions."""
+        """Return the events at these positions that exist, in the order of positions."""
         found: dict[int, OutboxEvent] = {}
         for batch in batched(positions):
             rows, differ = self._source.read(self._queries.events_at(batch))

@@ -1,4 +1,4 @@
-"""Reading a twin graph from triples through the storage seam. It changes nothing."""
+"""The read side of the storage interface over triples."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from twinframe_storage_rdf.view import View
 
 
 class RdfSession(GraphSession):
-    """Reads the newest state, or inside `snapshot` the one of its first read.
+    """Reads the newest state, or inside `snapshot` that of its first read.
 
-    `names` are the IRIs of the graph, for who compiles queries and runs them with `select`.
+    `names` are the IRIs of the graph, for the compiler whose queries run by `select`.
     """
 
     def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache) -> None:
@@ -50,9 +50,10 @@ class RdfSession(GraphSession):
         self._service = ServiceRecords(queries, self._view)
 
     def select(self, text: str) -> Iterator[Row]:
-        """The rows of a compiled SELECT over the data graph, in one state, the snapshot's if any.
+        """Yield the rows of a compiled SELECT over the data graph, in one state, the snapshot's if
+        any.
 
-        `CannotRun` when the engine cannot show that state any more: the evaluator can.
+        Raises `CannotRun` when the engine cannot show that state any more; the evaluator can.
         """
         return self._view.select(text)
 
@@ -61,25 +62,25 @@ class RdfSession(GraphSession):
         return self._view.snapshot(deadline)
 
     def interrupt(self) -> None:
-        """Stop what runs in the present snapshot, at its next row."""
+        """Stop the running query of the present snapshot at its next row."""
         self._view.stop()
 
     def read_steps(self) -> int:
-        """Work of the engine: rows, and processor time where they do not explain it."""
+        """Return the work of the engine: rows, or processor time where that is larger."""
         return self._view.steps
 
     def check_deadline(self) -> None:
-        """`QueryTimeout` once the snapshot was stopped."""
+        """Raise `QueryTimeout` once the snapshot was stopped."""
         self._view.check_deadline()
 
     def _one_state(self) -> AbstractContextManager[None]:
-        """A snapshot for reads of several queries, with the deadline of the present one."""
+        """Open a snapshot for reads of several queries, with the deadline of the present one."""
         return self._view.snapshot(self._view.deadline)
 
     # --- the graph itself -------------------------------------------------------------------
 
     def read_instance(self) -> Instance:
-        """Identity and secret, made with the graph."""
+        """Return identity and secret, which were made with the graph."""
         facts = self._view.read_facts()
         secret = base64.b64decode(str(facts[v.SECRET]))
         return Instance(id=str(facts[v.INSTANCE]), secret=secret)
@@ -104,7 +105,7 @@ class RdfSession(GraphSession):
         return self._records.iterate_relationships()
 
     def count_twins(self) -> int:
-        """The number that is kept."""
+        """Return the stored number."""
         return self._view.read_state().twins
 
     # --- the service's own --------------------------------------------------------------------
@@ -118,7 +119,7 @@ class RdfSession(GraphSession):
         return self._service.list_entries(kind, after, limit)
 
     def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
-        """Events behind a position; there is one at each position within the bounds."""
+        """Return events after a position; there is one at each position within the bounds."""
         with self._one_state():
             first, last = self._read_event_range()
             start = max(after + 1, first)
@@ -126,7 +127,7 @@ class RdfSession(GraphSession):
             return list(self._service.read_events(positions).items())
 
     def read_event_bounds(self) -> tuple[int, int]:
-        """The first kept and the last ever."""
+        """Return the positions of the first kept and the last event."""
         first, last = self._read_event_range()
         return (first, last) if last else (0, 0)
 
@@ -255,7 +256,7 @@ class RdfSession(GraphSession):
                 yield Hop(origin, build_relationship(record), reached)
 
     def read_descendants(self, model_id: str) -> frozenset[str]:
-        """Every interface ever seen that has it among its ancestors."""
+        """Return every interface ever seen that has it among its ancestors."""
         with self._one_state():
             return self._records.read_hierarchy().read_descendants(model_id)
 

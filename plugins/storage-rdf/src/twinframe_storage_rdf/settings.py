@@ -1,4 +1,4 @@
-"""The settings section `Storage__Rdf`. It reads no file and opens nothing."""
+"""The settings section `Storage__Rdf`."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class RdfSettings(Section):
 def _check_address(name: str, url: str) -> None:
     if not url:
         raise ValueError(f"{name} is needed with Engine=sparql")
-    if "@" in url.partition("?")[0]:  # SEC: it would be sent in clear, and shown in messages
+    if "@" in url.partition("?")[0]:  # SEC: it would be sent in clear text, and shown in messages
         raise ValueError(f"{name} must name no user: set Authentication, User and Password")
     try:
         parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""The graph store over an engine of triples: opening, writing, removal. No SPARQL here."""
+"""The graph store over an engine of triples: opens, writes, verifies and removes one graph."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from twinframe_storage_rdf.verify import find_faults
 from twinframe_storage_rdf.view import View
 
 FORMAT: Final = 2
-"""Number of the mapping. A graph of another one is not opened."""
+"""The version of the mapping. A graph of another version is not opened."""
 
 _WRITE_SECONDS: Final = 5.0
 _DOUBTED_WRITES: Final = 16
@@ -47,8 +47,8 @@ _DOUBTED_WRITES: Final = 16
 class RdfStore(GraphStore):
     """The graph of these `names` in an engine that other stores may share.
 
-    `shared` says whether the engine's data is that of all processes, `may_begin` that a graph is
-    made where there is none.
+    `shared` says whether all processes see the engine's data, `may_begin` whether a missing graph
+    is created.
     """
 
     def __init__(
@@ -72,16 +72,16 @@ class RdfStore(GraphStore):
 
     @property
     def names(self) -> GraphNames:
-        """The names that the graph uses, for who compiles queries."""
+        """The names that the graph uses, for the query compiler."""
         return self._queries.names
 
     @property
     def engine(self) -> Engine:
-        """Where the graph is, for who finds out what it can be asked."""
+        """The engine that holds the graph, for probing its abilities."""
         return self._engine
 
     def open(self) -> None:
-        """Open the engine, make the graph if it is new, and check that it is of this format."""
+        """Open the engine, create the graph if it is new, and check its format."""
         self._engine.open()
         self._cache.forget()
         self._made = None
@@ -111,7 +111,7 @@ class RdfStore(GraphStore):
         return kind(self._engine, self._queries, self._cache)
 
     def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
-        """Run the works on one draft and commit it, again from the start if others were faster."""
+        """Run the writes on one draft and commit it; start again if another process was faster."""
         if not works:
             return []
         deadline = time.monotonic() + _WRITE_SECONDS
@@ -131,16 +131,16 @@ class RdfStore(GraphStore):
             return [Outcome(error=error) for _ in works]
 
     def verify(self) -> Sequence[str]:
-        """Compare all triples with what the stored documents say they must be."""
+        """Compare all triples with those that the stored documents require."""
         return list(find_faults(self._engine, self._queries))
 
     def remove(self, timeout: float) -> None:
-        """Take the graph out of its engine; in a directory of its own, with that."""
+        """Remove the graph from its engine, and its directory if it has one."""
         names = self._queries.names
         self._engine.destroy([names.state, names.data], timeout)
 
     def _try(self, works: Sequence[Work[object]], deadline: float) -> list[Outcome[object]] | None:
-        """The outcomes when they are committed; None when another process was faster."""
+        """Return the outcomes once they are committed; None when another process was faster."""
         with self._engine.writing(self._queries.names.state, deadline):
             return self._run(works)
 
@@ -164,10 +164,10 @@ class RdfStore(GraphStore):
         return outcomes
 
     def _guess(self) -> State | None:
-        """The state that this process made, if nobody is known to have written since.
+        """Return the state that this process made, if it knows of no later write by another.
 
-        PERF: a query less for each write. A wrong guess is found when the change is made; where
-        writers do not share a turn, it was wrong lately if it ever is.
+        PERF: this saves a query for each write. A wrong guess is found when the change is applied;
+        where writers share no lock, a recently wrong guess makes the next one unlikely to be tried.
         """
         if self._doubted:
             self._doubted -= 1

@@ -1,6 +1,6 @@
-"""Changing a twin graph through the storage seam: what a work changes is kept as differences.
+"""The write side of the storage interface: collects the changes of a batch as differences.
 
-It writes nothing; the store makes the differences of a batch one change of the engine.
+The store turns the differences of a batch into one change of the engine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from twinframe_storage_rdf.session import RdfSession
 
 
 class RdfTransaction(RdfSession, GraphTransaction):
-    """Reads the draft of a batch and changes it; `undo` takes back what a work changed."""
+    """Reads the draft of a batch and changes it; `undo` reverts what one write changed."""
 
     def __init__(
         self, engine: Engine, queries: Queries, cache: HierarchyCache, guess: State | None
@@ -50,15 +50,15 @@ class RdfTransaction(RdfSession, GraphTransaction):
         self._service = ServiceRecords(queries, self.view)
 
     def mark(self) -> Differences:
-        """The draft as it is, for `undo`."""
+        """Return a copy of the draft, for `undo`."""
         return self.view.draft.copy()
 
     def undo(self, mark: Differences) -> None:
-        """Make the draft what it was."""
+        """Restore the draft to `mark`."""
         self.view.draft = mark
 
     def read_schema_version(self) -> int:
-        """The number of the last change of a model, this draft's if it has one."""
+        """Return the number of the last change of a model, this draft's if it has one."""
         changed = self.view.draft.schema_version
         return self.view.base.schema_version if changed is None else changed
 
@@ -93,7 +93,7 @@ class RdfTransaction(RdfSession, GraphTransaction):
         return draft[kind, key] if (kind, key) in draft else self._known.read_entry(kind, key)
 
     def count_twins(self) -> int:
-        """The number that is kept, with what the draft changes."""
+        """Return the stored number, with the draft's changes."""
         return self.view.base.twins + self._known.count_more(self.view.draft)
 
     def measure_content(self) -> int:
@@ -162,7 +162,7 @@ class RdfTransaction(RdfSession, GraphTransaction):
         return True
 
     def append_events(self, events: Sequence[OutboxEvent]) -> None:
-        """Put events behind the others, a position each."""
+        """Append events after the others, each at a position of its own."""
         if not events:
             return
         _, last = self._read_event_range()
@@ -189,7 +189,7 @@ class RdfTransaction(RdfSession, GraphTransaction):
     # --- models ---------------------------------------------------------------------------------
 
     def put_models(self, records: Sequence[ModelRecord]) -> None:
-        """Store new models behind the present ones."""
+        """Store new models after the present ones."""
         ids = [record.model_id for record in records]
         stored = {model.model_id for model in self._records.read_models(ids)}
         taken = [x for at, x in enumerate(ids) if x in stored or x in ids[:at]]
@@ -232,5 +232,7 @@ class RdfTransaction(RdfSession, GraphTransaction):
         return self._records.read_hierarchy().interfaces
 
     def _count_change(self) -> None:
-        """A schema version that no process gave before, kept or not: the time in microseconds."""
+        """Set a schema version that no process used before, committed or not: the time in
+        microseconds.
+        """
         self.view.draft.schema_version = max(self.read_schema_version() + 1, time.time_ns() // 1000)

@@ -1,6 +1,6 @@
-"""Turns of writers: one at a time, in this process and among those of this machine.
+"""A fair writer lock, for this process and optionally all processes of this machine.
 
-It makes nobody right: what makes writes safe is the guard of each change. It saves running twice.
+The guard of each change makes writes correct, not this lock: it avoids running a batch twice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MARK: Final = struct.Struct("<q")
 
 
 class Turn:
-    """A lock of this process and, if there is a file, of all that lock the same one."""
+    """A lock within this process and, if there is a file, between all that lock the same file."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -37,7 +37,10 @@ class Turn:
 
     @contextmanager
     def taken(self, deadline: float) -> Iterator[None]:
-        """Have the turn; `StorageBusy` when it does not come before the `time.monotonic()`."""
+        """Hold the lock.
+
+        Raises `StorageBusy` when it is not free before the `time.monotonic()` moment.
+        """
         if not self._lock.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise StorageBusy("The turn to write did not come in time; nothing was changed.")
         try:
@@ -51,9 +54,9 @@ class Turn:
             self._lock.release()
 
     def read_mark(self) -> int:
-        """The number that the last holder left, in any process; it may have left none. In a turn.
+        """Return the number that the last holder left, if any, in any process. Requires the lock.
 
-        It is a hint: who died, and who does not lock the same file, left no number.
+        It is a hint: a holder that died, or that does not lock the same file, left no number.
         """
         if self._handle < 0:
             return self._mark
@@ -61,7 +64,7 @@ class Turn:
         return int(_MARK.unpack(held)[0]) if len(held) == _MARK.size else -1
 
     def leave_mark(self, number: int) -> None:
-        """Leave a number for the next holder. In a turn."""
+        """Leave a number for the next holder. Requires the lock."""
         self._mark = number
         if self._handle >= 0:
             os.pwrite(self._handle, _MARK.pack(number), 0)
@@ -69,10 +72,10 @@ class Turn:
 
 @contextmanager
 def _locked(file: Path, deadline: float) -> Iterator[int]:
-    """The handle of the locked file.
+    """Lock the file and yield its handle.
 
-    NOTE: everybody waits in the queue first, and whoever is next leaves it with the turn: a writer
-    that comes back at once cannot overtake, and be alone for seconds.
+    NOTE: all waiters pass a queue first, which the next in line leaves when it gets the lock: a
+    writer that comes back at once cannot overtake and starve the others for seconds.
     """
     queue, turn = _open(file.with_name("queue")), _open(file)
     try:

@@ -1,4 +1,4 @@
-"""Checking a stored graph: its triples against what its documents say. It repairs nothing."""
+"""Verifies a stored graph: compares its triples with those that its documents require."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_FAULTS: Final = 100
 
 
 def find_faults(engine: Engine, queries: Queries) -> Iterator[str]:
-    """What is wrong, in one state of the graph as far as nobody writes meanwhile."""
+    """Yield all faults, in one state of the graph as long as there is no writer."""
     view = View(engine, queries)
     records = Records(queries, view, HierarchyCache())
     known = records.read_hierarchy().interfaces
@@ -78,7 +78,7 @@ def _find_all(
 
 
 def _compare(engine: Engine, queries: Queries, expected: Iterable[Triple]) -> Iterator[str]:
-    """Where the triples of the subjects are not exactly those that are expected."""
+    """Yield the subjects whose triples are not exactly the expected ones."""
     render = render_term if engine.keeps_numbers else _render_loosely
     wanted = {tuple(map(render, triple)) for triple in expected}
     subjects = " ".join(dict.fromkeys(triple[0] for triple in wanted))

@@ -1,4 +1,4 @@
-"""One thread's view of an engine: snapshots, deadlines and stops. It knows no record."""
+"""One thread's view of an engine, with snapshots, deadlines and cancellation."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _USUAL_NANOSECONDS: Final = 20_000_000
 
 
 class View:
-    """Reads the newest state, or inside `snapshot` the one of its first read.
+    """Reads the newest state, or inside `snapshot` that of its first read.
 
-    An engine shows its newest state only. What was written since the snapshot began is put back by
-    the `UNDO` of those writes, which the state graph keeps for a while.
+    An engine shows its newest state only. Writes made since the snapshot began are reverted by
+    their `UNDO` records, which the state graph keeps for a while.
     """
 
     holds_own = False
@@ -48,7 +48,7 @@ class View:
 
     @contextmanager
     def snapshot(self, deadline: float | None) -> Iterator[None]:
-        """All reads inside show one state; a snapshot inside another that of the outer one."""
+        """Show one state to all reads inside; a nested snapshot shows that of the outer one."""
         before = self._deadline
         if self._depth == 0:
             self._pinned, self._undo, self._stopped = None, _NOTHING, False
@@ -69,20 +69,20 @@ class View:
 
     @property
     def steps(self) -> int:
-        """Work of the engine since the snapshot began, in steps of 20 ns.
+        """The engine's work since the snapshot began, in steps of 20 ns.
 
-        NOTE: rows count alike each time; processor time, which never is the same twice, counts when
-        it is more than rows and texts explain. What a server spends is unknown.
+        NOTE: rows always count the same; CPU time, which varies, counts when it exceeds what rows
+        and texts explain. The CPU time of a remote server is unknown.
         """
         excess = self._spent - _USUAL_NANOSECONDS - self._rows * self._engine.row_nanoseconds
         return self._rows * _ROW_STEPS + max(0, excess) // _STEP_NANOSECONDS
 
     def stop(self) -> None:
-        """End what runs inside the present snapshot, from any thread."""
+        """Stop the reads of the present snapshot, from any thread."""
         self._stopped = True
 
     def check_deadline(self) -> None:
-        """`QueryTimeout` when the snapshot was stopped or has passed its deadline."""
+        """Raise `QueryTimeout` when the snapshot was stopped or has passed its deadline."""
         if self._depth and (
             self._stopped or (self._deadline is not None and time.monotonic() >= self._deadline)
         ):
@@ -104,11 +104,11 @@ class View:
         return self._read_newest().hierarchy_version == version
 
     def differences(self) -> Differences:
-        """What to put back, as far as is known by now."""
+        """Return the undo of the writes known so far."""
         return self._undo if self._depth else _NOTHING
 
     def read(self, text: str) -> tuple[Iterator[Row], Differences]:
-        """Rows and what to put back."""
+        """Return rows and the undo to lay over them."""
         if not self._depth:
             return self._engine.select(text), _NOTHING
         self.read_state()
@@ -117,17 +117,17 @@ class View:
         rows = self._ask(text, self._engine.select)
         newest = self._read_newest().version
         if newest != self._seen:
-            # NOTE: the rows are of any version up to the newest. That makes no difference: of all
-            # that was changed up to there, the undo has what it was when the snapshot began.
+            # NOTE: the rows may be of any version up to the newest. For everything that changed up
+            # to there, the undo has the value at the begin of the snapshot.
             undo = self._read_undo(self._seen, newest)
             undo.lay_under(self._undo)
             self._undo, self._seen = undo, newest
         return self._in_time(rows), self._undo
 
     def select(self, text: str) -> Iterator[Row]:
-        """The rows of a SELECT whose state must be exactly the one that is meant.
+        """Yield the rows of a SELECT whose state must be exactly that of the snapshot.
 
-        `CannotRun` in a snapshot when the graph was written since it began.
+        Raises `CannotRun` in a snapshot when the graph was written since it began.
         """
         if not self._depth:
             return self._engine.query(text)
@@ -141,12 +141,12 @@ class View:
                 return self._in_time(rows)
             if self._has_shown or not _has_same_models(newest, pinned):
                 raise CannotRun("The graph was written since the snapshot began.")
-            # NOTE: nothing of the older state was shown: the snapshot may as well begin now.
+            # NOTE: nothing of the older state was returned yet, so the snapshot may begin now.
             self._pinned, self._seen = newest, newest.version
         raise CannotRun("The graph is written so often that no SELECT found it at rest.")
 
     def read_facts(self) -> dict[str, Term]:
-        """The values of the state graph by predicate, newest."""
+        """Return the newest values of the state graph by predicate."""
         rows = self._engine.select(self._queries.state(), self._deadline)
         return {str(predicate): value for predicate, value in rows}
 
@@ -156,7 +156,7 @@ class View:
         return State(**{x: number for x, number in numbers.items() if isinstance(number, int)})
 
     def _read_undo(self, after: int, newest: int) -> Differences:
-        """What takes the writes behind a version back, up to the newest."""
+        """Return the undo of the writes after a version, up to the newest."""
         versions = range(after + 1, newest + 1)
         found: dict[int, Term] = {}
         for at in range(0, len(versions), _UNDO_BATCH):
@@ -195,7 +195,9 @@ class View:
 
 
 def _has_same_models(one: State, other: State) -> bool:
-    """Whether both states have the same models, for which queries are checked and compiled."""
+    """Return whether both states have the same models, against which queries are checked and
+    compiled.
+    """
     return (one.schema_version, one.hierarchy_version) == (
         other.schema_version,
         other.hierarchy_version,

@@ -1,6 +1,6 @@
-"""The names of a twin graph in RDF: IRIs of resources, classes and predicates. It writes no triple.
+"""The IRIs of a twin graph in RDF: of resources, classes and predicates.
 
-Names made of ids hold them percent-encoded in UTF-8, all but letters, digits and `_.-~`.
+IRIs made of ids contain them percent-encoded in UTF-8, except letters, digits and `_.-~`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _EDGE: Final = BASE + "edge:"
 _PROPERTY: Final = BASE + "property:"
 _SHAPE: Final = BASE + "shape:"
 NO_MODEL: Final = BASE + "model:"
-"""Begins the IRI of what is asked for as a model, and has no name of one."""
+"""The prefix of IRIs for model names in a request that are not valid model names."""
 _ENTRY: Final = BASE + "entry:"
 _EVENT: Final = BASE + "event:"
 
@@ -31,7 +31,7 @@ RDFS_SUBCLASS: Final = Iri("http://www.w3.org/2000/01/rdf-schema#subClassOf")
 TWIN: Final = Iri(_VOCABULARY + "Twin")
 RELATIONSHIP: Final = Iri(_VOCABULARY + "Relationship")
 INTERFACE: Final = Iri(_VOCABULARY + "Interface")
-"""A known interface: once stored, or named by a twin. A stored one has a `DOCUMENT`."""
+"""A known interface: once stored, or used by a twin. A stored one has a `DOCUMENT`."""
 
 # --- of twins and relationships -----------------------------------------------------------------
 
@@ -46,7 +46,7 @@ SOURCE_ID: Final = Iri(_VOCABULARY + "sourceId")
 TARGET_ID: Final = Iri(_VOCABULARY + "targetId")
 NAME: Final = Iri(_VOCABULARY + "name")
 PLACE: Final = Iri(_VOCABULARY + "place")
-"""From a twin to a number below `PLACES` that its id gives: scans go through twins by it."""
+"""From a twin to a number below `PLACES` derived from its id: scans go through twins by it."""
 PLACES: Final = 2**14
 
 # --- of interfaces ------------------------------------------------------------------------------
@@ -66,9 +66,9 @@ POSITION: Final = Iri(_VOCABULARY + "position")
 VERSION: Final = Iri(_VOCABULARY + "version")
 WRITE_ID: Final = Iri(_VOCABULARY + "writeId")
 CLAIM: Final = Iri(_VOCABULARY + "claim")
-"""Of writers that wait for their turn or have it; `engines.claims`."""
+"""On a state: a claim of a writer that holds or waits for the lock; see `engines.claims`."""
 BURIED: Final = Iri(_VOCABULARY + "buried")
-"""A claim that ended without an answer."""
+"""On a state: a claim that ended without an answer."""
 SCHEMA_VERSION: Final = Iri(_VOCABULARY + "schemaVersion")
 LAST_POSITION: Final = Iri(_VOCABULARY + "lastPosition")
 HIERARCHY_VERSION: Final = Iri(_VOCABULARY + "hierarchyVersion")
@@ -76,9 +76,9 @@ INSTANCE: Final = Iri(_VOCABULARY + "instance")
 SECRET: Final = Iri(_VOCABULARY + "secret")
 FORMAT: Final = Iri(_VOCABULARY + "format")
 TWINS: Final = Iri(_VOCABULARY + "twins")
-"""How many there are."""
+"""The number of twins."""
 CONTENT: Final = Iri(_VOCABULARY + "content")
-"""How many bytes their triples take, and those of relationships and models."""
+"""The bytes of the triples of twins, relationships and models."""
 FIRST_EVENT: Final = Iri(_VOCABULARY + "firstEvent")
 LAST_EVENT: Final = Iri(_VOCABULARY + "lastEvent")
 BODY: Final = Iri(_VOCABULARY + "body")
@@ -98,7 +98,7 @@ STATE: Final = {
     "first_event": FIRST_EVENT,
     "last_event": LAST_EVENT,
 }
-"""Where each number of the graph's state stands, by the name it has here."""
+"""The predicate of each number of the graph's state, by the number's name here."""
 
 
 def build_graph_iri(name: str) -> Iri:
@@ -107,7 +107,9 @@ def build_graph_iri(name: str) -> Iri:
 
 
 def build_state_iri(name: str) -> Iri:
-    """The named graph of what belongs to the graph as a whole, and its only lasting subject."""
+    """Build the IRI of the graph's state: its named graph, and that graph's only permanent
+    subject.
+    """
     return Iri(f"{BASE}state:{_quote(name)}")
 
 
@@ -132,7 +134,9 @@ def parse_twin_iri(iri: str) -> str:
 
 
 def build_relationship_iri(source_id: str, relationship_id: str) -> Iri:
-    """The IRI of a relationship; ids cannot hold the separator, which is quoted in them."""
+    """Build the IRI of a relationship; the separator of its two ids is percent-encoded within
+    them.
+    """
     return Iri(f"{_RELATIONSHIP}{_quote(source_id)}:{_quote(relationship_id)}")
 
 
@@ -162,7 +166,7 @@ def parse_event_iri(iri: str) -> int:
 
 
 def build_place(twin_id: str) -> int:
-    """The twin's `PLACE`: ids that are alike are far from each other."""
+    """Return the twin's `PLACE`: similar ids get places far apart."""
     return int.from_bytes(blake2b(twin_id.encode(), digest_size=2).digest()) % PLACES
 
 
@@ -172,7 +176,7 @@ def build_property_iri(*path: str) -> Iri:
 
 
 def parse_member_iri(iri: str) -> tuple[str, str]:
-    """What a predicate stands for, `property` or `relationship`, and its path of names."""
+    """Return the kind of a member, `property` or `relationship`, and its path of names."""
     kind, start = ("relationship", _EDGE) if iri.startswith(_EDGE) else ("property", _PROPERTY)
     return kind, unquote(iri[len(start) :])
 

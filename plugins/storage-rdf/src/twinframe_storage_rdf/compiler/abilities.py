@@ -1,7 +1,7 @@
-"""What an engine is known to do to the letter of SPARQL, and which of that a text needs.
+"""The parts of SPARQL that an engine is proven to answer exactly, and the parts that a query needs.
 
-It asks no engine; `probes` does. The compiler writes every operator and keyword so that `find_used`
-sees it: what nobody proved is refused, also where it stands by an oversight.
+`probes` finds out what an engine can. The compiler writes every operator and keyword so that
+`find_used` sees it, so a query that uses an unproven one is refused even if that was an oversight.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_rdf.compiler import kinds as k
 
 NARROW: Final = "~"
-"""Behind an operator: all its operands are IRIs, or all are strings, as the compiler knows.
+"""Behind an operator: the compiler knows that all its operands are IRIs, or all are strings.
 
-Engines that mix up types are right there still. The mark does not get into the text that is sent.
+Engines that mix up types still answer these right. The mark is not part of the text that is sent.
 """
 
 _TOKEN: Final = re.compile(
@@ -33,17 +33,19 @@ _TOKEN: Final = re.compile(
 )
 _MARKED: Final = re.compile(r"(?<=[A-Za-z=<>])~(?=[ (])")
 KEYS: Final = "an order of ids"
-"""Pages by key: strings are ordered, and compared, by code point."""
+"""Pages by key: the engine orders and compares strings by code point."""
 
 JOINS: Final = "a join of values"
-"""A VALUES of scalars is joined by term: an integer is no double and a number no string."""
+"""The engine joins a VALUES of scalars by term: an integer is no double and a number no string."""
 
 _VALUES: Final = {k.BOOLEAN: "a boolean", k.INTEGER: "an integer", k.FLOAT: "a double"}
-"""What an engine must give back as it was stored, or computed, where it is a result."""
+"""Values that an engine must return as they were stored or computed when they are a result."""
 
 
 def find_used(text: str) -> frozenset[str]:
-    """The operators and keywords of a text of the compiler, before values are put in."""
+    """Return the operators and keywords that the compiler used in a text, before values are filled
+    in.
+    """
     used = set()
     for found in _TOKEN.finditer(text):
         path = found["after"] or found["path"]
@@ -57,13 +59,13 @@ def find_used(text: str) -> frozenset[str]:
 
 
 def render_plain(text: str) -> str:
-    """The text without marks, as SPARQL has it."""
+    """Return the text without marks, as plain SPARQL."""
     return _MARKED.sub("", text)
 
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What an engine does to the letter; `proven` None: everything."""
+    """The operators that an engine evaluates exactly; `proven` None means all."""
 
     proven: frozenset[str] | None = None
 
@@ -72,7 +74,7 @@ class Abilities:
         return self.proven is None or ability in self.proven
 
     def check_text(self, text: str) -> None:
-        """`CannotRun` when the text uses what is not proven."""
+        """Raise `CannotRun` when the text uses an operator that is not proven."""
         if self.proven is None:
             return
         missing = find_used(text) - self.proven
@@ -80,9 +82,10 @@ class Abilities:
             raise CannotRun(f"This server is not exact about {', '.join(sorted(missing))}.")
 
     def check_column(self, kinds: int, *, is_computed: bool) -> None:
-        """`CannotRun` when a result may be of a type that the engine does not give back as it is.
+        """Raise `CannotRun` when a result may be of a type that the engine does not return
+        unchanged.
 
-        `is_computed`: an integer is none that is stored or sent: it counts something.
+        `is_computed`: an integer is a count, so it is not one that was stored or sent.
         """
         if is_computed and kinds & ~k.NULL == k.INTEGER and self.has("a count"):
             return

@@ -1,4 +1,4 @@
-"""Compiles aggregating functions. Grouping itself is `operators`' work.
+"""Compiles aggregate functions; `operators` compiles the grouping around them.
 
 NOTE: in SPARQL one unbound value makes an aggregate an error, where Cypher leaves nulls out.
 """
@@ -20,7 +20,7 @@ from twinframe_storage_rdf.compiler.term import (
 
 _GREATEST = '"\U0010ffff\U0010ffff"'
 _ERROR = "(1 / 0)"
-"""What is null where a variable of no group may not stand."""
+"""A null in a position where an ungrouped variable is not allowed."""
 _LEAST = "<urn:twinframe:nothing>"
 
 
@@ -28,7 +28,7 @@ _LEAST = "<urn:twinframe:nothing>"
 class Aggregated:
     """An aggregate: its expression, its kinds, and when a group must be left to the evaluator.
 
-    `guards` are conditions of the group, `{}` in them stands for the aggregate's own variable.
+    `guards` are conditions of the group; `{}` in them is replaced by the aggregate's own variable.
     """
 
     kinds: int
@@ -63,7 +63,7 @@ def _compile_count(term: Term, *, distinct: bool) -> Aggregated:
     value = render_canonical(term)
     if not term.kinds & k.NULL:
         return Aggregated(k.INTEGER, f"COUNT(DISTINCT {value})", guards)
-    # NOTE: to some engines one error makes the whole count an error.
+    # NOTE: in some engines one error makes the whole count an error.
     absent = f"COALESCE(MAX(IF({render_bound(term)}, 0, 1)), 0)"
     text = f"COUNT(DISTINCT COALESCE({value}, {_LEAST})) - {absent}"
     return Aggregated(k.INTEGER, text, guards)
@@ -73,7 +73,7 @@ def _render_count(term: Term) -> str:
     """How many rows have the value."""
     if not term.kinds & k.NULL or term.is_variable:
         return f"COUNT({term.text})"
-    # NOTE: to some engines one error of an expression makes the whole count an error.
+    # NOTE: in some engines one error of an expression makes the whole count an error.
     return f"SUM(IF({render_bound(term)}, 1, 0))"
 
 
@@ -127,6 +127,6 @@ def _compile_extreme(term: Term, *, is_least: bool) -> Aggregated:
     absent = _GREATEST if is_least else _LEAST
     text = f"{name}(COALESCE({x}, {absent}))"
     text = f"IF({_render_count(term)} = 0, {_ERROR}, {text})"
-    # NOTE: a value that stands for none must not be taken for one.
+    # NOTE: a value that is a substitute for null must not be taken for a value.
     guards.append(f"COALESCE({{}} = {absent}, false)")
     return Aggregated(term.kinds, text, tuple(guards))

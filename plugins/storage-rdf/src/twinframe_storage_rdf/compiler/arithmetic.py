@@ -1,4 +1,6 @@
-"""Arithmetic of terms: 64-bit integers and doubles. Strings and lists are the evaluator's."""
+"""Compiles arithmetic over 64-bit integers and doubles; strings and lists are left to the
+evaluator.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,15 @@ from twinframe_storage_rdf.compiler import kinds as k
 from twinframe_storage_rdf.compiler.term import Term, render_bound
 
 LARGEST_OPERAND = 2_000
-"""Characters of SPARQL: operands stand in their guards again."""
+"""The limit on characters of SPARQL, since guards repeat their operands."""
 
 
 def compile_arithmetic(
     left: Term, operator: str, right: Term, guard: Callable[[str], None]
 ) -> Term:
-    """`left + right` and its like for `+ - * /`.
+    """Compile `left + right` and the same for `- * /`.
 
-    A result that is no number, which an overflow or another type makes, is guarded.
+    A guard covers results that are no number, caused by an overflow or another type.
     """
     if k.NULL in (left.kinds, right.kinds):
         raise CannotRun("An operation that the type of null decides.")
@@ -27,7 +29,7 @@ def compile_arithmetic(
         raise CannotRun(f"The operator {operator} in so deep an expression.")
     kinds = _find_kinds(left, right)
     if kinds & k.FLOAT:
-        # NOTE: a sum of doubles may be infinite, and engines differ in what they make of that.
+        # NOTE: a sum of doubles may be infinite, and engines differ in what they return then.
         _check_finite(left, operator, right, guard)
     result = f"({left.text} {operator} {right.text})"
     if operator == "/":

@@ -1,4 +1,4 @@
-"""Values of a query: constants of its text and request parameters, each behind a placeholder.
+"""Placeholders for the values of a query: constants of its text and request parameters.
 
 SEC: a value enters the SPARQL text only here, rendered by `terms`; nothing else renders one.
 """
@@ -21,16 +21,16 @@ from twinframe_storage_rdf.vocabulary import BASE
 Render = Callable[[Value], str]
 
 NOWHERE = render_iri(BASE + "nowhere")
-"""An IRI that no triple has: it stands for an absent entity where unbound would match all."""
+"""An IRI that is in no triple, for an absent entity where an unbound variable would match all."""
 
 HIDDEN = "\0"
-"""What the names of places start with that no parameter of a request fills."""
+"""The prefix of placeholders that are not filled from a request parameter."""
 
 EXACT: int = 2**53
-"""Integers below it are the same number as a double."""
+"""Integers below it are exactly representable as a double."""
 
 MOST_MEMBERS: int = 1000
-"""Elements of a list that is looked through for each row.
+"""The longest list that is searched for each row.
 
 PERF: Oxigraph takes 0.1 to 0.5 us an element and row; the evaluator, which makes the list a set,
 about 50 us a row.
@@ -41,7 +41,7 @@ _PLACEHOLDER = re.compile(r"\$v(\d+)_")
 
 
 def render_scalar(value: Value) -> str:
-    """A scalar as a literal; `CannotRun` for what SPARQL has no exact literal of."""
+    """Render a scalar as a literal. Raises `CannotRun` if SPARQL has no exact literal for it."""
     match value:
         case bool() | str():
             pass
@@ -60,7 +60,10 @@ def render_scalar(value: Value) -> str:
 
 
 def render_small(value: Value) -> str:
-    """A scalar to be compared; `CannotRun` where an integer and a double could be confused."""
+    """Render a scalar to compare with.
+
+    Raises `CannotRun` if an integer and a double could be confused.
+    """
     if isinstance(value, int | float) and abs(value) >= EXACT:
         raise CannotRun("A number of more than 53 bits in a comparison.")
     return render_scalar(value)
@@ -75,9 +78,9 @@ def render_members(value: Value) -> str:
 
 
 def render_rows(value: Value) -> str:
-    """The rows of a VALUES: the terms that are equal to one of the scalars of a list, each once.
+    """Render the rows of a VALUES: each term that equals one of the scalars of a list, once.
 
-    Null is equal to nothing. An integer and a double may be equal, but are two terms.
+    Null equals nothing. An integer and a double may be equal, but are two terms.
     """
     if not isinstance(value, list):
         raise CannotRun("The operator IN over something that is no list.")
@@ -86,7 +89,7 @@ def render_rows(value: Value) -> str:
 
 
 def render_few_rows(value: Value) -> str:
-    """`render_rows` for a VALUES that is gone through for each row of another group."""
+    """`render_rows` for a VALUES that is searched for each row of another group."""
     if isinstance(value, list):
         _check_length(value)
     return render_rows(value)
@@ -117,14 +120,17 @@ def render_elements(value: Value) -> str:
 
 
 def render_count(value: Value) -> str:
-    """A number of rows; `CannotRun` for what is none, so that the evaluator says why."""
+    """Render a number of rows.
+
+    Raises `CannotRun` for any other value; the evaluator then reports it.
+    """
     if type(value) is not int or value < 0:
         raise CannotRun("SKIP or LIMIT by something that is no count.")
     return str(min(value, _HIGHEST))
 
 
 def render_name(value: Value) -> str:
-    """A string that is known to be one."""
+    """Render a value known to be a string."""
     return render_string(str(value))
 
 
@@ -143,7 +149,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The interfaces whose labels pass a test, found when the query runs; `shown` says which."""
+    """The interfaces whose labels pass a test, found when the query runs; `shown` describes
+    them.
+    """
 
     holds: Callable[[frozenset[str]], bool]
     shown: str
@@ -151,7 +159,7 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A place in a text for a value, and how it is rendered there."""
+    """A place in a text for a value, and the function that renders it."""
 
     source: Source
     render: Render
@@ -167,7 +175,7 @@ class OpenModels:
     def render(self, found: Sequence[str]) -> str:
         """The list of these rendered IRIs."""
         separator = f"{self.form[1]} "
-        # NOTE: to some engines a membership in nothing is an error.
+        # NOTE: in some engines membership in an empty list is an error.
         listed = found or ([NOWHERE] if self.form == MEMBERS else [])
         return f"{self.form[0]}{separator.join(listed)}{self.form[2]}"
 
@@ -175,7 +183,7 @@ class OpenModels:
 Part: TypeAlias = str | Open | OpenModels
 
 ROWS, MEMBERS = "{ }", "(,)"
-"""The two ends of a list, and what stands between its items besides a space."""
+"""The opening and closing text of a list, and its separator besides a space."""
 
 
 class Bindings:
@@ -187,7 +195,7 @@ class Bindings:
     def bind(self, source: Source, render: Render = render_scalar) -> str:
         """The placeholder of a value under a way to render it."""
         if source.name is None:
-            render(source.value)  # declined now, not when it runs
+            render(source.value)  # raises `CannotRun` now instead of at run time
         return self._add(Open(source, render))
 
     def bind_models(self, models: Models, form: str) -> str:
@@ -199,7 +207,7 @@ class Bindings:
         return f"$v{len(self._bound) - 1}_"
 
     def build_template(self, text: str) -> Template:
-        """The query with its constants in place and the rest open."""
+        """Return the query with its constants filled in and the rest open."""
         text = render_plain(text)
         parts: list[Part] = [""]
         for at, part in enumerate(_PLACEHOLDER.split(text)):
@@ -226,7 +234,10 @@ class Template:
     def render(
         self, parameters: Mapping[str, Value], find_models: Callable[[Models], Sequence[Iri]]
     ) -> str:
-        """The text for these values; `CannotRun` when SPARQL has none for one of them."""
+        """Render the text for these values.
+
+        Raises `CannotRun` if SPARQL has none for one of them.
+        """
         texts = []
         for part in self.parts:
             match part:
@@ -239,7 +250,9 @@ class Template:
         return "".join(texts)
 
     def render_shown(self) -> str:
-        """The text for people: parameters are `$name`, interfaces by what they have in common."""
+        """Render the text for display: parameters are `$name`, interfaces are described by their
+        test.
+        """
         texts = []
         for part in self.parts:
             match part:

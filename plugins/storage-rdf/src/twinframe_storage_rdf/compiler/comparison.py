@@ -1,7 +1,8 @@
-"""Equality, order and membership of terms as SPARQL expressions: true, false, or an error for null.
+"""Compiles equality, order and membership to SPARQL expressions that are true, false, or an error
+for null.
 
-What SPARQL would answer differently from Cypher is `CannotRun` here, or a guard where only the data
-can tell.
+Where SPARQL would answer differently from Cypher, the compiler raises `CannotRun`, or adds a guard
+if that depends on the data.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ def _find_shared(left: Term, right: Term) -> int:
 
 
 def build_small(term: Term, bindings: Bindings) -> Term:
-    """A constant or parameter that is checked to be told exactly from other numbers."""
+    """Build a constant or parameter that is checked to be exactly distinguishable from other
+    numbers.
+    """
     if term.source is None or not term.kinds & k.NUMBER:
         return term
     return Term(term.kinds, bindings.bind(term.source, render_small), None, term.source)
@@ -70,7 +73,7 @@ def _guard_mixture(left: Term, right: Term, guard: Guard) -> None:
 
 
 def compile_order(left: Term, operator: str, right: Term, bindings: Bindings, guard: Guard) -> str:
-    """`left < right` and its like; values of different types are incomparable (null)."""
+    """Compile `left < right` and its like; values of different types are incomparable (null)."""
     shared = _find_shared(left, right)
     if shared & k.LIST and not (left.kinds | right.kinds) & ~(k.NESTED | k.NULL):
         raise CannotRun(f"The operator {operator} over lists.")

@@ -1,6 +1,8 @@
-"""Lists, maps and paths that a query makes of other terms: SPARQL has none, result columns do.
+"""Lists, maps and paths that a query builds of other terms, as several columns of the SPARQL
+result.
 
-They are put together of their parts when rows are taken; nothing else may use them.
+SPARQL has no such values: they are assembled when rows are read, and only result columns may use
+them.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ LARGEST = 64
 
 
 class Shape(enum.Enum):
-    """What the parts make."""
+    """What the parts are assembled into."""
 
     LIST = "list"
     MAP = "map"
@@ -38,9 +40,9 @@ class Shape(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A value of `parts`, by name for a map. One with `strict` is null where a part is.
+    """A value assembled of `parts`, by name for a map. With `strict` it is null where a part is.
 
-    One of the shape KNOWN has none: it is `value` in all rows.
+    One of the shape KNOWN has no parts: it is `value` in all rows.
     """
 
     shape: Shape
@@ -69,9 +71,9 @@ def compile_composite(
     known: Mapping[str, Value],
     compile_term: Callable[[Expression], Term],
 ) -> Composite | None:
-    """The composite that the expression is; None where it is another value.
+    """Compile the expression as a composite; None if it is another kind of value.
 
-    `made` are the composites, and `known` the values of all rows, by their variables.
+    `made` maps variables to composites, `known` to values that are the same in all rows.
     """
     found = find_known(expression, known)
     if found is not None:
@@ -103,7 +105,7 @@ def compile_composite(
 
 
 def is_json(value: Value) -> bool:
-    """Whether the value is one that JSON has, down to its parts."""
+    """Return whether the value, with all its parts, has a JSON form."""
     match value:
         case None | bool() | int() | str():
             return True

@@ -1,4 +1,4 @@
-"""Adds conditions to a SELECT: as triples where they say which value is there, else as filters."""
+"""Adds conditions to a SELECT: as triples where these fix a value, else as filters."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def add_condition(select: Select, conjunct: Expression, expressions: ExpressionC
         return
     before = len(select.guards)
     text = expressions.compile_condition(conjunct, certain=not before)
-    # NOTE: a condition without guards of its own drops what another one would have to leave to the
-    # evaluator, as AND does; rows that an earlier clause marked are kept.
+    # NOTE: a condition without guards of its own drops rows that another one would have to leave to
+    # the evaluator, as AND does; rows that an earlier clause marked are kept.
     guards = select.guards if before or len(select.guards) > before else []
     if text != "true":
         select.add_filter(text, guards)
 
 
 def _add_pattern(select: Select, conjunct: Expression) -> bool:
-    """Add the condition as a pattern, if it can be one; whether it is added."""
+    """Add the condition as a pattern if possible; return whether it was added."""
     match conjunct:
         case Binary():
             return _add_triple(select, conjunct)
@@ -79,7 +79,7 @@ def _add_triple(select: Select, conjunct: Binary) -> bool:
 def _add_members(select: Select, conjunct: Binary) -> bool:
     """PERF: a list of values is joined, which costs its length once and not once a row.
 
-    NOTE: rows that are null here, or no scalar, go as those do that are false.
+    NOTE: rows whose value is null or not a scalar are dropped like those for which it is false.
     """
     listed = _find_list(select, conjunct.right)
     if listed is None:
@@ -91,14 +91,14 @@ def _add_members(select: Select, conjunct: Binary) -> bool:
     if found is None:
         return False
     variable = select.statement.build_variable("x")
-    # PERF: rdflib takes milliseconds to read a literal of a text; the evaluator needs no text.
+    # PERF: rdflib takes milliseconds to parse a literal in a text; the evaluator needs no text.
     is_slow = select.is_inner or not (are_strings or select.statement.abilities.proven is None)
     render = render_few_rows if is_slow else render_rows
     rows = select.statement.bindings.bind(source, render)
     values = f"VALUES{NARROW if are_strings else ''} {variable} {rows}"
     if is_joined:
-        # PERF: Oxigraph goes through a long VALUES for each row that it joins, but hashes the rows
-        # of a subquery. One within a group that sees outer rows is run for each of them.
+        # PERF: Oxigraph scans a long VALUES for each row that it joins, but hashes the rows of a
+        # subquery. A subquery within a group that sees outer rows runs once for each of them.
         values = f"{{ SELECT {variable} WHERE {{ {values} }} }}"
     select.root.triples.append(values)
     select.root.add_triple(found[0], found[1], variable)
@@ -116,7 +116,9 @@ def _find_string(select: Select, expression: Expression) -> Source | None:
 
 
 def _find_list(select: Select, expression: Expression) -> tuple[Source, int] | None:
-    """A list of scalars that has some, by its constants or its parameter, and their kinds."""
+    """Find a non-empty list of scalars, as constants or as a parameter, and the kinds of its
+    values.
+    """
     match expression:
         case ListExpression(items=items):
             values: list[Value] = [each.value for each in items if isinstance(each, Literal)]

@@ -1,6 +1,6 @@
-"""The query engine of RDF stores: a plan becomes one SPARQL SELECT, compiled once, run often.
+"""The query engine of RDF stores: compiles a plan once to one SPARQL SELECT that runs many times.
 
-It keeps no cache and no connection; plans are cached above.
+Callers cache the compiled plans.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from twinframe_storage_rdf.session import RdfSession
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
 
 _BATCH = 256
-"""Rows of a far engine that are decoded at once: it gave all of them by then."""
+"""How many rows of a remote engine are decoded at once: all of them have arrived by then."""
 
 _AFTER, _PAGE = (Source(f"{HIDDEN}{name}") for name in ("after", "page"))
-"""Places of a text that are filled when it runs."""
+"""The most placeholders of a text that are filled when it runs."""
 
 
 class SparqlQuery(CompiledQuery):
     """A plan as SPARQL: `text` for JSON rows, and the same rows as values. Immutable.
 
-    At run time a value may turn out to be beyond SPARQL's reach: iterating then raises `CannotRun`,
-    and the rows seen so far are to be forgotten.
+    At run time SPARQL may turn out not to support a value: iterating then raises `CannotRun`, and
+    the caller must discard the rows read so far.
     """
 
     def __init__(
@@ -151,14 +151,14 @@ class SparqlQuery(CompiledQuery):
         limit: int | None,
         start: str,
     ) -> Iterator[Row]:
-        """The rows asked for within the query's own SKIP and LIMIT."""
+        """Yield the requested rows within the query's own SKIP and LIMIT."""
         own_skip, own_limit = (_read_count(each, parameters) for each in self._own)
         if own_limit is not None:
             rest = max(own_limit - skip, 0)
             limit = rest if limit is None else min(limit, rest)
         skip += own_skip or 0
         if self._is_guarded or self._is_sliced:
-            # NOTE: a row that stops the query must not be among those left out.
+            # NOTE: a row that stops the query must not be among the rows that are skipped.
             page = "" if limit is None else f" LIMIT {render_count(_cap(skip + limit))}"
         else:
             page = "" if limit is None else f" LIMIT {render_count(limit)}"
@@ -174,7 +174,7 @@ class SparqlQuery(CompiledQuery):
         except StorageBusy:
             raise
         except StorageError as error:
-            # NOTE: servers have queries that they do not take, whatever each part of them is.
+            # NOTE: servers refuse some queries although each part of them works.
             raise CannotRun(f"The engine does not take the query: {error.message}") from error
         return self._check(rows) if self._is_guarded else rows
 
@@ -194,7 +194,9 @@ def _read_count(count: Template | None, parameters: Mapping[str, Value]) -> int 
 
 
 def _take_page(select: Select) -> tuple[tuple[Template | None, Template | None], bool]:
-    """The query's own SKIP and LIMIT, taken out of the SELECT; whether it had guards by then."""
+    """Remove the query's own SKIP and LIMIT from the SELECT; return them and whether it had
+    guards.
+    """
     build = select.statement.bindings.build_template
     own = tuple(None if each is None else build(each) for each in (select.skip, select.limit))
     select.has_page = select.skip is not None or select.limit is not None
@@ -238,7 +240,7 @@ def _find_kind(value: Value) -> int:
 
 
 def _find_key(query: Query, select: Select) -> str | None:
-    """The variable of the ids of the twins that a plain scan comes from; None for other plans."""
+    """Return the variable of the ids of the twins that a plain scan reads; None for other plans."""
     name = find_scanned(query.root)
     if (
         name is None
@@ -257,9 +259,10 @@ def _find_key(query: Query, select: Select) -> str | None:
 
 
 def _build_page(select: Select, query: Query, key: str) -> tuple[Select, str]:
-    """The page of a scan in the order of places and keys, and the variable of its places.
+    """Build the page of a scan in the order of places and keys; return the variable of its places
+    too.
 
-    Documents are read for its rows alone.
+    Documents are read only for the rows of the page.
     """
     bind = select.statement.bindings.bind
     subject = select.root.scanned[str(find_scanned(query.root))]
@@ -273,10 +276,10 @@ def _build_page(select: Select, query: Query, key: str) -> tuple[Select, str]:
 
 
 def _build_text(select: Select, columns: list[str], is_page: bool = True) -> Template:
-    """The whole query; its last column says, where one may, that the evaluator must answer."""
+    """Build the whole query; its last column, if needed, says that the evaluator must answer."""
     trap = select.build_trap()
     graph = render_iri(select.statement.names.data)
-    # NOTE: a variable that is selected twice is one column to some engines.
+    # NOTE: in some engines a variable that is selected twice is one column.
     named = [_rename(column, at) for at, column in enumerate(columns)]
     if trap is not None:
         named.append(f"(({trap}) AS ?trap)")
@@ -315,7 +318,7 @@ def _read_session(session: GraphSession) -> RdfSession:
 class SparqlQueryEngine(QueryEngine):
     """Compiles plans to SPARQL over the graph of these names.
 
-    `find_abilities` is asked at each compilation what the store's engine does to the letter.
+    `find_abilities` is called at each compilation and returns what the store's engine does exactly.
     """
 
     name = "sparql"

@@ -1,4 +1,4 @@
-"""Members of nodes and relationships, read by triples. It compares nothing."""
+"""Compiles reads of members of nodes and relationships to triples."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def find_member_path(expression: Expression) -> MemberPath | None:
 
 
 def read_system(term: Term, predicate: Iri) -> str:
-    """The variable of a value that every twin, or every relationship, has."""
+    """Return the variable of a value that every twin, or every relationship, has."""
     return _read_owner(term).read(
         term.text, predicate, certain=True, nullable=bool(term.kinds & k.NULL)
     )
@@ -55,9 +55,9 @@ def read_system(term: Term, predicate: Iri) -> str:
 def compile_member(
     term: Term, names: tuple[str, ...], guard: Callable[[str], None], *, certain: bool = False
 ) -> Term:
-    """The member at the path `names` of an entity.
+    """Compile the member at the path `names` of an entity.
 
-    With `certain` the rows without it may go.
+    With `certain`, rows without the member may be dropped.
     """
     known = term.kinds & ~k.NULL
     if not known:

@@ -1,6 +1,7 @@
 """Compiles expressions of the algebra to SPARQL expressions over the scope of one SELECT.
 
-What SPARQL would answer differently from Cypher is `CannotRun` here, or a guard of the SELECT.
+Where SPARQL would answer differently from Cypher, the compiler raises `CannotRun`, or adds a guard
+to the SELECT.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class ExpressionCompiler:
     # --- values ---------------------------------------------------------------------------------
 
     def compile_term(self, expression: Expression, *, certain: bool = False) -> Term:
-        """The value of an expression; with `certain` the rows where it is null may go."""
+        """Compile the value of an expression; with `certain` the rows where it is null may be
+        dropped.
+        """
         if not isinstance(expression, Literal):
             found = find_known(expression, self._select.known)
             if found is not None:
@@ -118,7 +121,7 @@ class ExpressionCompiler:
             raise CannotRun("A value of the query that SPARQL has no literal of.")
         source = Source(None, value)
         if isinstance(value, bool):
-            # NOTE: a word of SPARQL, which engines may be wrong about as a condition.
+            # NOTE: not `true` or `false`, which some engines evaluate wrongly as a condition.
             return Term(kind, "true" if value else "false", source=source)
         return Term(kind, self._bindings.bind(source), source=source)
 
@@ -137,7 +140,7 @@ class ExpressionCompiler:
             return NULL_TERM
         if term.kinds & ~(k.ENTITIES | k.NULL):
             raise CannotRun("A member of a value that may be no node or relationship.")
-        # NOTE: a triple that rows need may only be added to the group that is being filtered.
+        # NOTE: a triple that rows require may only be added to the group that is being filtered.
         certain = certain and term.owner is self._select.root and not term.kinds & k.NULL
         return compile_member(term, path.names, self._guard, certain=certain)
 
@@ -213,7 +216,9 @@ class ExpressionCompiler:
         return self._compile_operation(expression, certain=False)
 
     def _compile_operation(self, expression: Binary, *, certain: bool) -> Term:
-        """An operator that is null when an operand is; with `certain`, such rows may go."""
+        """Compile an operator that is null when an operand is; with `certain`, such rows may be
+        dropped.
+        """
         operator, kinds = expression.operator, k.BOOLEAN | k.NULL
         if operator is BinaryOperator.IN:
             return Term(kinds, self._compile_in(expression, certain=certain))
@@ -264,7 +269,7 @@ class ExpressionCompiler:
     # --- conditions -----------------------------------------------------------------------------
 
     def compile_truth(self, expression: Expression) -> str:
-        """true, false or an error of an expression that must be a boolean or null."""
+        """Compile an expression that must be a boolean or null to true, false or an error."""
         return self._read_truth(self.compile_term(expression))
 
     def _read_truth(self, term: Term) -> str:
@@ -278,15 +283,15 @@ class ExpressionCompiler:
         return term.text
 
     def compile_condition(self, expression: Expression, *, certain: bool) -> str:
-        """The test of a condition.
+        """Compile the test of a condition.
 
-        With `certain`, what it reads is joined where the condition could not be true without it.
+        With `certain`, values that the condition needs in order to be true are joined.
         """
         match expression:
             case Binary(operator=BinaryOperator.AND | BinaryOperator.OR | BinaryOperator.XOR):
                 return self.compile_truth(expression)
             case Binary():
-                # NOTE: a join would drop a row with the error that another operand ends in.
+                # NOTE: a join would drop a row in which another operand is an error.
                 certain = certain and _is_harmless(expression.left, expression.right)
                 return self._read_truth(self._compile_operation(expression, certain=certain))
             case _:
@@ -294,7 +299,7 @@ class ExpressionCompiler:
 
 
 def _is_harmless(*operands: Expression) -> bool:
-    """Whether no operand can be an error."""
+    """Return whether no operand can be an error."""
     for operand in operands:
         match operand:
             case Literal() | Parameter() | Variable():

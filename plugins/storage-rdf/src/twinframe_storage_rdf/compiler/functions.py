@@ -1,4 +1,4 @@
-"""Compiles calls of functions. What stands not here is the evaluator's."""
+"""Compiles function calls to SPARQL; the evaluator runs the functions that are missing here."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def compile_call(call: FunctionCall, compile_term: CompileTerm, select: Select) 
         case "exists":
             return Term(k.BOOLEAN, render_bound(compile_term(call.arguments[0])))
         case "is_defined" | "is_null" | "is_primitive":
-            # NOTE: a member that is there and null has no triple.
+            # NOTE: a member that exists with the value null has no triple.
             raise CannotRun(f"{call.name}(), which tells a null member from a missing one.")
         case "is_bool" | "is_number" | "is_object" | "is_string":
             return _compile_type_test(call, compile_term)
@@ -114,7 +114,9 @@ def _compile_end(term: Term, end: Iri) -> Term:
 
 
 def find_model(call: FunctionCall) -> tuple[str, bool] | None:
-    """The model that `is_of_model()` asks for, and whether for it alone; None: it is computed."""
+    """Return the model that `is_of_model()` names and whether it must match exactly; None: it is
+    computed.
+    """
     match call.arguments[1:]:
         case (Literal(value=str(model_id)), Literal(value=True | "exact")):
             found = model_id, True

@@ -1,7 +1,4 @@
-"""One group graph pattern in the making, and the counters that all groups of a query share.
-
-It knows no Cypher.
-"""
+"""One group graph pattern under construction, and the counters that all groups of a query share."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from twinframe_storage_rdf.terms import Iri, render_iri
 
 @dataclass(slots=True)
 class Statement:
-    """What all parts of one query share."""
+    """State that all parts of one query share."""
 
     names: GraphNames
     parameter_kinds: dict[str, int] = field(default_factory=dict)
@@ -33,7 +30,7 @@ class Statement:
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """A group: joined parts, what is read of their entities, optional parts in order, filters."""
+    """A group: joined parts, triples read of their entities, optional parts in order, filters."""
 
     statement: Statement
     heads: list[str] = field(default_factory=list)
@@ -42,22 +39,23 @@ class Group:
     tail: list[str | Group] = field(default_factory=list)
     filters: list[str] = field(default_factory=list)
     scanned: dict[str, str] = field(default_factory=dict)
-    """The SPARQL variables of the nodes that are found here, by their names."""
+    """The SPARQL variables of the nodes that this group matches, by their names."""
     is_loose: bool = False
-    """Whether its entities come out of a subquery, so that an absent one is unbound here."""
+    """Whether its entities come from a subquery, so that an absent one is unbound here."""
     _read: dict[tuple[str, str], str] = field(default_factory=dict)
     _strict: dict[str, str] = field(default_factory=dict)
 
     def add_triple(self, subject: str, predicate: Iri, value: str) -> None:
-        """A triple that must be there."""
+        """Add a triple that must exist."""
         triple = f"{subject} {render_iri(predicate)} {value} ."
         if triple not in self.triples:
             self.triples.append(triple)
 
     def read(self, subject: str, predicate: Iri, *, certain: bool, nullable: bool) -> str:
-        """The variable of a value of the entity in `subject`.
+        """Return the variable of a value of the entity in `subject`.
 
-        `certain`: rows without it may go, or there are none. `nullable`: the entity may be absent.
+        `certain`: rows without it may be dropped, or there are none. `nullable`: the entity may be
+        absent.
         """
         known = self._read.get((subject, predicate))
         if known is not None:

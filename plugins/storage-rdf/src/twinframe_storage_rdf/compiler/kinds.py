@@ -1,7 +1,4 @@
-"""What kinds of value a SPARQL expression can yield: a set of the language's types.
-
-It knows nothing of SPARQL text; `term` does.
-"""
+"""The kinds of value that a SPARQL expression can yield, as a set of the query language's types."""
 
 from __future__ import annotations
 
@@ -61,7 +58,7 @@ def build_widened(kinds: int) -> int:
 
 
 def find_scalar_kinds(values: Sequence[Value]) -> int:
-    """The kinds of these values; those that are no scalars of SPARQL are left out."""
+    """Return the kinds of these values; values that are no SPARQL scalars are left out."""
     kinds = 0
     for value in values:
         kinds |= (find_kind(value) or 0) & SCALAR
@@ -69,7 +66,9 @@ def find_scalar_kinds(values: Sequence[Value]) -> int:
 
 
 def find_element_kinds(values: Sequence[Value]) -> int:
-    """The kinds of these values; what is none of them counts as a node, which no text can hold."""
+    """Return the kinds of these values; any other value counts as a node, which no text can
+    hold.
+    """
     kinds = 0
     for value in values:
         kinds |= find_kind(value) or NODE

@@ -1,7 +1,7 @@
-"""Label expressions and model membership as conditions on a twin's interface.
+"""Compiles label expressions and model membership to conditions on a twin's interface.
 
-One DTMI is a path up the hierarchy. Of other expressions the engine would make slow plans: which
-interfaces satisfy them is found when the query runs, by the evaluator's own test.
+A single DTMI becomes a property path up the hierarchy. Engines make slow plans of other
+expressions, so the evaluator finds the interfaces that satisfy them when the query runs.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def add_labels(labels: LabelExpression, node: str, group: Group) -> None:
             pass
     model = group.read(node, v.MODEL, certain=True, nullable=False)
     statement = group.statement
-    # PERF: before the triples of the twin: engines that keep the order of patterns would else walk
-    # the hierarchy once a twin.
+    # PERF: before the triples of the twin: engines that keep the order of patterns would otherwise
+    # walk the hierarchy once per twin.
     if isinstance(labels, LabelName) and labels.name.startswith("dtmi:"):
         iri = Source(None, statement.names.build_model_iri(labels.name))
         # SPEC: SPARQL 1.1 section 18.4: a path of any length gives each end once.
@@ -57,7 +57,7 @@ def add_labels(labels: LabelExpression, node: str, group: Group) -> None:
 
 
 def render_labels(labels: LabelExpression, model: str, statement: Statement) -> str:
-    """Whether the twin whose interface is in `model` satisfies `labels`."""
+    """Render the test that the twin whose interface is in `model` satisfies `labels`."""
     if labels == LabelName(TWIN_LABEL):
         return f"BOUND({model})"
     members = statement.bindings.bind_models(_build_models(labels), MEMBERS)
@@ -71,7 +71,7 @@ def _build_models(labels: LabelExpression) -> Models:
 
 
 def add_of_model(model_id: str, node: str, group: Group, *, exact: bool) -> None:
-    """Keep only the rows in which the node is of the model, as `is_of_model()` has it."""
+    """Keep only the rows in which the node is of the model, as `is_of_model()` defines it."""
     model = group.read(node, v.MODEL, certain=True, nullable=False)
     bindings = group.statement.bindings
     if exact:
@@ -84,7 +84,7 @@ def add_of_model(model_id: str, node: str, group: Group, *, exact: bool) -> None
 
 
 def render_of_model(model_id: str, model: str, statement: Statement, *, exact: bool) -> str:
-    """`is_of_model()` of the twin whose interface is in `model`."""
+    """Render `is_of_model()` for the twin whose interface is in `model`."""
     if exact:
         iri = Source(None, statement.names.build_model_iri(model_id))
         return f"({model} ={NARROW} {statement.bindings.bind(iri, render_resource)})"
@@ -100,7 +100,9 @@ def _find_heirs(model_id: str) -> Models:
 
 
 def render_types(labels: LabelExpression, name: str, statement: Statement) -> str:
-    """Whether the relationship with the name in `name` satisfies a label expression."""
+    """Render the test that the relationship with the name in `name` satisfies a label
+    expression.
+    """
     match labels:
         case LabelName(name=wanted):
             wanted_name = statement.bindings.bind(Source(None, wanted), render_name)

@@ -1,4 +1,4 @@
-"""What a plan asks of its variables as a whole. It compiles no operator."""
+"""Finds the variables that a plan needs as a whole."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from twinframe.evaluator.analysis import find_mentioned
 
 
 def find_needed(query: Query) -> frozenset[str]:
-    """Variables that something besides the pattern element that binds them mentions."""
+    """Return the variables that are mentioned outside the pattern element that binds them."""
     return frozenset(find_mentioned(query.root, query.columns))
 
 
 def find_scanned(operator: Operator) -> str | None:
-    """The node whose twins the rows come from, one for one; None where they do not."""
+    """Return the node whose twins the rows correspond to one to one; None if there is none."""
     match operator:
         case Project(source=Match() | Filter() as source) | Filter(source=source):
             return find_scanned(source)

@@ -123,7 +123,7 @@ class PlanCompiler:
         if select.composites and not isinstance(operator.source, Match):
             raise CannotRun("A list, map or path that is used further.")
         if select.guards:
-            # NOTE: rows that must be left to the evaluator could go by joining.
+            # NOTE: joining could drop rows that must be left to the evaluator.
             raise CannotRun("A match behind a condition that only its values can check.")
         select.order_by = []
         if not operator.optional:
@@ -179,7 +179,7 @@ class PlanCompiler:
         return select
 
     def _compile_apply(self, operator: Apply, outer: Select | None) -> Select:
-        """A subquery that reads nothing of its row has the same rows for each."""
+        """Compile a subquery; one that reads nothing of its row has the same rows for each."""
         select = self._compile_open(operator.source, outer)
         if select.is_inner or select.guards:
             raise CannotRun("A subquery for each row.")
@@ -228,7 +228,7 @@ class PlanCompiler:
         select.scope, select.composites, select.known = wanted, composites, known
         if select.is_inner or composites:
             return select
-        # NOTE: a computed value that is used further would be computed wherever it stands.
+        # NOTE: a computed value that is used again would be computed at each use.
         if not select.order_by and any(len(term.text) > 200 for term in wanted.values()):
             return select.build_wrapped()
         return select
@@ -298,7 +298,8 @@ class PlanCompiler:
         return result
 
     def _guard_keys(self, select: Select, terms: list[Term]) -> None:
-        """SPEC: openCypher 9: 1 and 1.0 are one group; to SPARQL they are two terms.
+        """Guard grouping keys. SPEC: openCypher 9: 1 and 1.0 are one group; in SPARQL they are two
+        terms.
 
         Lists and maps are texts here, which differ where their values are equivalent.
         """
@@ -397,7 +398,7 @@ class PlanCompiler:
 
 
 def _drop_absent(select: Select, match: Match) -> Select:
-    """The SELECT without the rows in which a node that the match starts from is absent."""
+    """Return the SELECT without the rows in which a node that the match starts from is absent."""
     absent = [
         (name, term)
         for name, term in select.scope.items()
@@ -413,5 +414,5 @@ def _drop_absent(select: Select, match: Match) -> Select:
 
 
 def _build_nullable(made: Composite, select: Select) -> Composite:
-    """The path of an optional match, whose parts may be absent."""
+    """Build the path of an optional match, whose parts may be absent."""
     return replace(made, parts=tuple((name, select.scope[name]) for name, _ in made.parts))

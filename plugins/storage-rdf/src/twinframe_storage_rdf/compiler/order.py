@@ -1,4 +1,4 @@
-"""Sort keys: Cypher's total order across types as terms of ORDER BY."""
+"""Renders Cypher's total order across types as the terms of ORDER BY."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from twinframe_storage_rdf.compiler.term import (
 
 
 def render_order(term: Term, select: Select, *, descending: bool) -> list[str]:
-    """What to order by. SPEC: openCypher 9, «Orderability»: string, boolean, number, null."""
+    """Render the ORDER BY terms.
+
+    SPEC: openCypher 9, «Orderability»: string, boolean, number, null.
+    """
     known = term.kinds & ~k.NULL
     if not known:
         return []
@@ -46,7 +49,7 @@ def render_order(term: Term, select: Select, *, descending: bool) -> list[str]:
 
 
 def render_text_key(text: str) -> str:
-    """An expression that is a string for sure, as what to order by.
+    """Render an expression known to be a string as a sort key.
 
     NOTE: a server may order stored strings by numbers of its own, as Virtuoso does.
     """
@@ -54,10 +57,10 @@ def render_text_key(text: str) -> str:
 
 
 def render_order_mark(terms: Sequence[Term]) -> str:
-    """What stands behind ORDER.
+    """Render the mark that follows ORDER.
 
-    NOTE: an order of nulls is left to engines that order any value: STR of null, which others need,
-    is an error, and that stops some (rdflib).
+    NOTE: an order of nulls is left to engines that order any value: STR of null, which other
+    engines need, is an error, and some (rdflib) stop at it.
     """
     return "" if any(term.kinds & k.NULL for term in terms) else render_mark(*terms)
 
@@ -67,7 +70,7 @@ def _render_text(text: str, term: Term) -> str:
 
 
 def _render(keys: list[str], term: Term, descending: bool) -> list[str]:
-    # NOTE: nulls are greatest; SPARQL has them least.
+    # NOTE: nulls are greatest in Cypher and least in SPARQL.
     absent = [f"(!{render_bound(term)})"] if term.kinds & k.NULL else []
     return [_render_key(each, descending) for each in (*absent, *keys)]
 

@@ -1,4 +1,6 @@
-"""Result columns: what is selected for each, and how the terms of a row become values or JSON."""
+"""Result columns: the expressions selected for each, and the conversion of a row's terms to values
+or JSON.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ RenderRow: TypeAlias = Callable[[Row], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A result column: what is selected, and how that becomes a value."""
+    """A result column: the selected expressions and their conversion to a value."""
 
     columns: tuple[str, ...]
     decode: Decode
@@ -37,7 +39,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A result column as JSON: what is selected, and how that becomes what `orjson` writes."""
+    """A result column as JSON: the selected expressions and their conversion to an `orjson`
+    input.
+    """
 
     columns: tuple[str, ...]
     build: Callable[[Cells], Any]
@@ -57,7 +61,7 @@ def find_column(select: Select, name: str) -> Term | Composite:
 
 
 def build_body(query: Query, select: Select) -> tuple[list[str], RenderRow]:
-    """What is selected for rows as JSON, and what makes the JSON of a row."""
+    """Return the expressions selected for rows as JSON, and the function that renders a row."""
     terms = [find_column(select, name) for name in query.columns]
     bodies = [_build_body(term, select) for term in terms]
     columns = [column for body in bodies for column in body.columns]
@@ -146,7 +150,7 @@ def render_column(term: Term, select: Select) -> str:
 
 def _build(cell: RdfTerm) -> Any:
     if isinstance(cell, bytes):
-        # PERF: a stored text goes to the wire as it is.
+        # PERF: a stored text is sent unchanged.
         return orjson.Fragment(cell)
     return build_json(_check(cell))
 

@@ -1,4 +1,4 @@
-"""Pages of a scan: its twins come by place and id, of some places at a time. It runs no query.
+"""Splits a scan into pages ordered by place and id, reading a few places at a time.
 
 PERF: without places each page orders the ids of all twins: 270 ms at 100,000 twins, against 1 ms.
 """
@@ -24,20 +24,20 @@ from twinframe_storage_rdf.compiler.bindings import render_scalar
 from twinframe_storage_rdf.terms import Row
 
 _SPARE: Final = 1.5
-"""How many more twins than rows are looked at: as many as are missing seldom enough."""
+"""How many more twins than rows a window covers: enough that rows are rarely missing."""
 
 _LOOK: Final = 8
-"""PERF: to look at a place takes as long as to order so many twins: small graphs have few a place.
+"""PERF: scanning a place takes as long as ordering so many twins; small graphs have few per place.
 
 Measured with 3,000 twins: 835 ms by places for a page of 1,000, 20 ms for all of them in order.
 """
 
 ReadRows = Callable[[str, int], Iterator[Row]]
-"""The rows behind a start (a text of `render_start`), in order and at most so many."""
+"""The rows after a start (a text of `render_start`), in order, up to a number."""
 
 
 def is_selective(query: Query) -> bool:
-    """Whether a plain scan has an equality, by which an engine finds its twins at once."""
+    """Return whether a plain scan has an equality, by which an engine finds its twins at once."""
     operator = query.root
     while not isinstance(operator, Match):
         if isinstance(operator, Filter) and _has_equality(operator.predicate):
@@ -59,9 +59,10 @@ def _has_equality(predicate: Expression | None) -> bool:
 def render_start(
     place: str, key: str, after: str | None, first: int = 0, width: int | None = None
 ) -> str:
-    """What restricts a scan to the twins behind the id `after`, from the place `first` on.
+    """Render the restriction of a scan to the twins after the id `after`, from the place `first`
+    on.
 
-    `place` and `key` are variables; `width` is how many places, None all that there are.
+    `place` and `key` are variables; `width` is the number of places, None for all.
     """
     behind = None if after is None else v.build_place(after)
     first = max(first, behind or 0)
@@ -78,10 +79,10 @@ def render_start(
 def read_page(
     read: ReadRows, place: str, key: str, after: str | None, limit: int, twins: int
 ) -> Iterator[Row]:
-    """The rows of a page, out of about `twins` twins, from as few places as hold them.
+    """Read the rows of a page, out of about `twins` twins, from as few places as hold them.
 
-    NOTE: when few of the twins are wanted, the engine finds them faster all at once: then as many
-    of them are to be ordered as windows would look at for the page, or fewer.
+    NOTE: when few of the twins match, the engine finds them faster in one query, which then orders
+    at most as many twins as the windows for the page would cover.
     """
     first = 0 if after is None else v.build_place(after)
     density = twins / v.PLACES

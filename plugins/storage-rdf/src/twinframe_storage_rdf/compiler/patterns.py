@@ -1,4 +1,4 @@
-"""Compiles graph patterns to triples of a group. Conditions are given to `conditions`."""
+"""Compiles graph patterns to triples of a group; `conditions` adds their predicates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from twinframe_storage_rdf.terms import render_iri
 AddCondition = Callable[[Select, Expression], None]
 
 LONGEST_CHAIN = 6
-"""Relationships of a chain; longer walks are the evaluator's."""
+"""The most relationships of a chain; the evaluator runs longer walks."""
 
 APART = f"!={NARROW}"
 
@@ -45,7 +45,7 @@ _ID, _SOURCE, _TARGET = (render_iri(each) for each in (v.ID, v.SOURCE, v.TARGET)
 class PatternCompiler:
     """Extends a SELECT by one graph pattern.
 
-    `is_test`: it is only asked whether the pattern is there, not in how many ways.
+    `is_test`: only the existence of the pattern matters, not the number of matches.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class PatternCompiler:
         self._crossed: list[tuple[str, frozenset[str]]] = []
 
     def compile(self) -> None:
-        """Add everything but the predicate of the match."""
+        """Add everything except the predicate of the match."""
         for path in self._pattern.paths:
             if path.kind is not PathKind.ALL:
                 raise CannotRun("A shortest path.")
@@ -110,7 +110,9 @@ class PatternCompiler:
         self._add_equalities(node.variable, node.properties)
 
     def _read_name(self, name: str) -> str:
-        """The SPARQL variable of a node, never unbound where the node is absent."""
+        """Return the SPARQL variable of a node that is never unbound, even where the node is
+        absent.
+        """
         term = self._select.scope[name]
         if not term.kinds & k.NULL:
             return term.text
@@ -149,16 +151,16 @@ class PatternCompiler:
         there = f"{row} {_SOURCE} {left} . {row} {_TARGET} {right} ."
         if direction is Direction.BOTH:
             back = f"{row} {_SOURCE} {right} . {row} {_TARGET} {left} ."
-            # NOTE: a loop is found once.
+            # NOTE: a loop is matched once.
             known = self._render_anchors(left, right)
             there = f"{{ {known}{there} }} UNION {{ {known}{back} FILTER({left} {APART} {right}) }}"
         return f"{there}{self._render_types(row, types)}"
 
     def _render_anchors(self, *nodes: str) -> str:
-        """The triples that say which nodes these are, once more.
+        """Render the triples that identify these nodes once more.
 
-        PERF: engines find all rows of a union before they join them with what stands beside it; a
-        walk of 1 to 4 from one of 100,000 twins took 200 ms.
+        PERF: engines compute all rows of a union before they join them with the patterns beside it;
+        a walk of 1 to 4 from one of 100,000 twins took 200 ms.
         """
         groups = [self._group, *([self._select.outer.root] if self._select.outer else [])]
         found = {
@@ -217,16 +219,16 @@ class PatternCompiler:
             self._group.triples.append(" UNION ".join(f"{{ {known}{arm} }}" for arm in arms))
 
     def _render_path(self, pattern: RelationshipPattern, left: str, right: str) -> str:
-        """A property path, which finds each pair of ends once.
+        """Render a property path, which yields each pair of ends once.
 
-        NOTE: that says whether there is a walk. A walk holds one without a relationship used twice
-        between the same ends, as long as no least length and no other relationship asks for more.
+        NOTE: it says whether there is a walk. A walk contains one between the same ends that uses
+        no relationship twice, unless a least length or another relationship asks for more.
         """
         length = pattern.length
         if not self._is_test or length is None or length.minimum > 1 or self._crossed:
             raise CannotRun("A walk of any length whose ways count.")
         if pattern.direction is Direction.BOTH and length.minimum:
-            # NOTE: there and back again is a walk, but by a relationship used twice.
+            # NOTE: a walk may go there and back again, but over one relationship twice.
             raise CannotRun("A walk of any length in both directions.")
         if not pattern.types:
             raise CannotRun("A walk of any length over relationships of any name.")
@@ -240,13 +242,13 @@ class PatternCompiler:
                 steps.append(f"^{edge}")
         if length.minimum:
             return f"{left} ({'|'.join(steps)})+ {right} ."
-        # NOTE: every term there is begins and ends a path of no step.
+        # NOTE: in a zero-length path every term is both start and end.
         known = right if pattern.right in self._bound else left
         return f"{_render_twin(known)} {left} ({'|'.join(steps)})* {right} ."
 
     def _render_chain(self, pattern: RelationshipPattern, left: str, right: str, hops: int) -> str:
         if not hops:
-            # NOTE: ids alone are not enough, since models and relationships have such too.
+            # NOTE: ids alone are not enough, since models and relationships have them too.
             same = self._statement.build_variable("z")
             ends = dict.fromkeys((left, right))
             return " ".join(f"{_render_twin(end)} {end} {_ID} {same} ." for end in ends)
@@ -262,7 +264,7 @@ class PatternCompiler:
             if not types or not others or types & others:
                 # NOTE: the row of another chain is unbound in this one.
                 self._group.filters += [f"COALESCE({row} {APART} {other}, true)" for row in rows]
-        # NOTE: a filter each, since servers that are wrong about `&&` are right about these.
+        # NOTE: a filter each, since servers that evaluate `&&` wrongly evaluate these correctly.
         parts += [f"FILTER({each})" for each in apart]
         return " ".join(parts)
 

@@ -1,7 +1,8 @@
-"""Small questions whose exact answers are known: they tell what an engine does to the letter.
+"""Small queries with known exact answers that show which parts of SPARQL an engine evaluates
+exactly.
 
-Each is asked over a few triples with every type of value, which are kept in a named graph of their
-own. The answers are beside this file; the tests make them anew with an engine held to the law.
+Each runs over a few triples with every type of value, which are kept in a named graph of their own.
+The answers are in a file beside this one; the tests regenerate them with a reference engine.
 """
 
 from __future__ import annotations
@@ -78,10 +79,10 @@ _ID, _VALUE, _NEXT, _KIN, _TEXT, _KEY = (
 )
 _KEYS: Final = (
     *("b", "é", "", "B", "\U0001f600", "a/b", "\uffff", "a"),
-    # NOTE: from 20 bytes on Virtuoso orders stored strings by numbers of theirs.
+    # NOTE: Virtuoso orders stored strings of 20 bytes and more by internal numbers.
     *(f"{'the same beginning ' * 6}{at * 7 % 10}" for at in range(10)),
 )
-"""Strings as ids are, in no order."""
+"""Strings shaped like ids, in no order."""
 
 
 def _build_triples() -> list[Triple]:
@@ -118,19 +119,19 @@ _PLACE: Final = re.compile(r"\$([A-Z0-9]+)")
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A question, and the abilities that only a right answer to it leaves standing."""
+    """A query, and the abilities that a wrong answer to it rules out."""
 
     about: tuple[str, ...]
     text: str
 
     def render(self) -> str:
-        """The question in SPARQL."""
+        """Render the query in SPARQL."""
         text = _PLACE.sub(lambda found: _NAMES[found[1]], self.text)
         return render_plain(text.replace("FROM", f"FROM {render_iri(_GRAPH)}"))
 
 
 def _each(about: Sequence[str], *expressions: str, of: str = "$VALUE") -> Probe:
-    """What expressions over every value `?x`, or none, come to."""
+    """Build the probe of expressions over every value `?x`, or none."""
     columns = _render_columns(expressions)
     return Probe(
         (*about,),
@@ -139,7 +140,7 @@ def _each(about: Sequence[str], *expressions: str, of: str = "$VALUE") -> Probe:
 
 
 def _pairs(about: Sequence[str], values: str, *expressions: str) -> Probe:
-    """What expressions over every value `?x`, or none, and some others `?y` come to."""
+    """Build the probe of expressions over every value `?x`, or none, and some others `?y`."""
     columns = _render_columns(expressions)
     return Probe(
         (*about,),
@@ -149,7 +150,7 @@ def _pairs(about: Sequence[str], values: str, *expressions: str) -> Probe:
 
 
 def _kept(about: Sequence[str], *conditions: str, of: str = "$VALUE") -> list[Probe]:
-    """Which rows a condition over every value `?x`, or none, keeps."""
+    """Build the probes of the rows that a condition over every value `?x`, or none, keeps."""
     return [
         Probe(
             (*about,),
@@ -214,7 +215,7 @@ BASIC: Final = (
     *("SELECT", "FROM", "WHERE", "AS", "VALUES~", "OPTIONAL", "LIMIT", "OFFSET", "COUNT"),
     *("FILTER", "BY", "ASC", "DESC"),
 )
-"""Without these nothing is compiled."""
+"""The abilities without which nothing is compiled."""
 
 PROBES: Final[tuple[Probe, ...]] = (
     # --- patterns
@@ -314,7 +315,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     *(
         Probe(
             (KEYS, "ORDER~", "STR~"),
-            # NOTE: a key that is too long for a server is refused, which the evaluator helps.
+            # NOTE: a server refuses a key that is too long; the evaluator then answers.
             f"SELECT ?x FROM WHERE {{ ?s $KEY ?x }} ORDER BY {word}(STR(?x))",
         )
         for word in ("ASC", "DESC")
@@ -384,13 +385,13 @@ PROBES: Final[tuple[Probe, ...]] = (
 
 
 class AbilityFinder:
-    """Finds out what an engine can when it is first asked, once for all that answer alike."""
+    """Probes an engine at first use, and shares the result between engines that answer alike."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def find(self) -> Abilities:
-        """What the open engine does to the letter. It may take a hundred small requests."""
+        """Return what the open engine evaluates exactly. It may take a hundred small requests."""
         dialect = self._engine.dialect
         if dialect is None:
             return EVERYTHING
@@ -408,9 +409,10 @@ _FOUND: Final[dict[str, Abilities]] = {}
 
 
 def probe(engine: Engine) -> tuple[Abilities, bool]:
-    """What the engine does to the letter: all of whose probes it answers rightly; if that lasts.
+    """Return the abilities whose probes the engine answers correctly, and whether the result is
+    lasting.
 
-    It does not where a probe got no answer: that may be for a reason that passes.
+    It is not lasting if a probe got no answer: the reason may pass.
     """
     _write_triples(engine)
     proven, failed, is_sure = set[str](), set[str](), True
@@ -432,13 +434,13 @@ def probe(engine: Engine) -> tuple[Abilities, bool]:
 
 @cache
 def load_answers() -> list[Answer]:
-    """The exact answers, by probe."""
+    """Load the exact answers, by probe."""
     found: list[Answer] = orjson.loads(ANSWERS.read_bytes())
     return found
 
 
 def read_answers(engine: Engine) -> list[Answer | None]:
-    """What the engine answers; None where it refuses."""
+    """Return the engine's answers; None where it refuses."""
     _write_triples(engine)
     return [_ask(engine, each) for each in PROBES]
 

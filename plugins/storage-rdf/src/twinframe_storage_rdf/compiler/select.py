@@ -1,6 +1,6 @@
-"""One SELECT in the making: its group, grouping, order, page, and the variables in scope.
+"""One SELECT under construction: its group, grouping, order, page, and the variables in scope.
 
-It knows no Cypher operator; `operators` drives it.
+`operators` builds it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from twinframe_storage_rdf.compiler.group import Group, Statement
 from twinframe_storage_rdf.compiler.term import Term, render_mark
 
 LARGEST_QUERY = 100_000
-"""Characters of SPARQL above which a plan is left to the evaluator."""
+"""The number of characters of SPARQL above which a plan is left to the evaluator."""
 
 
 class Select:
-    """A SELECT in the making.
+    """A SELECT under construction.
 
     `known` are variables with one value in all rows; lists and maps of them stand in no `scope`.
-    `guards` are conditions, never an error, under which a row shows that SPARQL would answer
-    differently from Cypher: such rows pass all filters, so that whoever takes rows can stop.
+    `guards` are conditions, never an error, that mark a row for which SPARQL would answer
+    differently from Cypher: such rows pass all filters, so that the reader of the rows can stop.
     """
 
     def __init__(self, statement: Statement, outer: Select | None = None) -> None:
@@ -45,12 +45,12 @@ class Select:
 
     @property
     def is_inner(self) -> bool:
-        """Whether it is no SELECT of its own but a group that sees a row of another."""
+        """Whether it is not a SELECT of its own but a group that sees a row of another."""
         return self.outer is not None
 
     @property
     def is_open(self) -> bool:
-        """Whether patterns and conditions can still be added with the same meaning."""
+        """Whether patterns and conditions can still be added without changing their meaning."""
         return (
             self.group_by is None
             and not self.is_distinct
@@ -61,7 +61,7 @@ class Select:
     # --- conditions -----------------------------------------------------------------------------
 
     def add_guard(self, condition: str) -> None:
-        """The evaluator is to answer when a row meets the condition (an error counts as no)."""
+        """Let the evaluator answer when a row meets the condition (an error counts as no)."""
         if self.is_inner:
             raise CannotRun("A condition inside a subquery that only its values can check.")
         guard = f"COALESCE({condition}, false)"
@@ -75,7 +75,9 @@ class Select:
         self.root.filters.append(text)
 
     def build_trap(self) -> str | None:
-        """The expression that is true when the evaluator must answer; None: nothing is guarded."""
+        """Return the expression that is true when the evaluator must answer; None: nothing is
+        guarded.
+        """
         return " || ".join(self.guards) if self.guards else None
 
     # --- shape ----------------------------------------------------------------------------------
@@ -93,13 +95,13 @@ class Select:
         return f"SELECT {distinct}{' '.join(columns)}"
 
     def render_rest(self) -> str:
-        """The group and what follows it."""
+        """Render the group and what follows it."""
         parts = [f"{{ {self.root.render()} }}"]
         if self.group_by:
             parts.append(f"GROUP{self.group_mark} BY {' '.join(self.group_by)}")
         order, trap = self.order_by, self.build_trap()
         if trap and self.skip is not None:
-            # NOTE: rows that stop the query come first in any order: they would be left out.
+            # NOTE: rows that stop the query come first in any order, or LIMIT could cut them off.
             raise CannotRun("SKIP over rows that only their values can check.")
         if order:
             keys = [f"DESC({trap})", *order] if trap else order
@@ -113,9 +115,10 @@ class Select:
     def build_wrapped(
         self, names: Iterable[str] | None = None, *, extra: Sequence[str] = (), page: str = ""
     ) -> Select:
-        """A new open SELECT over the rows of this one, with the variables `names` (None: all).
+        """Build a new open SELECT over the rows of this one, with the variables `names` (None:
+        all).
 
-        `extra` are more SPARQL variables that it has; `page` is put behind this one.
+        `extra` are more SPARQL variables that it has; `page` is appended to this one.
         """
         if self.is_inner:
             # SPEC: SPARQL 1.1 section 12: a subquery is evaluated first, and sees no outer row.
@@ -145,7 +148,9 @@ class Select:
         return outer
 
     def build_column(self, term: Term, owner: Group) -> tuple[str, Term]:
-        """A term as a projected column, and what it is to whoever joins this SELECT in `owner`."""
+        """Return a term as a projected column, and the term by which `owner` sees it when it joins
+        this SELECT.
+        """
         entity = owner if term.kinds & k.ENTITIES else None
         if term.is_variable:
             return term.text, Term(term.kinds, term.text, entity)

@@ -1,7 +1,8 @@
-"""Shortest paths between two twins: a search from both ends, a SELECT for each step of it.
+"""Shortest paths between two twins: a search from both ends, with one SELECT for each step.
 
-SPARQL has no length of a path. What is asked here is which twins are next to which; everything but
-`shortestPath` or `allShortestPaths` between two ids, and what is told of the path, is declined.
+SPARQL has no length of a path, so each SELECT reads the neighbours of some twins. Only
+`shortestPath` and `allShortestPaths` between two ids are compiled, with the results about a path
+that `find_search` knows; the evaluator runs the rest.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from twinframe_storage_rdf.session import RdfSession
 from twinframe_storage_rdf.terms import Iri, render_iri
 
 LONGEST: Final = 32
-"""Relationships of a path that is searched for here."""
+"""The most relationships of a path that is searched for here."""
 
 _BATCH: Final = 400
 _PLACE: Final = "$v0_"
@@ -50,12 +51,14 @@ _SOURCE, _TARGET = (render_iri(each) for each in (v.SOURCE, v.TARGET))
 
 
 _Level: TypeAlias = dict[Iri, dict[Iri, None]]
-"""Twins, each with those it was reached from, in order."""
+"""Twins in order, each with those it was reached from."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The match: between which ids, over what, and whether every shortest path is wanted."""
+    """The match: its two ids, the relationships it follows, and whether all shortest paths are
+    wanted.
+    """
 
     ends: tuple[Expression, Expression]
     relationship: RelationshipPattern
@@ -66,21 +69,21 @@ class _Search:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What is reached from one end: each twin with those it was reached from, by level."""
+    """The twins reached from one end, each with those it was reached from, by level."""
 
     levels: list[_Level]
 
     @property
     def frontier(self) -> _Level:
-        """The level that was reached last."""
+        """The last level that was reached."""
         return self.levels[-1]
 
     def holds(self, twin: Iri) -> bool:
-        """Whether the twin was reached by now."""
+        """Whether the twin was reached already."""
         return any(twin in level for level in self.levels)
 
     def trace(self, twin: Iri) -> Iterator[tuple[Iri, ...]]:
-        """Every shortest way from a twin of the last level back to the end."""
+        """Yield every shortest way from a twin of the last level back to the end."""
         ways: list[tuple[Iri, ...]] = [(twin,)]
         for level in reversed(self.levels[1:]):
             ways = [(*way, one) for way in ways for one in level[way[-1]]]
@@ -88,7 +91,7 @@ class _Side:
 
 
 class ShortestQuery(CompiledQuery):
-    """A query that returns what there is to tell of the shortest paths between two ids."""
+    """A query that returns facts about the shortest paths between two ids."""
 
     resumable = False
 
@@ -149,7 +152,7 @@ class ShortestQuery(CompiledQuery):
     # --- the search -----------------------------------------------------------------------------
 
     def _meet(self, session: RdfSession, start: Iri, end: Iri) -> tuple[_Side, _Side] | None:
-        """Both sides at the moment when they have twins in common; None when they never do."""
+        """Return both sides as soon as they share twins; None if they never do."""
         sides = (_Side([{start: {}}]), _Side([{end: {}}]))
         for _ in range(self._search.longest):
             at = 0 if len(sides[0].frontier) <= len(sides[1].frontier) else 1
@@ -157,7 +160,7 @@ class ShortestQuery(CompiledQuery):
             reached: _Level = {}
             for origin, twin in self._read_next(session, self._steps[at], side.frontier):
                 if not side.holds(twin):
-                    # NOTE: once for each origin, though relationships of two names lead there.
+                    # NOTE: once for each origin, even if relationships of two names lead there.
                     reached.setdefault(twin, {})[origin] = None
             if not reached:
                 return None
@@ -211,7 +214,7 @@ class ShortestQuery(CompiledQuery):
 def _build_paths(
     way: Sequence[str], nodes: Mapping[str, Node], hops: Mapping[tuple[str, str], list[Hop]]
 ) -> Iterator[Path]:
-    """The paths by these twins: one for each choice of parallel relationships."""
+    """Build the paths by these twins: one for each choice of parallel relationships."""
     choices: list[tuple[Hop, ...]] = [()]
     for pair in pairwise(way):
         choices = [(*made, hop) for made in choices for hop in hops.get(pair, ())]
@@ -225,7 +228,9 @@ def _build_paths(
 def find_search(
     query: Query, parameters: Mapping[str, Value]
 ) -> tuple[_Search, tuple[str, ...]] | None:
-    """The search that the query is, and what its columns tell of a path; None for others."""
+    """Return the search that the query describes and what its columns report of a path; None for
+    others.
+    """
     match query.root:
         case Project(
             source=Match(source=Unit(), pattern=pattern, predicate=None, optional=False),
@@ -298,7 +303,7 @@ def _read_id(expression: Expression, parameters: Mapping[str, Value]) -> str:
 
 
 def _render_step(names: GraphNames, pattern: RelationshipPattern, *, backwards: bool) -> str:
-    """The SELECT of the twins `?y` that relationships lead to from others, `?x`."""
+    """Render the SELECT of the twins `?y` that relationships lead to from others, `?x`."""
     ways = [
         pattern.direction is not Direction.INCOMING,
         pattern.direction is not Direction.OUTGOING,

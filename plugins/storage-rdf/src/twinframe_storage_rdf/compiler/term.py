@@ -1,6 +1,7 @@
-"""A typed SPARQL expression. A null is an unbound variable or an error, which SPARQL joins alike.
+"""A typed SPARQL expression, whose null is an unbound variable or an error, which SPARQL treats
+alike.
 
-It does not know how Cypher expressions become terms; `expressions` does.
+`expressions` turns Cypher expressions into terms.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class Term:
     """A value in SPARQL: an expression of `kinds`, which is unbound or an error for null.
 
     An entity is a variable bound to its IRI; `owner` is the group whose triples bind it, to which
-    what is read of it is added. `source` is the constant or parameter that the value is.
+    triples that read its members are added. `source` is the constant or parameter that the value
+    is.
     """
 
     kinds: int
@@ -42,7 +44,7 @@ class Term:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is a constant, or a parameter, that is checked to have at most 53 bits."""
+        """Whether it is a constant or parameter that is checked to have at most 53 bits."""
         return self.source is not None
 
 
@@ -51,13 +53,13 @@ NULL_TERM = Term(k.NULL, "?null")
 
 
 def render_mark(*terms: Term) -> str:
-    """The mark of an operator whose operands are IRIs and strings, nothing else."""
+    """Render the mark of an operator whose operands are only IRIs and strings."""
     narrow = all(not term.kinds & ~(k.STRING | k.ENTITIES | k.NULL) for term in terms)
     return NARROW if narrow else ""
 
 
 def render_bound(term: Term) -> str:
-    """Whether the value is not null."""
+    """Render the test that the value is not null."""
     if not term.kinds & k.NULL:
         return "true"
     if term.is_variable:
@@ -66,7 +68,7 @@ def render_bound(term: Term) -> str:
 
 
 def render_is(term: Term, kind_class: int) -> str:
-    """Whether the value is of one of CLASSES; an error for null."""
+    """Render the test that the value is of one of CLASSES; an error for null."""
     text = term.text
     match kind_class:
         case k.NUMBER:
@@ -84,7 +86,7 @@ def render_is(term: Term, kind_class: int) -> str:
 
 
 def render_is_nested(term: Term) -> str:
-    """Whether the value is a list or a map; an error for null."""
+    """Render the test that the value is a list or a map; an error for null."""
     return _render_is_json(term.text)
 
 

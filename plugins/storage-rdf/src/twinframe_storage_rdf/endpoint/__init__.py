@@ -1,1 +1,3 @@
-"""The SPARQL endpoint: texts of callers read before they run, and run over one graph alone."""
+"""The SPARQL endpoint: checks the query texts of callers before they run, and limits them to one
+graph.
+"""

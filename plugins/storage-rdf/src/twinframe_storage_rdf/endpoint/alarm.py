@@ -1,4 +1,4 @@
-"""Ending what runs in this thread at its deadline, wherever it is. It ends no call into C."""
+"""Interrupts Python code in this thread at a deadline; a running call into C is not interrupted."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Final
 from twinframe_storage_rdf.endpoint.writing import build_late_answer
 
 _AGAIN: Final = 1.0
-"""Seconds after which it is tried once more: rdflib takes some errors, of any kind, for false."""
+"""Seconds between attempts: rdflib swallows some errors of any kind and treats them as false."""
 
 
 class _Ended(BaseException):
-    """Raised in the thread; no `except Exception` takes it for an error of its own."""
+    """Raised in the thread; a BaseException, so that `except Exception` does not catch it."""
 
 
 def run_until(deadline: float, work: Callable[[], None]) -> None:
-    """Run what ends with `QueryTimeout` at the `time.monotonic()` moment, if not before.
+    """Run `work`; raise `QueryTimeout` at the `time.monotonic()` moment if it has not ended.
 
-    For code in Python alone that has no other way to be stopped, and that changes nothing.
+    Only for Python code that cannot be stopped in another way and changes nothing.
     """
     thread = threading.get_ident()
     guard = threading.Lock()
@@ -36,7 +36,7 @@ def run_until(deadline: float, work: Callable[[], None]) -> None:
             wait = _AGAIN
 
     def settle() -> None:
-        with guard:  # from here on none is sent; one that was and did not come is taken back
+        with guard:  # from here on none is sent; one that was sent but not raised yet is withdrawn
             is_over.set()
             _raise(thread, None)
 
@@ -47,12 +47,14 @@ def run_until(deadline: float, work: Callable[[], None]) -> None:
         finally:
             settle()
     except _Ended:
-        settle()  # it may have come into the first
+        settle()  # an error may have come during the first call
         raise build_late_answer() from None
 
 
 def _raise(thread: int, error: type[BaseException] | None) -> None:
-    """SPEC: CPython C API, PyThreadState_SetAsyncExc: at a next bytecode; None takes it back."""
+    """SPEC: CPython C API, PyThreadState_SetAsyncExc: raised at a next bytecode; None withdraws
+    it.
+    """
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
     )

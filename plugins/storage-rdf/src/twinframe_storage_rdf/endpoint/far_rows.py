@@ -1,7 +1,8 @@
-"""Rows that a SPARQL server gave, read one by one and written in the syntax of who asked.
+"""Reads result rows of a remote SPARQL server one by one and writes them in the caller's result
+format.
 
-They are not handed on as they come: what a server sends must be rows, and in the form of the
-standard. SPEC: SPARQL 1.1 Query Results JSON Format; XML Format; CSV and TSV Formats.
+They are not forwarded unread, because a server's answer must be checked to be rows in the
+standard's form. SPEC: SPARQL 1.1 Query Results JSON Format; XML Format; CSV and TSV Formats.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ RowWriter: TypeAlias = Callable[[Names, Iterable[Mapping[str, Cell]]], Iterator[
 _DECODER: Final = json.JSONDecoder()
 _BINDINGS: Final = '"bindings"'
 _LONGEST_FRAME: Final = 1024 * 1024
-"""Before and behind the rows."""
+"""The text before and after the rows."""
 _TYPES: Final = {"uri": "uri", "bnode": "bnode", "literal": "literal", "typed-literal": "literal"}
 _TRUTHS: Final = {"1": "true", "0": "false"}
 _BREAKS: Final = {"\r": "&#13;"}
@@ -37,16 +38,17 @@ _RESULTS_XML: Final = (
 
 
 def read_rows(pieces: Iterable[str], most: int) -> tuple[Names, Iterator[Mapping[str, Cell]]]:
-    """The names of the columns and the rows of a result in JSON; one row is held at a time.
+    """Read the column names and the rows of a result in JSON, holding one row at a time.
 
-    `StorageError` when it is something else, ends early, or a row has more than `most` characters.
+    Raises `StorageError` when it is something else, ends early, or a row has more than `most`
+    characters.
     """
     reading = _Reading(iter(pieces), most)
     return reading.read_names(), reading.read_bindings()
 
 
 class _Reading:
-    """A result that comes in pieces; `_text` is what was not taken so far."""
+    """A result that arrives in pieces; `_text` is the part not parsed yet."""
 
     def __init__(self, pieces: Iterator[str], most: int) -> None:
         self._pieces = pieces
@@ -54,17 +56,17 @@ class _Reading:
         self._text = ""
 
     def read_names(self) -> Names:
-        """The columns, which stand before the rows."""
+        """Read the columns, which come before the rows."""
         while _BINDINGS not in self._text and len(self._text) < _LONGEST_FRAME:
             self._grow()
         before, _, self._text = self._text.partition(_BINDINGS)
-        try:  # what stands before the rows, closed
+        try:  # parse what stands before the rows as a closed document
             return [str(name) for name in json.loads(before + '"x":[]}}')["head"]["vars"]]
         except (ValueError, KeyError, TypeError) as error:
             raise _build_error() from error
 
     def read_bindings(self) -> Iterator[Mapping[str, Cell]]:
-        """The rows; behind them the end of the result."""
+        """Yield the rows, then check the end of the result."""
         self._take(":")
         self._take("[")
         while self._see() == "{":
@@ -88,7 +90,7 @@ class _Reading:
             try:
                 value, end = _DECODER.raw_decode(self._text)
             except ValueError:
-                # PERF: twice as much before the next try, or a long value takes its square.
+                # PERF: twice as much before the next try, or a long value takes quadratic time.
                 self._grow(2 * len(self._text))
             except RecursionError as error:
                 raise _build_error() from error
@@ -152,7 +154,7 @@ def _build_error() -> StorageError:
 
 
 def write_truth(truth: bool, media_type: str) -> bytes:
-    """The answer to an ASK, in JSON or XML."""
+    """Write the answer to an ASK, in JSON or XML."""
     if media_type == ROWS_JSON.media_types[0]:
         return orjson.dumps({"head": {}, "boolean": truth})
     word = "true" if truth else "false"
@@ -231,4 +233,4 @@ ROW_WRITERS: Final[Mapping[str, RowWriter]] = {
     ROWS_CSV.media_types[0]: _write_csv,
     ROWS_TSV.media_types[0]: _write_tsv,
 }
-"""By media type."""
+"""The writers by media type."""

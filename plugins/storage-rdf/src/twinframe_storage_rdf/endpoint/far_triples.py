@@ -1,6 +1,7 @@
-"""Triples that a SPARQL server gave as N-Triples, read line by line and written as was asked.
+"""Reads triples that a remote SPARQL server gives as N-Triples and writes them in the caller's RDF
+format.
 
-SPEC: RDF 1.1 N-Triples, sections 3 and 7. A document of it is one of Turtle as well.
+SPEC: RDF 1.1 N-Triples, sections 3 and 7. An N-Triples document is a Turtle document too.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ _PLAIN: Final = dict(zip("tbnrf\"'\\", "\t\b\n\r\f\"'\\", strict=True))
 
 
 def read_triples(pieces: Iterable[str], most: int) -> Iterator[FarTriple]:
-    """The triples of a document of N-Triples; one line is held at a time.
+    """Yield the triples of an N-Triples document, holding one line at a time.
 
-    `StorageError` when it is something else, or a line has more than `most` characters.
+    Raises `StorageError` when it is something else, or a line has more than `most` characters.
     """
     for line in _iterate_lines(pieces, most):
         found = _LINE.fullmatch(line)
@@ -56,7 +57,7 @@ def _iterate_lines(pieces: Iterable[str], most: int) -> Iterator[str]:
         size += len(rest)
         if size > most:
             raise _build_error()
-    if "".join(parts).strip():  # a line that is whole ends
+    if "".join(parts).strip():  # the end of a complete line
         raise _build_error()
 
 
@@ -150,4 +151,4 @@ TRIPLE_WRITERS: Final[Mapping[str, Callable[[Iterable[FarTriple]], Iterator[byte
     JSON_LD.media_types[0]: _write_json_ld,
     RDF_XML.media_types[0]: write_rdf_xml,
 }
-"""By media type."""
+"""The writers by media type."""

@@ -1,8 +1,8 @@
-"""Triples of a caller's query as RDF/XML, in bounded memory. It knows no engine.
+"""Writes the triples of a caller's query as RDF/XML in bounded memory.
 
-NOTE: of its own, since libraries write elements whose names are none for IRIs such as DTMIs.
+NOTE: own code, since libraries write invalid element names for IRIs such as DTMIs.
 
-SPEC: RDF 1.1 XML Syntax, section 2.2 alone: a description a subject, no typed nodes.
+SPEC: RDF 1.1 XML Syntax, section 2.2 alone: one description per subject, no typed nodes.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Text:
 
 
 def write_rdf_xml(triples: Iterable[tuple[Resource, str, Resource | Text]]) -> Iterator[bytes]:
-    """The triples as a document, in pieces; those of a subject stand together as they come.
+    """Write the triples as a document, in pieces; consecutive triples of a subject stay together.
 
-    `SparqlInvalid` for a predicate or a text that XML cannot write: other syntaxes can.
+    Raises `SparqlInvalid` for a predicate or a text that XML cannot write; other syntaxes can.
     """
     parts, size = [_HEAD], 0
     last: Resource | None = None
@@ -68,7 +68,7 @@ def _render_subject(subject: Resource) -> str:
 
 
 def _render_statement(predicate: str, value: Resource | Text) -> str:
-    # NOTE: the longest name that XML takes; the name space is the rest, and may not be empty.
+    # NOTE: the longest name that XML allows; the namespace is the rest, and may not be empty.
     found = _LOCAL.search(predicate, 1)
     if found is None:
         raise SparqlInvalid(

@@ -1,7 +1,7 @@
-"""A caller's query on an rdflib store: one graph of it, watched by a deadline. It changes nothing.
+"""Runs a caller's query on one graph of an rdflib store, until a deadline.
 
 SEC: rdflib fetches what FROM names and calls what SERVICE names, and its regular expressions cannot
-be stopped. None of that is run, whatever was found in the text before.
+be stopped. None of these is run, even if the earlier check of the text missed one.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class _WatchedGraph(Graph):
         self._deadline = deadline
 
     def triples(self, triple: Any) -> Generator[Any, None, None]:
-        """The triples that fit the pattern."""
+        """Yield the triples that match the pattern."""
         check_deadline(self._deadline)
         if self._shown is None:
             return
         subject, predicate, value = triple
-        if isinstance(predicate, Path):  # its steps come back to this method
+        if isinstance(predicate, Path):  # a path reads its steps through this method
             for start, end in predicate.eval(self, subject, value):
                 yield start, predicate, end
             return
@@ -86,14 +86,14 @@ class _OneGraph(Dataset):
 
     @default_context.setter
     def default_context(self, value: Graph) -> None:
-        """The parent sets one that nobody reads."""
+        """Ignore the graph that the parent class sets; it is never read."""
 
     @property
     def identifier(self) -> URIRef:
         return _DEFAULT
 
     def triples(self, triple: Any, context: Any = None) -> Generator[Any, None, None]:
-        """The triples of the default graph: rdflib takes the dataset itself for that."""
+        """Yield the triples of the default graph, which rdflib takes the dataset itself for."""
         yield from self._view.triples(triple)
 
     def contexts(self, triple: Any = None) -> Generator[Graph, None, None]:
@@ -120,7 +120,7 @@ def answer_question(
             out.write(piece)
 
     try:
-        run_until(deadline, work)  # what joins lists of the text touches no watched triple
+        run_until(deadline, work)  # joins of lists in the text touch no watched triple
     except SPARQLError as error:
         raise SparqlInvalid(f"The query cannot be run: {error}.") from error
 
@@ -132,9 +132,9 @@ def _parse(text: str) -> Query:
         raise SparqlInvalid(f"Line {error.lineno}, column {error.col}: {error.msg}.") from error
     except RecursionError as error:
         raise SparqlInvalid("The query is nested too deeply for this engine.") from error
-    except Exception as error:  # what it cannot read, rdflib says by any
+    except Exception as error:  # rdflib raises any kind of exception for what it cannot parse
         raise SparqlInvalid(f"The query cannot be read: {error}.") from error
-    query.algebra.pop("datasetClause", None)  # it says what the question says
+    query.algebra.pop("datasetClause", None)  # the dataset is given by the question
     for node in _iterate(query.algebra):
         refused = _REFUSED.get(node.name)
         if refused is not None:

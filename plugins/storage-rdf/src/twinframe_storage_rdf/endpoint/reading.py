@@ -1,7 +1,7 @@
-"""Reading a caller's query before it runs: its form, its graphs, and what is refused.
+"""Checks a caller's query before it runs and finds its form and its graphs.
 
-Only the grammar's frame is checked here; the engine checks the rest when it runs the query. A text
-that passes is a query, asks no other server, and is small enough to be planned soon.
+Only the frame of the grammar is checked here; the engine checks the rest when it runs the query. A
+text that passes is a query, calls no other server, and is small enough to be planned quickly.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _UPDATES: Final = frozenset(
 )
 _FORMS: Final = tuple(form.value for form in QueryForm)
 
-# SEC: names that libraries read as the keyword and what follows it (`SERVICE:x`, `trueSERVICE`).
+# SEC: names that libraries parse as the keyword and what follows it (`SERVICE:x`, `trueSERVICE`).
 _SERVICE: Final = re.compile(r"service", re.IGNORECASE)
 _HIDDEN_SERVICE: Final = re.compile(r"^[^:]*service|\.service", re.IGNORECASE)
 
-# SEC: Virtuoso's `bif:http_get` asks other servers, Jena's `java:` loads classes.
+# SEC: Virtuoso's `bif:http_get` calls other servers, Jena's `java:` loads classes.
 _PROGRAM: Final = re.compile(r"(?:bif|sql|java|javascript):", re.IGNORECASE)
 _FUNCTIONS: Final = (XSD, "http://www.w3.org/2005/xpath-functions/math#")
 _NO_BREAK: Final = re.compile(r"[^\r\n]")
@@ -58,10 +58,10 @@ def parse_query(
     default_graphs: Sequence[str] = (),
     named_graphs: Sequence[str] = (),
 ) -> SparqlQuery:
-    """The query over `graph`, an IRI and the only graph that may be named.
+    """Parse a query over `graph`, an IRI and the only graph that the query may name.
 
-    The graphs that the caller gave beside the text stand for those of the text (SPARQL 1.1
-    Protocol section 2.1.4). Raises `SparqlInvalid`, `LimitExceeded`.
+    The graphs given beside the text replace those of the text (SPARQL 1.1 Protocol section 2.1.4).
+    Raises `SparqlInvalid`, `LimitExceeded`.
     """
     if len(text.encode("utf-8", "replace")) > limits.text:
         raise LimitExceeded(
@@ -88,7 +88,7 @@ def _render_other(iri: str, graph: str) -> str:
 
 @dataclass
 class _Reading:
-    """What is known of a text up to a token."""
+    """The state of reading a text up to a token."""
 
     text: str
     graph: str
@@ -105,7 +105,7 @@ class _Reading:
     _clauses: list[tuple[int, int]] = field(default_factory=list)
 
     def take(self, token: Token) -> None:
-        """Go on by a token."""
+        """Process one token."""
         self._refuse_service(token)
         self._refuse_program(token)
         if self._pending:
@@ -121,7 +121,7 @@ class _Reading:
         self._last = token
 
     def end(self) -> QueryForm:
-        """The form, once there is no more."""
+        """Return the form at the end of the text."""
         if self.form is None:
             raise SparqlInvalid(f"The query is empty; expected one of {', '.join(_FORMS)}.")
         if self._open:
@@ -129,9 +129,10 @@ class _Reading:
         return self.form
 
     def render_text(self) -> str:
-        """The text without its FROM clauses, each as long in blanks.
+        """Render the text without its FROM clauses, replaced by blanks of the same length.
 
-        SEC: what graphs it may see is said beside it, which some servers only add to what it says.
+        SEC: the dataset is sent beside the text, and some servers only add it to the graphs that
+        the text names.
         """
         text = self.text
         for start, end in self._clauses:
@@ -152,7 +153,7 @@ class _Reading:
             )
 
     def _refuse_program(self, token: Token) -> None:
-        """SEC: no function that only some product has is called: it may do anything."""
+        """SEC: refuse product-specific functions, which may do anything."""
         iri = self._resolve(token)
         if iri is not None and _PROGRAM.match(iri) is not None:
             message = f"{token.text!a} is refused: it runs a program"
@@ -169,7 +170,7 @@ class _Reading:
                 )
 
     def _resolve(self, token: Token) -> str | None:
-        """The IRI that the token is, as far as its prefix is known."""
+        """Return the IRI that the token denotes, if its prefix is known."""
         if token.kind is Kind.IRI:
             return token.text[1:-1]
         if token.kind is not Kind.NAME:
@@ -210,7 +211,7 @@ class _Reading:
             raise build_error(self.text, token.start, f"expected one of {', '.join(_FORMS)}{hint}")
 
     def _take_pending(self, token: Token) -> None:
-        """What follows PREFIX, BASE or FROM."""
+        """Process what follows PREFIX, BASE or FROM."""
         self._pending.append(token)
         word = self._pending[0].text.upper()
         if word == "BASE":
@@ -269,7 +270,7 @@ class _Reading:
         return token.text == "^^" and self._last is not None and self._last.kind is Kind.TEXT
 
     def _take_neighbour(self, token: Token) -> None:
-        """Count the items of collections: terms in round brackets with nothing in between."""
+        """Count the items of collections: terms in parentheses with no separator."""
         inside = self._open[:-1] if token.text in ("[", "(") else self._open
         if self._values_at is not None or not inside or inside[-1] != "(" or self._last is None:
             return

@@ -1,7 +1,7 @@
-"""A caller's query handed on to a SPARQL server, and its answer read and written as it comes.
+"""Forwards a caller's query to a SPARQL server, then checks and rewrites its answer as it arrives.
 
-SPEC: SPARQL 1.1 Protocol section 2.1. The dataset stands beside the query (2.1.4), whose text has
-no FROM any more.
+SPEC: SPARQL 1.1 Protocol section 2.1. The dataset is sent beside the query (2.1.4), whose text has
+no FROM clause any more.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from twinframe_storage_rdf.engines.products import Product
 from twinframe_storage_rdf.engines.results import parse_truth
 
 _NOTHING: Final = "urn:twinframe:endpoint:nothing"
-"""A graph that is not there.
+"""The IRI of a graph that does not exist.
 
-SEC: Virtuoso shows all its graphs as named ones, also the state of twin graphs, unless some are
-named: who may see none is given this one.
+SEC: without a named graph in the request Virtuoso offers all its graphs as named ones, including
+the state of twin graphs. A caller that may see none is given this one.
 """
 
 _TRIPLES: Final = (N_TRIPLES.media_types[0], "text/plain")
 _WIDER: Final = 16
-"""So much longer than what is written of it may the server's answer be: names come in each row."""
+"""The server's answer may be this many times longer than ours: names are repeated in each row."""
 _PIECE: Final = 64 * 1024
 _MOST_TRUTH: Final = 64 * 1024
 _SAID: Final = 300
@@ -47,11 +47,11 @@ def relay_answer(
     connect_timeout: float,
     write: Callable[[bytes], object],
 ) -> None:
-    """Ask the server at `url` once and write its answer; nothing of it before 64 kB or all is read.
+    """Send the query to the server at `url` once and write its answer in pieces of about 64 kB.
 
-    `end` is when the server has had its time, a `time.monotonic()` moment as `deadline` is.
-    `SparqlInvalid` in the server's own words when it refuses the query, `StorageBusy` when it
-    does not answer, `StorageError` when it answers with something else.
+    `end` is when the server's time is over, a `time.monotonic()` moment as `deadline` is. Raises
+    `SparqlInvalid` in the server's own words when it refuses the query, `StorageBusy` when it does
+    not answer, `StorageError` when it answers with something else.
     """
     form = {
         "query": question.text,
@@ -82,7 +82,7 @@ def _decode(answer: httpx2.Response, last: float, limit: int) -> Iterator[str]:
     try:
         for piece in answer.iter_bytes():
             size += len(piece)
-            if size > limit * _WIDER:  # of blanks, say
+            if size > limit * _WIDER:  # blanks, for example
                 raise StorageError("The SPARQL server's answer is much longer than what it says.")
             if time.monotonic() >= last:  # each piece came in time, but all together do not
                 raise httpx2.ReadTimeout("the answer takes too long")

@@ -1,4 +1,6 @@
-"""SPARQL over one stored graph: read, then run by the engine over the data graph alone."""
+"""The SPARQL engine of one stored graph: parses a caller's query and runs it over the data graph
+alone.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ from twinframe_storage_rdf.mapping import GraphNames
 
 
 class Endpoint(SparqlEngine):
-    """The queries of callers over the graph of these `names`.
+    """Runs queries of callers over the graph of these `names`.
 
-    SEC: what else is in the engine, the state of the graph and other graphs, is not in the dataset
-    that a query is run on, whatever its text says.
+    SEC: everything else in the engine, such as the state of the graph and other graphs, is outside
+    the dataset that a query runs on, whatever its text says.
     """
 
     def __init__(self, engine: Engine, names: GraphNames) -> None:

@@ -1,4 +1,4 @@
-"""The words of a SPARQL text. It knows no grammar above them, and runs nothing.
+"""Splits a SPARQL text into tokens.
 
 SPEC: SPARQL 1.1 section 19.8, terminals; each token is the longest that fits. Two things are left
 out on purpose: code point escapes (19.2), which libraries read differently, and IRIs with brackets,
@@ -17,7 +17,7 @@ from twinframe.errors import SparqlInvalid
 
 
 class Kind(enum.Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     WORD = "word"  # keywords and names of functions
     IRI = "iri"
@@ -32,7 +32,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token and its place in the text, from 0."""
+    """A token and its position in the text, from 0."""
 
     kind: Kind
     text: str
@@ -64,7 +64,10 @@ _LONGEST_IRI: Final = 1024
 
 
 def iterate_tokens(text: str) -> Iterator[Token]:
-    """The tokens of the text. `SparqlInvalid` with line and column where there is none."""
+    """Yield the tokens of the text.
+
+    Raises `SparqlInvalid` with line and column at an invalid character.
+    """
     escape = _ESCAPE.search(text)
     if escape is not None:
         raise build_error(
@@ -84,7 +87,7 @@ def iterate_tokens(text: str) -> Iterator[Token]:
 
 
 def build_error(text: str, start: int, message: str) -> SparqlInvalid:
-    """The error at a place of the text."""
+    """Build the error for a position of the text."""
     line = text.count("\n", 0, start) + 1
     column = start - text.rfind("\n", 0, start)
     end = "" if message.endswith("?") else "."

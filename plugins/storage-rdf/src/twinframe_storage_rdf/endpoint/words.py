@@ -1,7 +1,7 @@
-"""The words that a caller's query may have. It checks none.
+"""The keywords and built-in functions that a caller's SPARQL query may use.
 
-SPEC: SPARQL 1.1 Query Language, section 19.8, keywords and built-in calls; and of SPARQL 1.2 and
-common engines what asks no server: LATERAL, triple terms, languages with direction.
+SPEC: SPARQL 1.1 Query Language, section 19.8, keywords and built-in calls; of SPARQL 1.2 and common
+engines those that call no other server: LATERAL, triple terms, languages with direction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where engines write answers to: no longer than the limit and the deadline allow."""
+"""A file-like writer for answers that enforces their size limit and deadline."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from twinframe.errors import LimitExceeded, QueryTimeout
 
 
 def check_deadline(deadline: float) -> None:
-    """`QueryTimeout` once it has passed."""
+    """Raise `QueryTimeout` if the deadline has passed."""
     if time.monotonic() >= deadline:
         raise build_late_answer()
 
 
 def build_late_answer() -> QueryTimeout:
-    """What a caller's query is answered that passed its deadline."""
+    """Build the error for a caller's query that passed its deadline."""
     return QueryTimeout("The query passed its deadline (Sparql__Timeout) and was stopped.")
 
 
 class LimitedWriter:
-    """A file as libraries want it, for at most `limit` bytes until `deadline`."""
+    """A file object for libraries that accepts at most `limit` bytes until `deadline`."""
 
     def __init__(self, limit: int, deadline: float, write: Callable[[bytes], object]) -> None:
         self._limit = limit
@@ -29,7 +29,7 @@ class LimitedWriter:
         self._write = write
 
     def write(self, piece: bytes) -> int:
-        """Take a piece. `LimitExceeded`, `QueryTimeout`."""
+        """Write a piece. Raises `LimitExceeded`, `QueryTimeout`."""
         self._size += len(piece)
         if self._size > self._limit:
             raise LimitExceeded(
@@ -41,4 +41,4 @@ class LimitedWriter:
         return len(piece)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: writes are not buffered."""

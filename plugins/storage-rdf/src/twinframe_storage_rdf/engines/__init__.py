@@ -1,1 +1,1 @@
-"""Engines that keep triples and answer SPARQL, behind one protocol."""
+"""Engines that store triples and answer SPARQL, behind one interface."""

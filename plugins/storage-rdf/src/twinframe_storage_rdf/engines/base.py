@@ -1,6 +1,7 @@
-"""What every engine promises: named graphs that SPARQL reads and one atomic step changes.
+"""The interface of an RDF engine: named graphs that are read by SPARQL and changed in one atomic
+step.
 
-It knows no twin. Text given to an engine is made by this plugin alone, never by a caller.
+Only this plugin writes the texts given to an engine, except for the questions of `Engine.answer`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from twinframe_storage_rdf.terms import Iri, Row, Term
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A triple of the graph `graph` that must be there; `value` None: none of this predicate."""
+    """A triple of the graph `graph` that must exist; `value` None: no triple of this predicate
+    may.
+    """
 
     graph: Iri
     subject: Iri
@@ -29,7 +32,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Triples that go and triples that come, in one step, if the graph is still as it was read.
+    """Triples to remove and to add in one step, if the graph is still as it was read.
 
     `guard` is the version of the graph that the change was computed from, which the change itself
     replaces. `removed` and `added` are by named graph and disjoint. `marker` is one of `added`, in
@@ -47,10 +50,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A caller's query, read by `endpoint`, and the only graphs that it may see.
+    """A caller's query, checked by `endpoint`, and the only graphs that it may read.
 
-    `media_type` is that of the answer, one of those that the form has. `limit` are the bytes of the
-    answer. The text says nothing of graphs.
+    `media_type` is that of the answer, one of those that the form has. `limit` is the size of the
+    answer in bytes. The text has no FROM clause.
     """
 
     text: str
@@ -70,18 +73,19 @@ class Engine(ABC):
     """
 
     is_far: ClassVar[bool] = False
-    """Whether a request takes so long that many at a time are worth a guess at what is next."""
+    """Whether requests are slow enough that prefetching for many at a time pays off."""
 
     row_nanoseconds: ClassVar[int] = 40_000
-    """Processor time of a row that stands for itself; a query that takes longer does more."""
+    """The processor time that one row stands for; longer queries count for more rows."""
 
     @property
     @abstractmethod
     def dialect(self) -> str | None:
-        """What is alike for engines that answer alike: one of them is asked what it can.
+        """Name a dialect that engines with the same answers share, so that one of them is probed
+        for all.
 
-        None says that it answers SPARQL to the letter, errors and types included, as the tests of
-        the compiler hold it to.
+        None says that the engine answers SPARQL exactly, errors and types included, as the tests of
+        the compiler check.
         """
 
     @property
@@ -91,65 +95,71 @@ class Engine(ABC):
 
     @abstractmethod
     def open(self) -> None:
-        """Open or create; in the process that will use it."""
+        """Open or create the dataset, in the process that will use it."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give everything back. Nothing may be running."""
+        """Release all resources. Nothing may be running."""
 
     @abstractmethod
     def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
-        """The rows of a SELECT: one term for each variable, in the order of the query.
+        """Yield the rows of a SELECT: one term for each variable, in the order of the query.
 
-        The state that is read is that of the call, not of the first row. `deadline` is a
-        `time.monotonic()` moment; after it `QueryTimeout`.
+        They show the state at the time of the call, not of the first row. `deadline` is a
+        `time.monotonic()` moment; after it `QueryTimeout` is raised.
         """
 
     def query(self, text: str, deadline: float | None = None) -> Iterator[Row]:
-        """`select` for a text that was made of a caller's query: it may take any time and memory.
+        """`select` for a text made from a caller's query, which may take any time and memory.
 
-        `LimitExceeded` when it takes more memory than it may.
+        Raises `LimitExceeded` when it takes more memory than it may.
         """
         return self.select(text, deadline)
 
     @abstractmethod
     def ask(self, text: str, deadline: float | None = None) -> bool:
-        """The answer to an ASK."""
+        """Return the answer to an ASK."""
 
     def writing(self, state: Iri, deadline: float) -> AbstractContextManager[None]:
-        """The turn to write the graph with this state, for an engine that needs to be told.
+        """Hold the writer lock of the graph with this state, in an engine that needs one.
 
-        What is read inside stays so until `commit`, as a rule; the guard of the change makes sure.
-        `StorageBusy` when the turn does not come before the `time.monotonic()` moment.
+        Reads inside usually stay valid until `commit`; the guard of the change makes sure of it.
+        Raises `StorageBusy` when the lock is not free before the `time.monotonic()` moment.
         """
         del state, deadline
         return nullcontext()
 
     def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
-        """Run a caller's query and write its answer. `SparqlInvalid` when the text is none."""
+        """Run a caller's query and write its answer.
+
+        Raises `SparqlInvalid` when the text is not a query.
+        """
         del question, deadline, write
         raise Unsupported("This engine runs no queries of callers.")
 
     def read_time(self) -> int:
-        """Nanoseconds of another process's processor that this thread's questions took so far."""
+        """Return the nanoseconds of another process's CPU that this thread's queries took so
+        far.
+        """
         return 0
 
     @abstractmethod
     def commit(self, change: Change) -> bool:
-        """Apply the change atomically, and durably as far as the engine can; False: not any more.
+        """Apply the change atomically, and durably as far as the engine can; False if the guard
+        failed.
 
-        False says that the guard does not hold and nothing was changed. `StorageError` when it is
-        not known whether the change was applied; it is never applied in part.
+        False means that the guard does not hold and nothing was changed. Raises `StorageError` when
+        it is unknown whether the change was applied; it is never applied in part.
         """
 
     @abstractmethod
     def clear(self, graphs: Sequence[Iri]) -> None:
-        """Take all triples out of these graphs, atomically."""
+        """Remove all triples of these graphs, atomically."""
 
     def destroy(self, names: Sequence[Iri], timeout: float) -> None:
-        """Take these graphs away, with all files of their own; the engine is not open here.
+        """Remove these graphs with all files of their own; the engine is not open here.
 
-        `StorageBusy` when others have it open for `timeout` seconds more.
+        Raises `StorageBusy` when others still have it open after `timeout` seconds.
         """
         del timeout
         self.open()
@@ -160,5 +170,5 @@ class Engine(ABC):
 
 
 def build_timeout() -> QueryTimeout:
-    """What a read is answered that passed its deadline."""
+    """Build the error for a read that passed its deadline."""
     return QueryTimeout("The query ran longer than it may (Query__Timeout) and was stopped.")

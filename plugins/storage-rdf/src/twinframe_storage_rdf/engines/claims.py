@@ -1,4 +1,4 @@
-"""Turns of writers on a server that does not keep overlapping updates apart. It makes no change.
+"""A writer lock for a SPARQL server that does not isolate overlapping updates.
 
 It asks of the server no more than every one has: an INSERT DATA or DELETE DATA of one triple is
 made or not, and a query shows one state, with all that was answered before. `docs/decisions/
@@ -25,15 +25,15 @@ _LONGEST_PAUSE: Final = 0.1
 
 
 class Claims:
-    """The claims on one graph's turn, as this process knows them. One thread at a time.
+    """The claims on one graph's writer lock, as this process knows them. One thread at a time.
 
-    A claim is a triple of the state graph. Whoever sees no claim but its own, in a query begun
-    after its own was there, has the turn: of two that come together, the later one sees the
-    earlier. Updates are made only while their claim is there, so a claim that goes ends the turn.
+    A claim is a triple of the state graph. A writer that sees no claim but its own, in a query
+    begun after its own was there, holds the lock: of two that come together, the later one sees the
+    earlier. Updates are made only while their claim is there, so removing a claim ends its hold.
 
-    A claim that this process has seen for `lease` seconds is *buried*: replaced by one that nobody
-    can use, in one step. An update of the buried claim that had begun may still be running, so that
-    nobody has the turn before the burial has been seen for `burial` seconds: more than any update
+    A claim that this process has seen for `lease` seconds is *buried*: replaced in one step by one
+    that no writer can use. An update of the buried claim that had begun may still be running, so no
+    writer gets the lock before the burial has been seen for `burial` seconds: more than any update
     takes, or 0 where the server lets the burial wait for an update that read the claim. Times are
     of this process's own clock, in seconds.
     """
@@ -55,15 +55,15 @@ class Claims:
         self._seen: dict[tuple[Iri, str], float] = {}
 
     def take(self, deadline: float) -> Triple:
-        """The turn, as the triple that is to be there; `StorageBusy` after the deadline."""
-        rank = f"{time.time_ns():020d}"  # NOTE: who waits longest goes first; no clock is trusted
+        """Acquire the lock and return its claim. Raises `StorageBusy` after the deadline."""
+        rank = f"{time.time_ns():020d}"  # NOTE: longest waiter first; no clock is trusted
         pause = _SHORTEST_PAUSE
         claim: str | None = self._insert(rank)
         try:
             while True:
                 live, buried = self._read()
                 others = live - {claim}
-                claim = claim if claim in live else None  # buried by somebody
+                claim = claim if claim in live else None  # another process may have buried it
                 if not others and not buried:
                     if claim is not None:
                         return self._build(v.CLAIM, claim)
@@ -85,11 +85,11 @@ class Claims:
             raise
 
     def release(self, claim: Triple) -> None:
-        """Give the turn back: no update of this claim is running or on its way."""
+        """Release the lock: no update of this claim is running or on its way."""
         self._write(render_data("DELETE", [(self._state, [claim])]))
 
     def bury(self, claim: Triple) -> None:
-        """End a turn of which an update may be running still, or on its way."""
+        """Give up a claim of which an update may still be running, or on its way."""
         subject, _, name = claim
         buried: Triple = (subject, v.BURIED, name)
         self._write(
@@ -103,7 +103,7 @@ class Claims:
         try:
             self._write(render_data("INSERT", [(self._state, [triple])]))
         except StorageError:
-            with contextlib.suppress(StorageError):  # it may be there all the same
+            with contextlib.suppress(StorageError):  # the server may have inserted it all the same
                 self.release(triple)
             raise
         return claim
@@ -112,7 +112,7 @@ class Claims:
         return (Iri(f"{self._state}:claims"), predicate, claim)
 
     def _read(self) -> tuple[set[str], set[str]]:
-        """The claims and the buried ones that are there; those that are old go a step on."""
+        """Return the live and the buried claims that exist; expired ones are buried or removed."""
         subject = render_iri(f"{self._state}:claims")
         rows = self._select(
             f"SELECT ?p ?o WHERE {{ GRAPH {render_iri(self._state)} {{ {subject} ?p ?o }} }}"

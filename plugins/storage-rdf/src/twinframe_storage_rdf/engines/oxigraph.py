@@ -1,4 +1,4 @@
-"""An Oxigraph store inside this process, in memory or on disk. It shares nothing with others."""
+"""An embedded Oxigraph store, in memory or on disk, for use by this process alone."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from twinframe_storage_rdf.terms import XSD_STRING, Iri, Row, Term, parse_litera
 
 _TURN_ROWS = 256
 _MOST_LOG = 32 * 1024**2
-"""Bytes that are written to the log between two flushes."""
+"""The number of bytes written to the log between two flushes."""
 _ROOM_TO_OPEN: Final = 4 * 1024**2
-"""Bytes that the library's own files take when a store is opened, beside what was its log."""
+"""The bytes that the library's own files take when a store is opened, beside its former log."""
 
 
 class OxigraphEngine(Engine):
-    """`directory` None keeps all in memory.
+    """An Oxigraph store; `directory` None keeps all in memory.
 
-    NOTE: a running query cannot be stopped in one process: the deadline is looked at between rows.
-    The store process (`engines.process`) has the means to stop it.
+    NOTE: a running query cannot be stopped in this process: the deadline is checked between rows.
+    The store process (`engines.process`) can stop it.
     """
 
     dialect = None
@@ -51,9 +51,9 @@ class OxigraphEngine(Engine):
         self._unsynced = False
 
     def open(self) -> None:
-        """Open the store; `ConfigurationError` when it cannot be had."""
+        """Open the store. Raises `ConfigurationError` when that fails."""
         if self._store is not None:
-            return  # in memory, opened again
+            return  # in memory, opened a second time
         if self._directory is None:
             self._store = pyoxigraph.Store()
             return
@@ -66,18 +66,18 @@ class OxigraphEngine(Engine):
             ) from error
 
     def close(self) -> None:
-        """Close a store on disk; what is in memory lives as long as this object."""
+        """Close a store on disk; an in-memory store lives as long as this object."""
         if self._directory is not None:
             if self._flushing is not None:
                 self._flushing.join()
             self._store = None
 
     def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
-        """The rows, decoded as they are taken."""
+        """Yield the rows, decoded as they are read."""
         return _read_rows(self._run(text), deadline)
 
     def select_json(self, text: str) -> bytes:
-        """The rows in the SPARQL JSON results format."""
+        """Return the rows in the SPARQL JSON results format."""
         try:
             return bytes(
                 self._run(text).serialize(format=pyoxigraph.QueryResultsFormat.JSON) or b""
@@ -93,8 +93,8 @@ class OxigraphEngine(Engine):
     def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
         """Run a caller's query.
 
-        NOTE: deadline and limit are looked at when something is written, as the library has no
-        other way to be stopped; what writes nothing runs on.
+        NOTE: deadline and limit are checked when something is written, as the library has no other
+        way to be stopped; a query that writes nothing runs on.
         """
         graphs = [pyoxigraph.NamedNode(name) for name in (question.default,) if name]
         named = [pyoxigraph.NamedNode(name) for name in (question.named,) if name]
@@ -118,7 +118,7 @@ class OxigraphEngine(Engine):
         return self.apply(render_ask(change.guard), "".join(render_change(change)))
 
     def apply(self, condition: str, update: str) -> bool:
-        """Run the update if the ASK `condition` holds; then have it on the disk."""
+        """Run the update if the ASK `condition` holds, then sync it to disk."""
         with self.turn:
             if not self.ask(condition):
                 return False
@@ -135,11 +135,13 @@ class OxigraphEngine(Engine):
 
     @property
     def unsynced(self) -> bool:
-        """Whether readers see a write that was refused, as it could not be synced."""
+        """Whether readers see a write that was refused because it could not be synced."""
         return self._unsynced
 
     def has_room(self) -> bool:
-        """Whether the disk has the room that opening the store takes: its log becomes a file."""
+        """Whether the disk has enough room for opening the store, which turns its log into a
+        file.
+        """
         if self._directory is None:
             return True
         logged = sum(path.stat().st_size for path in self._directory.glob("*.log"))
@@ -147,14 +149,16 @@ class OxigraphEngine(Engine):
         return disk.f_bavail * disk.f_frsize >= logged + _ROOM_TO_OPEN
 
     def back_up(self, directory: Path) -> None:
-        """Have the store as it is now in a new directory: links to files that never change."""
+        """Copy the present state of the store to a new directory, as hard links to immutable
+        files.
+        """
         try:
             self._store.backup(str(directory))
         except OSError as error:
             raise _build_error(error) from error
 
     def flush(self) -> None:
-        """Write what is only in the log to the store's own files, synced."""
+        """Write and sync the content of the log to the store's own files."""
         with self.turn:
             self._store.flush()
             self._unflushed = 0
@@ -172,7 +176,7 @@ class OxigraphEngine(Engine):
             raise StorageError(f"The RDF store could not be read: {error}") from error
 
     def _sync(self) -> None:
-        # NOTE: the library never syncs its log; what it wrote with write(2) is synced from here.
+        # NOTE: the library never syncs its log; its plain writes are synced from here.
         if self._directory is not None:
             logged = sum(map(_sync_file, self._directory.glob("*.log")))
             self._unflushed += max(0, logged - self._logged)
@@ -182,14 +186,14 @@ class OxigraphEngine(Engine):
                 self._start_flush(self._store)
 
     def _start_flush(self, store: Any) -> None:
-        """Beside the writes, which wait only when the flush before this one still runs.
+        """Start a flush beside the writes, which wait only if the previous flush is still running.
 
         PERF: the library itself flushes when gigabytes are logged, which it holds in memory until
         then and reads again when the store is opened: 0.1 s a megabyte, against 0.02 s of a flush.
         """
 
         def flush() -> None:
-            with suppress(OSError):  # a disk that is full: the next write says so
+            with suppress(OSError):  # a full disk: the next write reports it
                 store.flush()
 
         if self._flushing is not None:
@@ -237,10 +241,10 @@ def _build_resource(found: Any) -> Resource:
 
 
 def _sync_file(path: Path) -> int:
-    """Bytes of the file, which are on the disk then."""
+    """Sync the file and return its size in bytes."""
     try:
         handle = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:  # rotated away: its content is in a synced file by then
+    except FileNotFoundError:  # rotated away: its content is already in a synced file
         return 0
     try:
         os.fdatasync(handle)

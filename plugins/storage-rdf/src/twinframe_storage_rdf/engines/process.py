@@ -1,6 +1,7 @@
-"""The client of a store process: an embedded Oxigraph store shared by all workers of a machine.
+"""The client of a store process, which shares one embedded Oxigraph store between all workers of a
+machine.
 
-Whoever finds no process starts one. It never opens the store itself.
+A client that finds no process starts one. It never opens the store itself.
 """
 
 from __future__ import annotations
@@ -48,18 +49,18 @@ from twinframe_storage_rdf.storeprocess.frames import (
 )
 from twinframe_storage_rdf.terms import Iri, Row, render_iri
 
-_WAIT: Final = 10.0  # for a process to come up or back
+_WAIT: Final = 10.0  # seconds to wait for a process to start or restart
 _WRITE_WAIT: Final = 30.0
 _PAUSE: Final = 0.01
 _CHILDREN: Final[list[subprocess.Popen[bytes]]] = []
-"""Processes this one started; kept so that they are waited for when they end."""
+"""Processes that this one started; kept so that it can wait for them when they end."""
 
 
 @atexit.register
 def leave_children() -> None:
-    """Wait no more for processes that others may use and that end by themselves.
+    """Stop waiting for processes that others may use and that end by themselves.
 
-    NOTE: a `Popen` that goes while its process runs warns of it, in the exit of whoever started it.
+    NOTE: a `Popen` object that is deleted while its process runs warns about it at exit.
     """
     for child in _CHILDREN:
         if child.poll() is None:
@@ -85,15 +86,15 @@ class ProcessEngine(Engine):
 
     @property
     def files(self) -> Files:
-        """Where everything of the store lies."""
+        """The paths of the store's files."""
         return self._files
 
     def open(self) -> None:
-        """Make the directory, say that it is in use, and have a process."""
+        """Create the directory, mark it as used, and connect to a process."""
         place = self._files.place
         try:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            place.chmod(0o700)  # SEC: the socket in it is the only door to the store
+            place.chmod(0o700)  # SEC: the socket in it is the only access to the store
             self._directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             self._use = _open_lock(self._files.using)
         except OSError as error:
@@ -104,7 +105,7 @@ class ProcessEngine(Engine):
         self._give(self._connect(time.monotonic() + _WAIT))
 
     def close(self) -> None:
-        """Close all connections; the process ends by itself when the last client did."""
+        """Close all connections; the process ends by itself after its last client."""
         with self._lock:
             free, self._free = self._free, []
         for connection in free:
@@ -115,11 +116,13 @@ class ProcessEngine(Engine):
         self._use = self._directory = -1
 
     def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
-        """The rows, read whole."""
+        """Return the rows, read whole."""
         return parse_rows(self._read(Kind.SELECT, text.encode(), deadline))
 
     def query(self, text: str, deadline: float | None = None) -> Iterator[Row]:
-        """The rows, read whole; the process runs it in a child, unless the like of it are short."""
+        """Return the rows, read whole; the process runs it in a child, unless similar queries were
+        short.
+        """
         return parse_rows(self._read(Kind.QUERY, text.encode(), deadline))
 
     def ask(self, text: str, deadline: float | None = None) -> bool:
@@ -127,7 +130,7 @@ class ProcessEngine(Engine):
         return self._read(Kind.ASK, text.encode(), deadline) == b"1"
 
     def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
-        """Have the process run a caller's query, once."""
+        """Run a caller's query in the process, once."""
         body = pack_question(question)
         now = time.monotonic()
         connection = self._take_alive(min(deadline, now + _WAIT))
@@ -139,13 +142,13 @@ class ProcessEngine(Engine):
         write(answer)
 
     def read_time(self) -> int:
-        """The time of the store process."""
+        """Return the time of the store process."""
         return int(getattr(self._spent, "nanoseconds", 0))
 
     def commit(self, change: Change) -> bool:
-        """Have the process check the guard and apply the change.
+        """Let the process check the guard and apply the change.
 
-        When it died meanwhile, the next one is asked whether the change is there.
+        If the process dies meanwhile, the next one is asked whether the change was made.
         """
         body = pack_pieces(render_ask(change.guard), render_change(change))
         end = time.monotonic() + _WRITE_WAIT
@@ -162,7 +165,7 @@ class ProcessEngine(Engine):
         self._request(Kind.APPLY, pack_pair("ASK {}", update), time.monotonic() + _WRITE_WAIT, 0)
 
     def destroy(self, names: Sequence[Iri], timeout: float) -> None:
-        """Remove the directory, when nobody uses it; `StorageBusy` if somebody still does."""
+        """Remove the directory when it is not in use. Raises `StorageBusy` if it still is."""
         del names
         if not self._files.place.is_dir():
             return
@@ -171,7 +174,8 @@ class ProcessEngine(Engine):
 
     @contextmanager
     def alone(self, timeout: float) -> Iterator[None]:
-        """No process and no client has the store; `StorageBusy` if some have for longer than this.
+        """Hold the store while no process and no client uses it. Raises `StorageBusy` after
+        `timeout`.
 
         The engine is not open here, and cannot be opened meanwhile.
         """
@@ -194,7 +198,7 @@ class ProcessEngine(Engine):
             self.close()
 
     def back_up(self, directory: Path) -> None:
-        """Have the process put a copy of its files into a new directory of the same disk."""
+        """Let the process copy its files to a new directory on the same disk."""
         try:
             connection = self._take_alive(time.monotonic() + _WAIT)
             self._request(Kind.BACKUP, str(directory.resolve()).encode(), None, 0, connection)
@@ -228,7 +232,10 @@ class ProcessEngine(Engine):
         milliseconds: int,
         connection: socket.socket | None = None,
     ) -> bytes:
-        """The answer. `Disconnected` or `OSError` when the process went away on the way."""
+        """Send a request and return the answer.
+
+        Raises `Disconnected` or `OSError` if the process ends meanwhile.
+        """
         connection = connection or self._take(end)
         try:
             connection.settimeout(None if end is None else max(0.001, end - time.monotonic()))
@@ -270,7 +277,7 @@ class ProcessEngine(Engine):
     # --- the process ----------------------------------------------------------------------------
 
     def _connect(self, end: float) -> socket.socket:
-        """A connection, to a new process if there is none."""
+        """Return a connection, to a new process if none is running."""
         while True:
             connection = self._try_connect()
             if connection is not None:
@@ -287,7 +294,9 @@ class ProcessEngine(Engine):
             time.sleep(_PAUSE)
 
     def _take_alive(self, end: float) -> socket.socket:
-        """A connection to a process that answers; one that is kept may be of one that ended."""
+        """Return a connection to a live process; a pooled one may belong to a process that
+        ended.
+        """
         while True:
             connection = self._take(end)
             try:
@@ -352,7 +361,7 @@ def _build_refusal(code: str, message: str) -> InputError:
 
 @contextmanager
 def _starting(files: Files, end: float) -> Iterator[None]:
-    """The turn to start a process; `StorageBusy` when it does not come in time."""
+    """Hold the lock for starting a process. Raises `StorageBusy` if it is not free in time."""
     handle = _open_lock(files.starting)
     try:
         _lock(handle, end)

@@ -1,6 +1,6 @@
-"""What SPARQL servers do in ways of their own, all of it. It sends no request.
+"""The differences between SPARQL server products that this plugin must respect.
 
-`docs/how-to/run-on-a-sparql-cluster.md` lists the same for operators.
+`docs/how-to/run-on-a-sparql-cluster.md` lists them for operators.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from twinframe_storage_rdf.terms import Iri, Row
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A change as requests: `before` prepare it and change nothing, `text` makes it whole.
+    """A change as requests: `before` prepares it and changes nothing visible, `text` applies it.
 
-    `stages` are graphs to be cleared whatever happens.
+    `stages` are graphs to be cleared in any case.
     """
 
     text: str
@@ -38,10 +38,11 @@ class Update:
 
 
 class Product:
-    """A server that keeps to SPARQL 1.1, of which no more is known.
+    """A server that follows SPARQL 1.1, about which no more is known.
 
-    `isolates`: of two updates that overlap, one comes as if after the other. The standard asks for
-    no such thing. Without it, nobody may write while the end of an update is not known.
+    `isolates`: of two overlapping updates, one takes effect as if after the other. The standard
+    does not require that. Without it, nobody may write while it is unknown whether an update has
+    ended.
     """
 
     name: ClassVar[str] = "standard"
@@ -49,24 +50,26 @@ class Product:
     keeps_numbers: ClassVar[bool] = True
 
     def check(self, select: Callable[[str], Iterator[Row]]) -> None:
-        """`ConfigurationError` when the server is set up so that a promise cannot be kept."""
+        """Raise `ConfigurationError` when the server's configuration cannot keep a promise."""
 
     def build_update(self, change: Change, claim: Triple) -> Update:
-        """The requests of a change, which is made only while the claim is there."""
+        """Build the requests of a change, which is only applied while the claim exists."""
         return Update(render_conditional(change, claim))
 
     def find_cut(self, headers: Mapping[str, str]) -> str:
-        """The header that says of an answer with status 200 that it is not the whole one."""
+        """Return the header that marks an answer with status 200 as incomplete."""
         del headers
         return ""
 
     def is_refusal(self, said: str) -> bool:
-        """Whether an answer with status 500 means that the text is at fault."""
+        """Whether an answer with status 500 means that the text is wrong."""
         del said
         return False
 
     def is_undone(self, said: str) -> bool:
-        """Whether an answer with status 500 means: rolled back, may be tried again."""
+        """Whether an answer with status 500 means that the update was rolled back and may be
+        retried.
+        """
         del said
         return False
 
@@ -85,16 +88,17 @@ class Virtuoso(Product):
 
     - Its default, READ COMMITTED, lets two updates both find the version they wait for, and shows
       readers half of an update: both were seen. With REPEATABLE READ neither was.
-    - An update that lost to another by a deadlock is made again by the server itself, after a
-      pause of a second and more: so writers take their turns by claims here too.
-    - It leaves a long literal of another datatype where it is when it stands in a DELETE template
-      of several graphs; found by subject and predicate it goes.
-    - It compiles texts of some thousand triples no more: larger changes are brought to graphs that
-      nobody reads, from where one update takes them all.
-    - Doubles come back with six digits, some large integers as decimals.
-    - It says with status 500 that a text is wrong, and that it ended a deadlock by a rollback.
-    - It compares stored strings by numbers that they got as they came, and orders them so from 20
-      bytes on where there is no LIMIT; computed ones, such as of STR, by their text (`queries`).
+    - The server itself repeats an update that lost to another by a deadlock, after a pause of a
+      second and more: so writers take the lock of `claims` here too.
+    - A DELETE template over several graphs does not remove a long literal of another datatype;
+      finding it by subject and predicate does.
+    - It does not compile texts of more than some thousand triples: larger changes are sent to
+      staging graphs, which are not read, and one update applies them.
+    - Doubles are returned with six digits, some large integers as decimals.
+    - Status 500 is its answer to a wrong text, and to a deadlock that it ended by a rollback.
+    - It compares stored strings by internal numbers given in order of arrival, and from 20 bytes on
+      orders by them where there is no LIMIT; computed strings, such as of STR, by their text
+      (`queries`).
     - Answers that it cuts have status 200 and a header.
     - It answers an ASK with a row (`results.parse_truth`).
     """
@@ -104,7 +108,7 @@ class Virtuoso(Product):
     keeps_numbers = False
 
     def check(self, select: Callable[[str], Iterator[Row]]) -> None:
-        """REPEATABLE READ or more."""
+        """Require REPEATABLE READ or more."""
         ((level,),) = select(
             'SELECT (bif:sys_stat("default_txn_isolation") AS ?level) WHERE { }',
         )
@@ -136,7 +140,7 @@ class Virtuoso(Product):
             for stage in stages
             for at in range(0, len(stage.triples), _CHUNK)
         ]
-        # NOTE: an update that is late must not find its stages cleared and make half a change.
+        # NOTE: a late update must not find its stages cleared and apply half a change.
         whole: Triple = (stages[0].name, v.WRITE_ID, "whole")
         seal = Stage(stages[0].target, Iri(f"{stages[0].name}:seal"), True, [whole])
         before.append(render_data("INSERT", [(seal.name, seal.triples)]))
@@ -147,7 +151,9 @@ class Virtuoso(Product):
         )
 
     def find_cut(self, headers: Mapping[str, str]) -> str:
-        """One of two headers; state 00000, which says that all is well, comes after a deadlock."""
+        """Return one of two headers; state 00000, which reports success, is also sent after a
+        deadlock.
+        """
         return next((name for name in _CUT_HEADERS if headers.get(name, _WELL) != _WELL), "")
 
     def is_refusal(self, said: str) -> bool:
@@ -165,5 +171,5 @@ PRODUCTS: Final = {product.name: product for product in (STANDARD, VIRTUOSO)}
 
 
 def find_product(server: str) -> Product:
-    """The product of this `Server` header."""
+    """Return the product for this `Server` header."""
     return VIRTUOSO if server.startswith("Virtuoso") else STANDARD

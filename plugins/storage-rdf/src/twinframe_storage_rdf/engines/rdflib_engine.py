@@ -1,6 +1,7 @@
-"""An rdflib dataset inside this process: pure Python, for small graphs. It is slow by design.
+"""An rdflib dataset inside this process: pure Python, for small graphs.
 
-Triples go through rdflib's store plugin API; queries are run by rdflib's own SPARQL engine.
+Triples go through rdflib's store plugin API; queries are run by rdflib's own SPARQL engine, which
+is slow.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ class _QuietDataset(Dataset):
 
 
 class RdflibEngine(Engine):
-    """Reads and writes take turns; the rows of a read are all there when it returns.
+    """Reads and writes exclude each other; a read returns with all its rows in memory.
 
-    `store` is the name of a store plugin of rdflib that has named graphs, `configuration` what it
-    is opened with. NOTE: a store plugin is given triples one by one: what is on a disk may be half
-    of a write after a crash.
+    `store` is the name of an rdflib store plugin with named graphs, `configuration` its parameter
+    when it is opened. NOTE: a store plugin receives triples one by one: after a crash its files may
+    hold half of a write.
     """
 
     dialect = f"rdflib {rdflib.__version__}"
@@ -77,7 +78,7 @@ class RdflibEngine(Engine):
         self._turn = threading.RLock()
 
     def open(self) -> None:
-        """Make the store; what has no configuration lives as long as this object."""
+        """Create the store; one without configuration lives as long as this object."""
         if self._is_open:
             return
         store = _build_rdflib_store(self._store)
@@ -100,20 +101,20 @@ class RdflibEngine(Engine):
             self._is_open = False
 
     def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
-        """The rows, read whole."""
+        """Return the rows, read whole."""
         with self._turn:
             try:
                 return iter(self._read(text, deadline))
             except TwinframeError:
                 raise
-            except Exception as error:  # what it cannot run, rdflib says by any
+            except Exception as error:  # rdflib raises any kind of exception for what it cannot run
                 raise StorageError(f"rdflib does not run this query: {error}") from error
 
     def _read(self, text: str, deadline: float | None) -> list[Row]:
         rows: list[Row] = []
         result = self._dataset.query(_prepare(text), use_store_provided=False)
         names = result.vars or []
-        # NOTE: iterating over the result itself leaves out rows in which nothing is bound.
+        # NOTE: iterating over the result itself omits rows in which nothing is bound.
         for binding in result.bindings:
             if deadline is not None and time.monotonic() >= deadline:
                 raise build_timeout()
@@ -127,12 +128,12 @@ class RdflibEngine(Engine):
             return bool(self._dataset.query(text, use_store_provided=False).askAnswer)
 
     def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
-        """Run a caller's query while nobody writes."""
+        """Run a caller's query while there is no writer."""
         with self._turn:
             answer_question(self._dataset, question, deadline, write)
 
     def commit(self, change: Change) -> bool:
-        """Check the guard and apply the change while nobody reads."""
+        """Check the guard and apply the change while there is no reader."""
         with self._turn:
             if not self._holds(change.guard):
                 return False
@@ -161,7 +162,10 @@ class RdflibEngine(Engine):
 
 
 def _build_rdflib_store(name: str) -> Store:
-    """The store plugin of rdflib with this name; `ConfigurationError` when it cannot serve."""
+    """Return the rdflib store plugin with this name.
+
+    Raises `ConfigurationError` if it is unsuitable.
+    """
     try:
         store = rdflib.plugin.get(name, Store)()
     except rdflib.plugin.PluginException as error:
@@ -179,7 +183,7 @@ def _build_rdflib_store(name: str) -> Store:
 
 @lru_cache(maxsize=256)
 def _prepare(text: str) -> Query:
-    # PERF: parsing a text of one line takes 10 ms, some texts come with each read.
+    # PERF: parsing a one-line text takes 10 ms, and some texts are part of each read.
     return prepareQuery(text)
 
 

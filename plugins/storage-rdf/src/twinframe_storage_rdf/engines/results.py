@@ -1,4 +1,4 @@
-"""Answers in the SPARQL 1.1 JSON results format as rows. It fetches none."""
+"""Parses answers in the SPARQL 1.1 JSON results format into rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _VIRTUOSO_ASK: Final = "__ASK_RETVAL"
 
 
 def parse_rows(answer: bytes) -> Iterator[Row]:
-    """The rows of a SELECT; `StorageError` when the answer is not whole or not of this format."""
+    """Yield the rows of a SELECT.
+
+    Raises `StorageError` if the answer is incomplete or malformed.
+    """
     try:
         found = orjson.loads(answer)
         names = found["head"]["vars"]
@@ -27,9 +30,9 @@ def parse_rows(answer: bytes) -> Iterator[Row]:
 
 
 def parse_truth(answer: bytes) -> bool:
-    """The answer to an ASK; `StorageError` when it is none.
+    """Return the answer to an ASK. Raises `StorageError` for any other answer.
 
-    NOTE: Virtuoso answers with a row of one number, or none, instead of the member of the standard.
+    NOTE: Virtuoso answers with a row of one number, or none, instead of the standard's member.
     """
     try:
         found = orjson.loads(answer)

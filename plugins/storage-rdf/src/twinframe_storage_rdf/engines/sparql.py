@@ -1,8 +1,8 @@
-"""A SPARQL 1.1 server somewhere else, by its query and update services. It knows no twin.
+"""A remote SPARQL 1.1 server, used through its query and update services.
 
-Promises: a write is one update, so it is atomic where the server's updates are, and durable where
-its commits are. Reads are tried again, writes never; whether a write was made is asked afterwards.
-What products do in ways of their own is in `engines.products`.
+A write is one update, so it is atomic where the server's updates are, and durable where its commits
+are. Reads are retried, writes never: whether a write was made is queried afterwards.
+`engines.products` holds the differences between products.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _RESULTS: Final = "application/sparql-results+json"
 _PAUSE: Final = 0.05
 _TURN_SECONDS: Final = 5.0
 _LEASE_SHARE: Final = 3
-"""A claim is taken for left behind after this part of the time an update may take."""
+"""A claim counts as abandoned after this share of the longest time of an update."""
 
 _UNFINISHED: Final = (408, 502, 503, 504)
-"""Statuses that a gateway answers with while the server behind it may be working still."""
+"""Statuses that a gateway returns while the server behind it may still be working."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """Where the server is, and how to talk to it. Times are in seconds, sizes in bytes.
+    """The address of the server and its client settings. Times are in seconds, sizes in bytes.
 
     `product` is the name of one in `engines.products`, or empty: found by the `Server` header.
-    `timeout` is also the longest time that an update which the server has begun takes there.
+    `timeout` is also the longest time that an update may run at the server.
     """
 
     query_url: str
@@ -68,7 +68,7 @@ class Remote:
 class _Unanswered(StorageError):
     """No usable answer came, for a reason that may pass.
 
-    `is_over`: the server is done with the request all the same. `is_undone`: and changed nothing.
+    `is_over`: the server has ended the request all the same. `is_undone`: and changed nothing.
     """
 
     def __init__(self, message: str, *, is_over: bool = False, is_undone: bool = False) -> None:
@@ -78,7 +78,7 @@ class _Unanswered(StorageError):
 
 
 class _Denied(StorageError):
-    """The server does not let this service in; at the start, a fault of the settings."""
+    """The server refuses this service's credentials; at start-up, an error in the settings."""
 
 
 class SparqlEngine(Engine):
@@ -95,10 +95,10 @@ class SparqlEngine(Engine):
         self._turn: Triple | None = None
 
     def open(self) -> None:
-        """Make the pool of connections, find out what the server is, and check how it is set up."""
+        """Create the connection pool, detect the server's product, and check its configuration."""
         remote = self._remote
         headers = {"Authorization": f"Bearer {remote.token}"} if remote.token else {}
-        # PERF: to load the authorities takes 20 ms, which plain HTTP has no use for.
+        # PERF: loading the authorities takes 20 ms, which plain HTTP does not need.
         is_encrypted = any(
             url.startswith("https:") for url in (remote.query_url, remote.update_url)
         )
@@ -112,7 +112,7 @@ class SparqlEngine(Engine):
                 follow_redirects=False,  # SEC: the credentials are for this address alone
                 trust_env=False,
             )
-            # NOTE: asked once, of an answer that is one: an error may be a gateway's.
+            # NOTE: detected once, from a successful answer: an error may come from a gateway.
             try:
                 self.ask("ASK { }")
             except _Denied as error:
@@ -123,12 +123,12 @@ class SparqlEngine(Engine):
 
     @property
     def dialect(self) -> str:
-        """One server is one dialect."""
+        """Return the server's address: each server is a dialect of its own."""
         return self._remote.query_url
 
     @property
     def keeps_numbers(self) -> bool:
-        """As the product does."""
+        """Return what the product says."""
         return self._product.keeps_numbers
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ class SparqlEngine(Engine):
             self._client = None
 
     def select(self, text: str, deadline: float | None = None) -> Iterator[Row]:
-        """The rows, read whole."""
+        """Return the rows, read whole."""
         return parse_rows(self._read(text, deadline))
 
     def ask(self, text: str, deadline: float | None = None) -> bool:
@@ -146,7 +146,7 @@ class SparqlEngine(Engine):
         return parse_truth(self._read(text, deadline))
 
     def answer(self, question: Question, deadline: float, write: Callable[[bytes], object]) -> None:
-        """Hand a caller's query on, with the one graph that it may see; it is sent once."""
+        """Forward a caller's query with the one graph that it may read; it is sent once."""
         if self._client is None:
             raise StorageError("The connection to the SPARQL server is closed.")
         remote = self._remote
@@ -163,7 +163,7 @@ class SparqlEngine(Engine):
 
     @contextmanager
     def writing(self, state: Iri, deadline: float) -> Iterator[None]:
-        """Take turns by claims; one at a time in this process."""
+        """Hold the writer lock by a claim; one writer at a time in this process."""
         self._turn = self._find_claims(state).take(deadline)
         try:
             yield
@@ -171,7 +171,7 @@ class SparqlEngine(Engine):
             self._end_turn(state, is_over=True)
 
     def commit(self, change: Change) -> bool:
-        """One update; then ask whether it was made, which an update does not say."""
+        """Send one update, then query whether it was applied, which an update does not report."""
         if self._turn is None:
             with self.writing(change.guard.graph, time.monotonic() + _TURN_SECONDS):
                 return self.commit(change)
@@ -181,7 +181,7 @@ class SparqlEngine(Engine):
             return self._make(update.text, change)
         finally:
             if update.stages:
-                with contextlib.suppress(StorageError):  # they are read by nobody
+                with contextlib.suppress(StorageError):  # staging graphs are not read
                     self.clear(update.stages)
 
     def _prepare(self, texts: Sequence[str]) -> None:
@@ -206,7 +206,7 @@ class SparqlEngine(Engine):
             if error.is_over:
                 raise StorageBusy(f"Nothing was changed. {error.message}") from error
             raise StorageUnanswered(f"The write is not there so far. {error.message}") from error
-        self._turn = None  # its claim went with the update
+        self._turn = None  # the update removed its claim
         return self.ask(render_marker_ask(change))
 
     def _is_made(self, change: Change) -> bool:
@@ -219,12 +219,12 @@ class SparqlEngine(Engine):
             ) from error
 
     def _end_turn(self, state: Iri, *, is_over: bool) -> None:
-        """Take the claim away, or bury it: its update may come to its end later."""
+        """Remove the claim, or bury it, since its update may still end later."""
         turn, self._turn = self._turn, None
         if turn is None:
             return
         claims = self._find_claims(state)
-        with contextlib.suppress(StorageError):  # else the claim grows old, and others bury it
+        with contextlib.suppress(StorageError):  # otherwise the claim expires, and others bury it
             (claims.release if is_over else claims.bury)(turn)
 
     def _find_claims(self, state: Iri) -> Claims:
@@ -265,7 +265,7 @@ class SparqlEngine(Engine):
         self._send(self._remote.update_url, {"update": text}, None)
 
     def _send(self, url: str, form: dict[str, str], deadline: float | None) -> bytes:
-        """The body of the answer. `_Unanswered` when trying again may help."""
+        """Return the body of the answer. Raises `_Unanswered` when a retry may help."""
         if self._client is None:
             raise StorageError("The connection to the SPARQL server is closed.")
         limit = time.monotonic() + self._remote.timeout

@@ -1,4 +1,4 @@
-"""Changes as SPARQL 1.1 Update texts. It runs none of them."""
+"""Renders changes as SPARQL 1.1 Update texts."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def render_change(change: Change) -> Iterator[str]:
 
 
 def render_data(verb: str, graphs: Sequence[tuple[Iri, Sequence[Triple]]]) -> str:
-    """`INSERT DATA` or `DELETE DATA`; empty when there is nothing."""
+    """Render `INSERT DATA` or `DELETE DATA`; empty when there is nothing."""
     quads = _render_quads(graphs)
     return f"{verb} DATA {{ {quads} }}" if quads else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A graph `name` that holds triples which are to go from, or come into, the graph `target`."""
+    """A graph `name` of triples that are to be removed from, or added to, the graph `target`."""
 
     target: Iri
     name: Iri
@@ -53,9 +53,10 @@ class Stage:
 
 
 def render_conditional(change: Change, claim: Triple) -> str:
-    """The whole change as one operation that does nothing when the guard does not hold.
+    """Render the whole change as one operation that does nothing when the guard does not hold.
 
-    Nor when the claim of the writer is gone; the claim goes with it, and also if nothing was done.
+    It does nothing either when the writer's claim is gone. It removes the claim, even if it did
+    nothing else.
     """
     if any(triple[2] is None for _, triples in change.removed for triple in triples):
         return render_conditional_by_keys(change, claim)
@@ -66,7 +67,7 @@ def render_conditional(change: Change, claim: Triple) -> str:
 
 
 def render_conditional_by_keys(change: Change, claim: Triple) -> str:
-    """The same, where JSON texts to be removed are found by subject and predicate.
+    """Render the same, but find JSON texts to be removed by subject and predicate.
 
     So is what has no value. Predicates of JSON texts have one value a subject.
     """
@@ -91,9 +92,9 @@ def render_conditional_by_keys(change: Change, claim: Triple) -> str:
 
 
 def render_staged(guard: Guard, claim: Triple, stages: Sequence[Stage], seal: Stage) -> str:
-    """A change whose triples stand in stages; nothing is done when the seal's are gone.
+    """Render a change whose triples stand in stages; it does nothing when the seal's are gone.
 
-    Literals that go are found by subject and predicate, which have one literal at most.
+    Literals to be removed are found by subject and predicate, which have one literal at most.
     """
     templates: dict[bool, list[str]] = {True: [], False: []}
     sources = []
@@ -117,12 +118,12 @@ def render_staged(guard: Guard, claim: Triple, stages: Sequence[Stage], seal: St
 
 
 def render_ask(guard: Guard) -> str:
-    """Whether the guard holds."""
+    """Render the query whether the guard holds."""
     return f"ASK {{ {_render_guard(guard)} }}"
 
 
 def render_marker_ask(change: Change) -> str:
-    """Whether the change was applied."""
+    """Render the query whether the change was applied."""
     triple = render_triples([change.marker])
     return f"ASK {{ GRAPH {render_iri(change.guard.graph)} {{ {triple} }} }}"
 

@@ -1,1 +1,3 @@
-"""Validation of twins by the SHACL shapes of their models: read in batches, judged elsewhere."""
+"""Validates twins against the SHACL shapes of their models, in batches and in a separate
+process.
+"""

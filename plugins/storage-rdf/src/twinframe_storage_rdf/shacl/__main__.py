@@ -1,7 +1,7 @@
-"""`python -m twinframe_storage_rdf.shacl`: the process in which pyshacl judges. It reads no graph.
+"""`python -m twinframe_storage_rdf.shacl`: the process that runs pyshacl.
 
-Shapes come first, then batches, each a line of JSON on standard input; for each batch a line of
-JSON with its results goes to standard output. It ends with its input.
+It reads the shapes and then batches, each a line of JSON on standard input. For each batch it
+writes a line of JSON with its results to standard output. It ends with its input.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ _FACTS: Final = {
 
 
 def judge(shapes: Graph, batch: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What departs from the shapes: `targets` are the nodes that each shape is for.
+    """Yield the violations of the shapes: `targets` are the nodes that each shape is for.
 
-    NOTE: only what stands in the batch whole is a target; a class would have all that it names. The
-    options that choose shapes and nodes would leave out shapes that others name, such as in sh:or.
+    NOTE: only the nodes that the batch holds completely are targets; a target class would include
+    all nodes that it mentions. The options that choose shapes and nodes would leave out shapes that
+    others refer to, such as in sh:or.
     """
     data = Graph().parse(data=batch["triples"], format="nt")
     chosen = Graph()
@@ -45,7 +46,7 @@ def judge(shapes: Graph, batch: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _copy_shape(shapes: Graph, shape: Node, into: Graph) -> None:
-    """The shape and all that it names, without its class."""
+    """Copy the shape and everything it refers to, without its class."""
     waiting = [shape]
     while waiting:
         for subject, predicate, value in shapes.triples((waiting.pop(), None, None)):
@@ -67,7 +68,7 @@ def _build_term(term: Node) -> dict[str, str | None]:
 
 
 def main() -> None:
-    """Judge until there is nothing more to judge."""
+    """Validate batches until the input ends."""
     warnings.simplefilter("ignore")
     lines = sys.stdin.buffer
     shapes = Graph().parse(data=orjson.loads(lines.readline()), format="nt")

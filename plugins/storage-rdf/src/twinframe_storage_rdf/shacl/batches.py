@@ -1,6 +1,6 @@
-"""A graph as batches of twins with all that the shapes of their models look at. It judges nothing.
+"""Splits a graph into batches of twins with everything that the shapes of their models look at.
 
-What is looked at of a twin: its own properties, its relationships, and of their targets the model.
+For each twin these are its own properties, its relationships, and the models of their targets.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ _UNSEEN: Final = frozenset((v.PLACE, v.DOCUMENT, v.ETAG, v.ID))
 
 @dataclass
 class TwinBatch:
-    """Twins that are judged together. `overfull` are those with more relationships than held."""
+    """Twins that are validated together.
+
+    `overfull` are those with more relationships than are held.
+    """
 
     twins: list[TwinRecord] = field(default_factory=list)
     edges: set[Triple] = field(default_factory=set)
@@ -41,7 +44,7 @@ class TwinBatch:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more should come in."""
+        """Whether the batch should take no more."""
         return (
             len(self.twins) >= _MOST_TWINS
             or self.size >= _MOST_BYTES
@@ -50,7 +53,7 @@ class TwinBatch:
 
 
 def iterate_batches(session: GraphSession) -> Iterator[TwinBatch]:
-    """All twins in the snapshot that the caller holds, with their relationships."""
+    """Yield all twins of the caller's snapshot, with their relationships."""
     relationships = session.iterate_relationships()
     coming = next(relationships, None)
     batch = TwinBatch()
@@ -77,7 +80,7 @@ def _add_edge(batch: TwinBatch, relationship: RelationshipRecord) -> None:
 
 
 class BatchBuilder:
-    """Batches as the judge takes them, for the models of one snapshot."""
+    """Builds the batches for the validator, for the models of one snapshot."""
 
     def __init__(self, names: GraphNames, session: GraphSession, stored: frozenset[str]) -> None:
         self._names = names
@@ -91,7 +94,9 @@ class BatchBuilder:
         ]
 
     def build(self, batch: TwinBatch) -> Batch:
-        """Each twin is judged by the shapes of its model and of what that extends."""
+        """Build a batch in which each twin is validated by the shapes of its model and its
+        ancestors.
+        """
         targets: dict[str, list[str]] = {}
         triples: list[Triple] = [*self._classes, *batch.edges]
         for twin in batch.twins:

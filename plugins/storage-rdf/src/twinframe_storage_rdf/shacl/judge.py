@@ -1,7 +1,7 @@
-"""The client of the process that judges by SHACL; the process ends with its client.
+"""The client of the SHACL validation process, which ends with its client.
 
-NOTE: in a process of its own: pyshacl changes rdflib for all who use it, keeps the interpreter busy
-for as long as it runs, and may be ended at any time.
+NOTE: a separate process, because pyshacl changes rdflib for the whole process, keeps the
+interpreter busy while it runs, and must be able to be killed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PIECE: Final = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """A twin that is not as a shape says: `path` a predicate, `value` None where it is missing."""
+    """A violation of a shape by a twin: `path` is a predicate, `value` None where it is missing."""
 
     focus: Iri
     path: Iri | None
@@ -50,7 +50,7 @@ class Batch:
 
 
 class Judge:
-    """A running process that knows the shapes."""
+    """A running process that has loaded the shapes."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -58,12 +58,12 @@ class Judge:
         self._output = cast("IO[bytes]", process.stdout)
 
     def judge(self, batch: Batch) -> list[Departure]:
-        """What departs. `StorageBusy` when the process cannot say."""
+        """Return the violations. Raises `StorageBusy` when the process cannot answer."""
         self.tell({"triples": batch.triples, "targets": batch.targets})
         return [_build_departure(found) for found in orjson.loads(self._read_line())]
 
     def tell(self, document: object) -> None:
-        """Send a line."""
+        """Send one line."""
         try:
             self._input.write(orjson.dumps(document) + b"\n")
             self._input.flush()
@@ -84,7 +84,10 @@ class Judge:
 
 @contextlib.contextmanager
 def start_judge(shapes: str) -> Iterator[Judge]:
-    """A judge by these shapes, which are N-Triples. `Unsupported` without pyshacl."""
+    """Start a process with these shapes, which are N-Triples.
+
+    Raises `Unsupported` without pyshacl.
+    """
     check_installed()
     process = subprocess.Popen(
         [sys.executable, "-m", "twinframe_storage_rdf.shacl"],
@@ -93,7 +96,7 @@ def start_judge(shapes: str) -> Iterator[Judge]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        with contextlib.suppress(OSError, ValueError):  # it ended, or may have less already
+        with contextlib.suppress(OSError, ValueError):  # it ended, or its limit is lower already
             resource.prlimit(process.pid, resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
         judge = Judge(process)
@@ -101,12 +104,12 @@ def start_judge(shapes: str) -> Iterator[Judge]:
         yield judge
     finally:
         process.kill()
-        with contextlib.suppress(OSError):  # what it did not read any more
+        with contextlib.suppress(OSError):  # output that it did not read
             process.communicate()
 
 
 def check_installed() -> None:
-    """`Unsupported` without pyshacl."""
+    """Raise `Unsupported` without pyshacl."""
     if importlib.util.find_spec("pyshacl") is None:
         raise Unsupported(
             "A validation report needs the package pyshacl: "

@@ -1,4 +1,4 @@
-"""The validation report of a graph, as RDF or as JSON, written while the twins are judged.
+"""Writes the validation report of a graph, as RDF or JSON, while the twins are validated.
 
 SPEC: Shapes Constraint Language (SHACL), W3C 20 July 2017, section 3.6.
 """
@@ -32,7 +32,7 @@ _MAX_TEXT: Final = 1000
 
 @dataclass
 class _Counts:
-    """What was judged so far; `is_whole`: all twins were."""
+    """The counts so far; `is_whole`: all twins were validated."""
 
     twins: int = 0
     results: int = 0
@@ -40,16 +40,16 @@ class _Counts:
 
     @property
     def conforms(self) -> bool:
-        """What the report says."""
+        """Whether the report states conformance."""
         return self.is_whole and not self.results
 
 
 def write_report(
     names: GraphNames, session: GraphSession, syntax: Syntax, most: int
 ) -> Iterator[bytes]:
-    """The report with at most `most` results; who has more is told that it is not whole.
+    """Write the report with at most `most` results; beyond that it says that it is incomplete.
 
-    `Unsupported` without pyshacl, before anything is written.
+    Raises `Unsupported` without pyshacl, before anything is written.
     """
     check_installed()
     counts = _Counts()

@@ -1,1 +1,1 @@
-"""The process that owns an embedded store on disk for all workers of a service."""
+"""The process that owns an embedded store on disk and serves it to all workers of a service."""

@@ -1,4 +1,4 @@
-"""The start of a store process, by its first client.
+"""Starts a store process; its first client runs this.
 
 `python -m twinframe_storage_rdf.storeprocess DIRECTORY IDLE QUERY_BYTES`
 """

@@ -1,7 +1,7 @@
-"""Runs queries of callers in forked children of the store process, each with limits of its own.
+"""Runs callers' queries in forked children of the store process, each with limits of its own.
 
-An engine's query cannot be stopped, but its process can: of a query that takes too long or too much
-only the child ends, and everybody else goes on.
+An engine's query cannot be stopped, but a process can: if a query takes too long or too much
+memory, only its child ends.
 """
 
 from __future__ import annotations
@@ -26,29 +26,32 @@ from typing import Final, Literal, TypeAlias
 
 _PR_SET_PDEATHSIG: Final = 1
 _NICE: Final = 19
-"""Children come behind the workers of the service, which answer short requests."""
+"""The niceness of children, so that the workers, which answer short requests, come first."""
 _TICK_MILLISECONDS: Final = 50
 _STILL: Final = 6
-"""Looks in a row at which a child sleeps and has taken no time: it waits for a lock for ever."""
+"""How many looks in a row must find a child asleep without CPU time: it then waits for a lock for
+ever.
+"""
 _FORKS: Final = 5
 _EXIT_LARGE: Final = 5
 _GONE: Final = select.POLLRDHUP | select.POLLHUP | select.POLLERR | select.POLLNVAL
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _OVERRUN: Final = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGKILL})
-"""How a child ends that found no memory or overran its stack, or that the system killed for it."""
+"""The exit codes of a child that ran out of memory or stack, or was killed by the system for it."""
 
 Ending: TypeAlias = Literal["answered", "late", "large", "crowded", "forsaken", "failed", "cut"]
-"""How a query ended. `answered`: the child sent the answer. `cut`: it ended while it sent it.
+"""How a query ended.
 
-`large`: it took more than one may; `crowded`: all together took more than they may.
+`answered`: the child sent the answer. `cut`: it ended while sending. `large`: it took more memory
+than one may; `crowded`: all together took more than they may.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`at_once` children, each of which may take `most_bytes` more than the store process has.
+    """The limits: `at_once` children, each with `most_bytes` more than the store process has.
 
-    All of them together may take `all_bytes`.
+    Together they may take `all_bytes`.
     """
 
     at_once: int
@@ -57,7 +60,7 @@ class Limits:
 
 
 class _Crowd:
-    """What all children take together."""
+    """The memory of all children together."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -65,9 +68,9 @@ class _Crowd:
         self._lock = threading.Lock()
 
     def look(self, child: int) -> bool:
-        """Whether all take too much, and this child the most of it.
+        """Return whether all together take too much, and this child the most of it.
 
-        NOTE: what it has at the first look is the store process's own.
+        NOTE: the memory at the first look is the store process's own.
         """
         size = _read_size(child)
         with self._lock:
@@ -77,16 +80,17 @@ class _Crowd:
         return sum(grown) > self._most_bytes and size - first == max(grown)
 
     def leave(self, child: int) -> None:
-        """It has ended."""
+        """Forget a child that has ended."""
         with self._lock:
             self._taken.pop(child, None)
 
 
 class Children:
-    """The children of a store process. Any thread may call.
+    """The children of a store process. Thread-safe.
 
-    `still` is held while a child is forked: no write of the engine is under way inside. `own` are
-    descriptors that children must not keep open: who waits for their end would wait for the child.
+    `still` is held while a child is forked, so that no write of the engine is under way. `own` are
+    descriptors that children must close: a client that waits for their end would wait for the
+    child.
     """
 
     def __init__(
@@ -105,7 +109,7 @@ class Children:
         deadline: float,
         answer: Callable[[Callable[[], None]], None],
     ) -> Ending:
-        """Have a child call `answer`, which sends the answer on the connection.
+        """Call `answer` in a child; it sends the answer on the connection.
 
         `answer` gets a function to call just before it sends. `deadline` is a `time.monotonic()`
         moment.
@@ -130,10 +134,10 @@ class Children:
         deadline: float,
         answer: Callable[[Callable[[], None]], None],
     ) -> Ending | None:
-        """None when the child took over a lock that nobody in it will ever give back.
+        """Run one child; None if it inherited a lock that no thread in it can release.
 
-        NOTE: a child has the memory of all threads and only one of them. The library's own threads
-        hold their locks for microseconds, now and then.
+        NOTE: a child has the memory of all threads but runs only one of them. The library's own
+        threads hold their locks for microseconds, now and then.
         """
         with self._forking, self._still:
             told, telling = os.pipe()
@@ -156,7 +160,7 @@ def _be_child(
 ) -> None:
     code = 1
     try:
-        gc.disable()  # what this process does not write, it does not copy
+        gc.disable()  # pages that this process does not write are not copied
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         for handle in others:
@@ -178,7 +182,7 @@ def _tell(telling: int) -> None:
 def _watch(
     child: int, told: int, connection: socket.socket, deadline: float, crowd: _Crowd
 ) -> Ending | None:
-    """Wait for the end of a child, or end it: at the deadline, or when nobody waits for it."""
+    """Wait for a child to end; kill it at the deadline, or when its client is gone."""
     poll = select.poll()
     poll.register(told, select.POLLIN)
     poll.register(connection, select.POLLRDHUP)
@@ -222,7 +226,7 @@ def _read_ending(child: int, sends: bool) -> Ending:
 
 
 def _read_size(child: int) -> int:
-    """Bytes of its memory that belong to no file; 0 when it has ended."""
+    """Return the bytes of its memory that belong to no file; 0 when it has ended."""
     with suppress(OSError):
         text = Path(f"/proc/{child}/status").read_text(encoding="ascii")
         sizes = [line.split()[1] for line in text.splitlines() if line.startswith("RssAnon:")]
@@ -231,7 +235,7 @@ def _read_size(child: int) -> int:
 
 
 def _read_spent(child: int) -> int | None:
-    """Ticks of a processor that it has taken; None when it is not asleep, or waits for a disk."""
+    """Return its CPU time in ticks; None when it is not asleep, or waits for a disk."""
     with suppress(OSError):
         fields = Path(f"/proc/{child}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         if fields[0] == "S":
@@ -246,7 +250,7 @@ def _is_gone(connection: socket.socket) -> bool:
 
 
 def _limit_size(most_bytes: int) -> None:
-    """Let the process find no memory beyond this."""
+    """Limit the memory of the process to this size."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = pages * _PAGE_BYTES + most_bytes
@@ -259,10 +263,10 @@ _VARYING: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>\s]*>|-?\b\d[\d.eE+-]*')
 
 
 class ShortQueries:
-    """The forms of queries that were seen to be short; these are run without a child.
+    """Query forms that were measured to be short; these run without a child.
 
     Two queries have one form when they differ in constants alone. A form is forgotten when one of
-    its queries took long, and with every so many writes, which may have made it long.
+    its queries took long, and after a number of writes, which may have made it long.
     """
 
     def __init__(self, most: int = 1000, seconds: float = 0.02, writes: int = 10_000) -> None:
@@ -279,7 +283,7 @@ class ShortQueries:
             return until is not None and self._written <= until
 
     def note(self, text: str, seconds: float) -> None:
-        """A query of this text took so long."""
+        """Record the duration of a query."""
         form = _VARYING.sub("?", text)
         with self._lock:
             self._forms.pop(form, None)
@@ -289,5 +293,5 @@ class ShortQueries:
                     self._forms.popitem(last=False)
 
     def note_write(self) -> None:
-        """The store was written."""
+        """Record a write to the store."""
         self._written += 1

@@ -1,7 +1,7 @@
-"""Messages between workers and the store process on a UNIX socket. It opens no socket.
+"""The message format between workers and the store process on a UNIX socket.
 
-A request is kind, milliseconds it may take (0: no bound) and a body; an answer is a status, the
-nanoseconds of a processor that it took, and a body. Both sides are of one release and one user.
+A request is a kind, a time limit in milliseconds (0: none) and a body; an answer is a status, the
+CPU time it took in nanoseconds, and a body. Both sides are of one release and one user.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _CHUNK: Final = 64 * 1024
 
 
 class Kind(enum.IntEnum):
-    """What is asked for. `QUERY` is a `SELECT` that may take any time and memory.
+    """The kind of a request. `QUERY` is a `SELECT` that may take any time and memory.
 
     Bodies: a SPARQL text; of `APPLY` `pack_pair` of ASK and update; of `ANSWER` `pack_question`; of
-    `BACKUP` a directory to be made.
+    `BACKUP` a directory to be created.
     """
 
     SELECT = 1
@@ -44,8 +44,11 @@ class Kind(enum.IntEnum):
 
 
 class Status(enum.IntEnum):
-    """How it went. Bodies: results; `1` or `0` for true and false; an error text; of `REFUSED`
-    the error's code before it, as `pack_pair`."""
+    """The outcome of a request.
+
+    Bodies: results; `1` or `0` for true and false; an error text; of `REFUSED` the error's code
+    before it, as `pack_pair`.
+    """
 
     ROWS = 1
     TRUTH = 2
@@ -56,7 +59,7 @@ class Status(enum.IntEnum):
 
 
 class Files:
-    """What lies in the directory of a graph."""
+    """The paths of the files in the directory of a graph."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -71,7 +74,7 @@ class Files:
 
 
 class Disconnected(Exception):
-    """The other side is gone, or was before anything came."""
+    """The other side closed the connection."""
 
 
 def send_request(
@@ -86,7 +89,7 @@ def send_request(
 
 
 def receive_request(connection: socket.socket) -> tuple[Kind, int, bytes]:
-    """The next request; `Disconnected` when there is none."""
+    """Receive the next request. Raises `Disconnected` when there is none."""
     (kind, milliseconds, _), body = _receive(connection, _REQUEST)
     return Kind(kind), milliseconds, body
 
@@ -97,13 +100,13 @@ def send_answer(connection: socket.socket, status: Status, nanoseconds: int, bod
 
 
 def receive_answer(connection: socket.socket) -> tuple[Status, int, bytes]:
-    """The answer; `Disconnected` when it does not come whole."""
+    """Receive the answer. Raises `Disconnected` when it is incomplete."""
     (status, nanoseconds, _), body = _receive(connection, _ANSWER)
     return Status(status), nanoseconds, body
 
 
 def pack_pair(first: str, second: str) -> bytes:
-    """Two texts as one body."""
+    """Encode two texts as one body."""
     head = first.encode()
     return _LENGTH.pack(len(head)) + head + second.encode()
 
@@ -128,7 +131,7 @@ def pack_pieces(first: str, second: Iterable[str]) -> list[bytes]:
 
 
 def unpack_pair(body: bytes) -> tuple[str, str]:
-    """The two texts of `pack_pair`."""
+    """Decode the two texts of `pack_pair`."""
     (length,) = _LENGTH.unpack_from(body)
     end = _LENGTH.size + length
     with memoryview(body) as view:
@@ -136,12 +139,12 @@ def unpack_pair(body: bytes) -> tuple[str, str]:
 
 
 def pack_question(question: Question) -> bytes:
-    """A caller's query as a body."""
+    """Encode a caller's query as a body."""
     return orjson.dumps(asdict(question), option=orjson.OPT_PASSTHROUGH_SUBCLASS, default=str)
 
 
 def unpack_question(body: bytes) -> Question:
-    """The query of `pack_question`."""
+    """Decode the query of `pack_question`."""
     found = orjson.loads(body)
     for name in ("default", "named"):
         found[name] = None if found[name] is None else Iri(found[name])
@@ -150,15 +153,15 @@ def unpack_question(body: bytes) -> Question:
 
 
 def build_address(directory: int, file: Path) -> str:
-    """The address of the socket `file` by a descriptor of its directory.
+    """Return the address of the socket `file` relative to a descriptor of its directory.
 
-    NOTE: the path itself may be longer than the 107 bytes an address holds.
+    NOTE: the path itself may be longer than the 107 bytes of a socket address.
     """
     return f"/proc/self/fd/{directory}/{file.name}"
 
 
 def _send(connection: socket.socket, head: bytes, body: bytes) -> None:
-    """PERF: in one call, so that the other side wakes up once; nearly all messages are short."""
+    """Send a message. PERF: in one call, so that the other side wakes up once; most are short."""
     if len(body) < _CHUNK:
         connection.sendall(head + body)
     else:
@@ -167,9 +170,9 @@ def _send(connection: socket.socket, head: bytes, body: bytes) -> None:
 
 
 def _receive(connection: socket.socket, head: struct.Struct) -> tuple[tuple[int, ...], bytes]:
-    """The head, which ends with the length of the body, and the body.
+    """Receive the head, which ends with the length of the body, and the body.
 
-    NOTE: nobody sends before he is answered: there is nothing behind the body.
+    NOTE: each side waits for an answer before it sends again: nothing follows the body.
     """
     start = connection.recv(_CHUNK)
     while len(start) < head.size:

@@ -1,4 +1,5 @@
-"""What the store process runs just now, and whether it has to end for it. It ends nothing itself.
+"""Tracks the running requests of the store process, to decide when the process must end because of
+one.
 
 An engine's query cannot be stopped from outside: only with its process.
 """
@@ -14,19 +15,21 @@ from typing import Final
 from twinframe_storage_rdf.storeprocess.frames import Kind
 
 GRACE: Final = 2.0
-"""Seconds that a read has to end by itself, after its deadline or after its asker went."""
+"""The seconds that a read has to end by itself after its deadline or its client's disconnect."""
 
 _LOOK: Final = 0.1
-"""Seconds a request runs before it is looked whether its asker is still there."""
+"""The seconds that a request runs before the process checks whether its client is still
+connected.
+"""
 _GONE: Final = select.POLLRDHUP | select.POLLHUP | select.POLLERR | select.POLLNVAL
 _READS: Final = frozenset({Kind.SELECT, Kind.ASK, Kind.ANSWER, Kind.QUERY})
 _ASKED_ONCE: Final = frozenset({Kind.ANSWER, Kind.BACKUP})
-"""What a client does not ask the next process again."""
+"""The kinds of request that a client does not repeat at the next process."""
 
 
 @dataclass(slots=True)
 class _Request:
-    """`time.monotonic()` moments: of its begin, its deadline, and when its asker had gone."""
+    """`time.monotonic()` moments of its begin, its deadline, and its client's disconnect."""
 
     kind: Kind
     begun: float
@@ -35,35 +38,39 @@ class _Request:
 
 
 class RunningRequests:
-    """The requests that run, one a connection. Any thread may call."""
+    """The running requests, one per connection. Thread-safe."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._requests: dict[socket.socket, _Request] = {}
 
     def begin(self, connection: socket.socket, kind: Kind, milliseconds: int, now: float) -> None:
-        """A request begins; 0 milliseconds: it has no deadline. `now` is of `time.monotonic()`."""
+        """Record the begin of a request; 0 milliseconds: no deadline.
+
+        `now` is of `time.monotonic()`.
+        """
         end = now + milliseconds / 1000 if milliseconds else None
         with self._guard:
             self._requests[connection] = _Request(kind, now, end)
 
     def end(self, connection: socket.socket) -> None:
-        """It is done. The connection is still open."""
+        """Record the end of a request. The connection is still open."""
         with self._guard:
             del self._requests[connection]
 
     def is_late(self, now: float) -> bool:
-        """Whether a read passed its deadline by more than the grace."""
+        """Return whether a read passed its deadline by more than the grace period."""
         with self._guard:
             return any(
                 each.end is not None and each.end + GRACE < now for each in self._requests.values()
             )
 
     def is_forsaken(self, now: float) -> bool:
-        """Whether a read runs on though its asker is gone, and nobody's answer would be lost.
+        """Return whether a read runs on without a client, and ending the process would lose no
+        answer.
 
-        Reads of others that began just now, and writes, are asked again of the next process. Of
-        what is not, or took long already, the end is waited for, up to the deadline of the read.
+        Clients repeat writes, and reads that began just now, at the next process. For requests that
+        they do not repeat, or that took long already, the process waits, up to the read's deadline.
         """
         with self._guard:
             self._look(now)
@@ -78,7 +85,10 @@ class RunningRequests:
             )
 
     def _look(self, now: float) -> None:
-        """NOTE: an asker that stopped waiting, or died, has closed its side of the connection."""
+        """Look for clients that are gone.
+
+        NOTE: a client that stopped waiting, or died, has closed its side of the connection.
+        """
         for connection, request in self._requests.items():
             if request.left is None and request.begun + _LOOK < now:
                 poll = select.poll()

@@ -1,4 +1,4 @@
-"""Serving one embedded store to the workers of a service. It knows no twin and decides nothing."""
+"""The server of a store process: serves one embedded store to the workers of a service."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ from twinframe_storage_rdf.storeprocess.frames import (
 )
 from twinframe_storage_rdf.storeprocess.running import RunningRequests
 
-_STACK: Final = 128 * 1024 * 1024  # a deeply nested query needs stack, and overflow is the end
+_STACK: Final = 128 * 1024 * 1024  # a deeply nested query needs stack; an overflow ends the process
 _TICK: Final = 0.1
 _EXIT_STUCK: Final = 3
 _EXIT_FULL: Final = 4
 _EXIT_FORSAKEN: Final = 6
 _LONGEST: Final = 3600.0
-"""Seconds for a query without a deadline."""
+"""The seconds for a query without a deadline."""
 _CHILDREN: Final = 16
-"""Queries of callers that run at one time; more of them wait."""
+"""The most queries of callers that run at one time; further ones wait."""
 _SHARES: Final = 2
-"""How many times what one query may take all of them may take together."""
+"""All queries together may take this many times the memory of one."""
 
 
 class StoreServer:
-    """Serves until nobody was connected for `idle` seconds.
+    """Serves until no client was connected for `idle` seconds.
 
-    Queries of callers run in children of it, `query_bytes` for each: of one that takes too long or
-    too much only the child ends. Any other read that runs on past its deadline, or when its asker
-    is gone, ends the process: there is no other way to stop it. Clients start the next process and
-    ask again; nothing acknowledged is lost.
+    Queries of callers run in children, with `query_bytes` each: if one takes too long or too much,
+    only the child ends. Any other read that runs on past its deadline, or after its client is gone,
+    ends the process: there is no other way to stop it. Clients start the next process and repeat
+    their requests; no acknowledged write is lost.
     """
 
     def __init__(self, files: Files, idle: float, query_bytes: int) -> None:
@@ -80,29 +80,29 @@ class StoreServer:
         self._is_full = False
 
     def run(self) -> None:
-        """Wait for the process before this one to end, open the store and serve."""
+        """Wait for the previous process to end, open the store and serve."""
         self._place = os.open(self._files.place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._alive = os.open(self._files.alive, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._alive, fcntl.LOCK_EX)
         mend_place(self._files.store, self._files.old)
         remove_leftovers(self._files.place)
         self._engine.open()
-        self._engine.flush()  # what a killed process wrote and did not sync is synced by this
+        self._engine.flush()  # syncs what a killed process wrote and did not sync
         threading.stack_size(_STACK)
         listener = self._listen()
         self._watch(listener)
-        with suppress(StorageFull, OSError):  # of no need, but then the next one opens at once
+        with suppress(StorageFull, OSError):  # not needed, but makes the next opening fast
             self._engine.flush()
         self._engine.close()
 
     def _listen(self) -> socket.socket:
-        """Accept connections at the socket of the directory that was there at the start.
+        """Accept connections at the socket in the directory that existed at the start.
 
-        NOTE: by its descriptor, not by its path, at which another directory may have come.
+        NOTE: by the directory's descriptor, since another directory may have its path by now.
         """
         self._unlink()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        before = os.umask(0o177)  # SEC: the socket is of this user alone from its first moment
+        before = os.umask(0o177)  # SEC: the socket belongs to this user alone from the beginning
         try:
             listener.bind(build_address(self._place, self._files.socket))
         finally:
@@ -117,15 +117,15 @@ class StoreServer:
             os.unlink(self._files.socket.name, dir_fd=self._place)
 
     def _is_found(self) -> bool:
-        """Whether clients find the socket; nobody but this process has a reason to remove it."""
+        """Return whether clients find the socket; only this process has a reason to remove it."""
         try:
             os.stat(self._files.socket.name, dir_fd=self._place)
         except FileNotFoundError:
-            return not os.fstat(self._place).st_nlink  # the whole directory is gone: so is the use
+            return not os.fstat(self._place).st_nlink  # the directory is gone, and the store
         return True
 
     def _watch(self, listener: socket.socket) -> None:
-        """Until nobody comes any more; then the socket is gone."""
+        """Wait until there are no clients any more and the socket is removed."""
         while not self._ended.wait(_TICK):
             now = time.monotonic()
             if not self._is_found():
@@ -151,7 +151,7 @@ class StoreServer:
                     self._connections += 1
                 try:
                     threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-                except RuntimeError as error:  # of threads or memory; the client tries again
+                except RuntimeError as error:  # out of threads or memory; the client tries again
                     print(f"a connection is not served: {error}", file=sys.stderr, flush=True)
                     self._leave(connection)
 
@@ -180,10 +180,11 @@ class StoreServer:
             self._leave(connection)
 
     def _must_reopen(self) -> bool:
-        """Whether the next process has to take over, now that no room was left for a write.
+        """Return whether the next process must take over after a write failed for lack of disk
+        space.
 
-        NOTE: the store takes no write again until it is reopened, which itself takes room. Until
-        there is some, this process goes on to answer reads.
+        NOTE: the store accepts no write until it is reopened, which itself needs space. Until there
+        is some, this process goes on answering reads.
         """
         return self._engine.unsynced or self._engine.has_room()
 
@@ -221,7 +222,7 @@ class StoreServer:
 
     def _apply(self, condition: str, update: str) -> bool:
         if self._is_full and self._must_reopen():
-            os._exit(_EXIT_FULL)  # the client asks the next process, which can write again
+            os._exit(_EXIT_FULL)  # the client repeats it at the next process, which can write again
         self._short.note_write()
         try:
             return self._engine.apply(condition, update)
@@ -239,7 +240,10 @@ class StoreServer:
     def _run_apart(
         self, connection: socket.socket, kind: Kind, milliseconds: int, body: bytes
     ) -> None:
-        """Have a child answer; say why when it did not. `Disconnected` when nobody waits."""
+        """Let a child answer, and report a failure.
+
+        Raises `Disconnected` when the client is gone.
+        """
         begin = time.monotonic()
         deadline = begin + (milliseconds / 1000 if milliseconds else _LONGEST)
 
@@ -279,7 +283,7 @@ class StoreServer:
         )
 
     def _run_answer(self, milliseconds: int, body: bytes) -> tuple[Status, bytes]:
-        """A caller's query. Its errors are the caller's too, and so keep their code."""
+        """Run a caller's query. Its errors keep their code, since they are meant for the caller."""
         pieces: list[bytes] = []
         try:
             self._engine.answer(

@@ -1,1 +1,1 @@
-"""A graph as RDF texts: what is written of it, and how each syntax puts it."""
+"""Writes a graph as RDF, in each of its text syntaxes."""

@@ -1,4 +1,4 @@
-"""The records of a graph as triples, node by node, whatever stores it. It writes no text."""
+"""Yields the records of a graph as triples, grouped by subject, from any storage."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Node: TypeAlias = list[Triple]
 _PAGE: Final = 200
 _MOST_EDGES: Final = 10_000
 _HIDDEN: Final = frozenset((v.PLACE,))
-"""Predicates that serve the storage alone."""
+"""Predicates that only the storage uses."""
 
 
 def iterate_nodes(names: GraphNames, session: GraphSession, content: Content) -> Iterator[Node]:
-    """All nodes that `content` asks for, in the snapshot that the caller holds.
+    """Yield all nodes that `content` selects, in the snapshot that the caller holds.
 
-    Of them few are held at a time. A subject may come more than once, its triples only once; but
-    a direct triple of relationships that have very many siblings may be repeated.
+    Only a few are in memory at a time. A subject may come more than once, its triples only once;
+    but a direct triple of relationships that have very many siblings may be repeated.
     """
     if content is not Content.TWINS:
         yield from _iterate_models(names, session)
@@ -64,7 +64,7 @@ def _iterate_models(names: GraphNames, session: GraphSession) -> Iterator[Node]:
 
 
 def find_ancestors(session: GraphSession) -> dict[str, set[str]]:
-    """What each known interface extends, directly or not."""
+    """Return the direct and indirect ancestors of each known interface."""
     known = session.read_model_ids()
     ancestors: dict[str, set[str]] = {model_id: set() for model_id in known}
     for model_id in known:
@@ -75,7 +75,7 @@ def find_ancestors(session: GraphSession) -> dict[str, set[str]]:
 
 
 def _find_parents(model_id: str, ancestors: dict[str, set[str]]) -> set[str]:
-    """The nearest ancestors: those that are not ancestors of another one."""
+    """Return the nearest ancestors: those that are not ancestors of another one."""
     found = ancestors[model_id]
     return found - {further for one in found for further in ancestors[one]}
 

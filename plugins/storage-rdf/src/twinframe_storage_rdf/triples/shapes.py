@@ -1,8 +1,8 @@
-"""SHACL shapes of stored models, over the triples of this mapping. It validates nothing.
+"""Builds SHACL shapes of stored models, over the triples of this mapping.
 
-A shape says what its interface itself declares; what a base declares comes from the base's shape,
-which targets the classes below it as well. What DTDL asks of texts, such as the form of a date, and
-of the inside of arrays and maps, stands in one JSON text and is beyond SHACL.
+A shape states what its interface itself declares. Contents that it inherits are stated by the
+base's shape, which targets derived classes as well. The formats that DTDL requires of texts, such
+as dates, and the contents of arrays and maps are in one JSON text and beyond SHACL.
 
 SPEC: Shapes Constraint Language (SHACL), W3C 20 July 2017, core constraints only.
 """
@@ -89,7 +89,10 @@ def build_shapes(names: GraphNames, models: Iterable[ModelRecord]) -> Iterator[N
 
 
 def _build_number_nodes() -> Iterator[Node]:
-    """A fraction may be written without one: JSON's `21` is an integer in the mapping."""
+    """Yield the shapes of number types.
+
+    A whole number in JSON, such as `21`, is an integer in the mapping.
+    """
     yield [(_DOUBLE_SHAPE, _DATATYPE, Iri(XSD_DOUBLE))]
     yield [(_INTEGER_SHAPE, _DATATYPE, Iri(XSD_INTEGER))]
     yield from _build_list(_NUMBER_LIST, (_DOUBLE_SHAPE, _INTEGER_SHAPE))
@@ -105,7 +108,7 @@ def _build_list(head: Iri, items: Sequence[Term]) -> Iterator[Node]:
 
 @dataclass
 class _Shape:
-    """The shapes of one interface in the making."""
+    """The shapes of one interface under construction."""
 
     names: GraphNames
     interfaces: Mapping[str, Interface]
@@ -114,7 +117,7 @@ class _Shape:
     parts: list[Iri] = field(default_factory=list)
 
     def build(self) -> Iterator[Node]:
-        """The node shape, then the property shapes that it names."""
+        """Yield the node shape, then the property shapes that it refers to."""
         model_id = self.interface.id
         for content in self.interface.contents.values():
             if content.declared_by != model_id:
@@ -152,11 +155,11 @@ class _Shape:
         facts: list[tuple[Iri, Term]] = [(_NODE_KIND, _IRI_KIND)]
         if relationship.target is not None:
             facts.append((_CLASS, self.names.build_model_iri(relationship.target)))
-        if relationship.min_multiplicity:  # parallel ones share a triple: more cannot be told
+        if relationship.min_multiplicity:  # parallel ones share a triple: no more can be checked
             facts.append((_MIN, 1))
         if relationship.max_multiplicity is not None:
             facts.append((_MAX, relationship.max_multiplicity))
-        # NOTE: no member's name holds a slash, so this is no member's shape.
+        # NOTE: no member's name contains a slash, so this is not a member's shape.
         path = (f"relationship/{relationship.name}",)
         self._add_at(v.build_edge_iri(relationship.name), path, relationship.name, facts)
 

@@ -1,4 +1,4 @@
-"""How each RDF syntax writes nodes, piece by piece. It reads nothing and holds one node at a time.
+"""Writes nodes in each RDF syntax, in pieces, holding one node in memory at a time.
 
 SPEC: RDF 1.1 Turtle, TriG, N-Triples, N-Quads; JSON-LD 1.1.
 """
@@ -137,7 +137,7 @@ def _render_short(value: Term, shorten: Callable[[str], str]) -> str:
 
 
 def _build_shortener(prefixes: Prefixes) -> Callable[[str], str]:
-    """IRIs as prefixed names where that is plain, else in angle brackets."""
+    """Return a function that abbreviates IRIs to prefixed names where possible."""
 
     @lru_cache(maxsize=_PREFERRED)  # PERF: predicates come with every node
     def shorten(iri: str) -> str:
@@ -186,7 +186,10 @@ def _unwrap(values: Any) -> Any:
 
 
 def _build_value(value: Term, shorten: Callable[[str], str]) -> Any:
-    """A JSON-LD value. Numbers are texts with their type: JSON's own do not keep it."""
+    """Build a JSON-LD value.
+
+    Numbers are strings with a type, because JSON numbers would lose it.
+    """
     if isinstance(value, Iri):
         return {"@id": str(value)}
     if isinstance(value, (bool, str)):

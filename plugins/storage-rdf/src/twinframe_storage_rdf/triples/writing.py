@@ -1,4 +1,4 @@
-"""The writer of one graph as RDF, whatever stores it. It opens nothing."""
+"""The triple writer of one graph: writes its records, SHACL shapes and validation report as RDF."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twinframe_storage_rdf.triples.syntaxes import SHAPE_PREFIXES, write_nodes
 
 
 class RdfWriter(TripleWriter):
-    """Writes with the names that the settings give the graph."""
+    """Writes with the IRIs that the settings give the graph."""
 
     def __init__(self, names: GraphNames) -> None:
         self._names = names
@@ -22,15 +22,15 @@ class RdfWriter(TripleWriter):
     def write_graph(
         self, session: GraphSession, syntax: Syntax, content: Content
     ) -> Iterator[bytes]:
-        """Models, twins, relationships, in this order."""
+        """Write models, twins and relationships, in this order."""
         nodes = iterate_nodes(self._names, session, content)
         return write_nodes(nodes, syntax, self._names.data)
 
     def write_shapes(self, session: GraphSession, syntax: Syntax) -> Iterator[bytes]:
-        """A node shape for each stored model."""
+        """Write a node shape for each stored model."""
         nodes = build_shapes(self._names, iterate_models(session))
         return write_nodes(nodes, syntax, self._names.data, SHAPE_PREFIXES)
 
     def write_report(self, session: GraphSession, syntax: Syntax, most: int) -> Iterator[bytes]:
-        """What pyshacl says of the twins, batch by batch."""
+        """Write pyshacl's results about the twins, batch by batch."""
         return write_report(self._names, session, syntax, most)
