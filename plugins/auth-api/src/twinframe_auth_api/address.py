@@ -1,4 +1,4 @@
-"""The address to ask about a user. It sends nothing."""
+"""Builds the URL that the permission service is asked at about one user."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ LONGEST_SUBJECT = 1024
 
 
 def render_url(settings: ApiProviderSettings, subject: str, resource: str = "") -> str:
-    """The address to ask about `subject`. Raises `AnswerRefusedError` if it fits in none.
+    """Build the URL to ask about `subject`. Raises `AnswerRefusedError` if the subject does not
+    fit.
 
-    `resource` is the hosted graph that is asked about; empty is the service's own, which the
-    settings name. SEC: `graph=service` then tells it from a hosted graph of that name, whose id
-    some tenant has chosen.
+    `resource` is the hosted graph in question; empty means the service's own graph, which the
+    settings name. SEC: `graph=service` then distinguishes the service's own graph from a hosted
+    graph of that name, whose id a tenant has chosen.
 
     SEC: a subject is data of the token's issuer; it must not be able to name another path.
     """

@@ -1,9 +1,9 @@
-"""Stops asking a service that is down. It grants nothing and knows nothing of HTTP.
+"""A circuit breaker that stops calls to a permission service that is down.
 
-NOTE: own code, because of what the libraries do. Of those that know asyncio, circuitbreaker 2.1.3
-and purgatory 3.0.1 let every waiting call through as soon as the pause is over (a service that
-comes up is met by all of them at once), purgatory and aiobreaker 1.2.0 measure the pause by wall
-clock, and none of them tells a caller what to log once a pause.
+NOTE: own code, because no library fits. Of those that support asyncio, circuitbreaker 2.1.3 and
+purgatory 3.0.1 let every waiting call through as soon as the pause is over (a service that has just
+come up meets all of them at once), purgatory and aiobreaker 1.2.0 measure the pause by wall clock,
+and none of them lets the caller log once per pause.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _LOG = logging.getLogger(__name__)
 
 
 class CircuitBreaker:
-    """Open after `threshold` failures in a row: nobody is asked for `period` seconds.
+    """Opens after `threshold` failures in a row and then admits no call for `period` seconds.
 
     Then one call goes through as a probe. Its success closes the breaker, its failure starts
-    another period; one that never comes back counts for nothing after a period. Not for threads.
+    another period; a probe without an outcome is forgotten after a period. Not thread-safe.
     """
 
     def __init__(

@@ -1,4 +1,6 @@
-"""HTTP to a service that may be broken or hostile: one pool, every answer bounded. No policy."""
+"""An HTTP client with one connection pool and bounded answers, for a service that may be broken or
+hostile.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,9 @@ OK = 200
 _LIMITS = JsonLimits(max_depth=8, max_keys=1000)
 _JSON = re.compile(r"application/(?:[\w.+-]+\+)?json[ \t]*(?:;.*)?", re.ASCII | re.IGNORECASE)
 _KEEP_IDLE_SECONDS = 1.5
-"""NOTE: below what servers keep (gunicorn 2 s, uvicorn 5 s), so that no call meets a connection
-that is being closed: it would fail, and refuse a caller for nothing."""
+"""NOTE: below what servers keep (gunicorn 2 s, uvicorn 5 s), so that no call uses a connection that
+the server is closing: the call would fail, and refuse a caller without cause.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +69,9 @@ class BoundedClient:
     async def read_answer(
         self, url: str, *, token: str = "", form: Mapping[str, str] | None = None
     ) -> Answer:
-        """`GET url`, or `POST` of a form. Raises `AnswerRefusedError` for anything unusable.
+        """Send `GET url`, or `POST` of a form. Raises `AnswerRefusedError` for any unusable answer.
 
-        A status but 200 is an answer without a document, and its body is not read.
+        An answer with a status other than 200 has no document; its body is not read.
         """
         request = self._client.stream(
             "GET" if form is None else "POST",
@@ -109,7 +112,8 @@ class BoundedClient:
 
 @lru_cache(maxsize=4)
 def _load_trust(ca_file: str) -> ssl.SSLContext:
-    # PERF: reading the system's authorities takes 80 ms and 1 MiB; a provider a graph shares them.
+    # PERF: reading the system's authorities takes 80 ms and 1 MiB; the providers of all graphs
+    # share them.
     if not ca_file:
         return httpx2.create_ssl_context(trust_env=False)
     try:

@@ -1,7 +1,8 @@
-"""What this service shows the permission service: nothing, a fixed token, or one it gets itself.
+"""The credentials sent to the permission service: none, a fixed token, or a token fetched by OAuth
+2.0.
 
 NOTE: own code: Authlib's asynchronous client would renew a token too, but on top of another HTTP
-client, without bounds on what it reads and with a fetch for each of many simultaneous calls.
+client, without bounds on what it reads and with one fetch for each of many simultaneous calls.
 """
 
 from __future__ import annotations
@@ -28,24 +29,29 @@ class Credentials(ABC):
 
     @abstractmethod
     async def read_token(self) -> str:
-        """The token to send, empty for none. Raises `AnswerRefusedError` when it cannot be had."""
+        """Return the token to send, empty for none.
+
+        Raises `AnswerRefusedError` if there is none to be had.
+        """
 
     def forget(self, token: str) -> bool:
-        """The service refused `token`: whether there may be a better one."""
+        """Drop `token`, which the service refused; return whether another attempt may get a better
+        one.
+        """
         return False
 
     async def close(self) -> None:  # noqa: B027
-        """End a fetch that is under way."""
+        """Cancel a fetch that is under way."""
 
 
 class FixedToken(Credentials):
-    """A token of the settings; empty for none."""
+    """A token from the settings; empty for none."""
 
     def __init__(self, token: str) -> None:
         self._token = token
 
     async def read_token(self) -> str:
-        """The token of the settings."""
+        """Return the token from the settings."""
         return self._token
 
 
@@ -84,7 +90,7 @@ class ClientCredentials(Credentials):
         self._flights = Flights(self._fetch, float("inf"), clock)
 
     async def read_token(self) -> str:
-        """The token that is known, else a new one."""
+        """Return the cached token, or fetch a new one."""
         token = self._token
         if token is None or self._clock() >= token.until:
             token = await self._flights.join("")
@@ -97,7 +103,7 @@ class ClientCredentials(Credentials):
         return True
 
     async def close(self) -> None:
-        """End a fetch that is under way."""
+        """Cancel a fetch that is under way."""
         await self._flights.close()
 
     async def _fetch(self, _key: str) -> _Token:

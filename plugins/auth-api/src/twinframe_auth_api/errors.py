@@ -1,4 +1,4 @@
-"""What may go wrong between this plugin and a service. None of it ever leaves the plugin."""
+"""The errors raised inside this plugin when the permission service gives no usable answer."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ class AnswerRefusedError(Exception):
 
 
 class UserRefusedError(AnswerRefusedError):
-    """The service is well, and knows no permissions of this one user."""
+    """The service works, but knows no permissions of this user."""

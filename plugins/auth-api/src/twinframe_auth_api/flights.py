@@ -1,7 +1,8 @@
-"""Calls that several callers share. It knows neither what is called nor how it fails.
+"""Shares one asynchronous call between callers that want the same answer.
 
-A caller may only be given an answer that is new enough for it. So it is the start of a call that
-decides who may join it, not its end: an answer may have been made at any moment since its start.
+A caller may only be given an answer that is new enough for it. An answer may have been made at any
+moment since its call began, so the beginning of a call, not its end, decides which callers may join
+it.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ class _Flight(Generic[T]):
 
 
 class Flights(Generic[T]):
-    """At most one call for a key is under way, and at most one waits for its end.
+    """Runs at most one call for a key at a time, with at most one more waiting for its end.
 
     A caller joins a call that has not begun, or has begun less than `max_age` seconds ago; with
-    `max_age` 0 no caller gets an answer of a call that began before the caller came. A caller that
-    is cancelled leaves the call to the others.
+    `max_age` 0 no caller gets an answer of a call that began before the caller came. Cancelling a
+    caller does not cancel the call for the others.
     """
 
     def __init__(
@@ -47,10 +48,11 @@ class Flights(Generic[T]):
         self._closed = False
 
     async def join(self, key: str) -> T:
-        """The answer of a call for `key`. Raises `AnswerRefusedError` for whatever the call raises.
+        """Return the answer of a call for `key`. Raises `AnswerRefusedError` for any error of the
+        call.
 
-        NOTE: the task is asked for its error instead of awaited, so even an error nobody thought
-        of refuses the caller instead of breaking its request. It is chained, for the log.
+        NOTE: the task's error is read instead of awaited, so even an unforeseen error refuses the
+        caller instead of breaking its request. The original error is chained, for the log.
         """
         if self._closed:
             raise AnswerRefusedError("the provider is closed")
@@ -67,7 +69,7 @@ class Flights(Generic[T]):
         return flight.task.result()
 
     async def close(self) -> None:
-        """End all calls. Those who wait for one are refused, as is everybody from now on."""
+        """Cancel all calls. Waiting callers are refused, as are all later ones."""
         self._closed = True
         for task in self._tasks:
             task.cancel()
@@ -96,4 +98,4 @@ class Flights(Generic[T]):
         if self._last.get(key) is flight:
             del self._last[key]
         if not task.cancelled():
-            task.exception()  # looked at, also when all its callers have gone
+            task.exception()  # read, so that asyncio does not report it when all callers have gone

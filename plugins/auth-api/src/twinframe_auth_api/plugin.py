@@ -1,4 +1,6 @@
-"""The entry point of this distribution: its hooks. The provider itself is in `provider`."""
+"""The entry point of this distribution: the hooks for its settings, findings and permission
+provider.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def twinframe_settings() -> type[Section]:
 
 @hookimpl
 def twinframe_findings(settings: Section) -> Sequence[Finding]:
-    """Whether the service answers, and the one that gives tokens for it."""
+    """Report whether the permission service and its token service answer."""
     return list(_check(settings)) if isinstance(settings, ApiProviderSettings) else ()
 
 
@@ -40,7 +42,7 @@ def _check(settings: ApiProviderSettings) -> Iterator[Finding]:
 
 
 def _check_name(settings: ApiProviderSettings) -> Finding:
-    """Whether somebody could choose the name of the service's own graph for a resource."""
+    """Report whether a caller could choose the name of the service's own graph for a resource."""
     name, endpoint = settings.resource_name, settings.check_endpoint
     if "{resourceName}" not in endpoint or not is_resource_id(name):
         how = "" if "{" in endpoint else " with graph=service"

@@ -1,4 +1,4 @@
-"""Permissions as an HTTP service states them now. It decides nothing and never guesses."""
+"""A permission provider that asks an HTTP service for the permissions of each caller."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ _LOG = logging.getLogger(__name__)
 _NONE: Final[frozenset[str]] = frozenset()
 _UNAUTHORIZED = 401
 _ABOUT_THE_SERVICE: Final = frozenset((_UNAUTHORIZED, 408, 429))
-"""Refusals that say nothing of the user. SEC: the others must not count as failures of the
-service, or one user it does not know could close the graph to all."""
+"""Refusals that say nothing about the user.
+
+SEC: the others must not count as failures of the service, or one user it does not know could close
+the graph to all.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +47,13 @@ def _read_until(_subject: str, statement: _Statement, _now: float) -> float:
 class ApiProvider(PermissionProvider):
     """Asks `GET {base_url}{check_endpoint}` about `sub` and reads `{"permissions": [...]}`.
 
-    SEC: any failure (no connection, time-out, redirect, status but 200, an answer too long or of
-    another form) is no permissions and a log line; there is no fallback to claims, and failures
-    are not remembered. A statement is used for `cache_expiration_minutes` after the call for it
-    began, never longer; with 0, only by callers who came before their call began, so a revocation
-    that was acknowledged holds for each request after it. Caller and service may misbehave in any
-    way: `read_permissions` does not raise. `clock` counts seconds. `resource` is the hosted graph
-    that is asked about; empty is the one that the settings name.
+    SEC: any failure (no connection, time-out, redirect, status other than 200, an answer too long
+    or of another form) means no permissions and a log line; there is no fallback to claims, and
+    failures are not remembered. A statement is used for `cache_expiration_minutes` after its call
+    began, never longer; with 0, only by callers that came before their call began, so a revocation
+    that was acknowledged holds for each request after it. `read_permissions` does not raise,
+    however caller or service misbehave. `clock` counts seconds. `resource` is the hosted graph in
+    question; empty means the graph that the settings name.
     """
 
     def __init__(
@@ -76,7 +79,7 @@ class ApiProvider(PermissionProvider):
         )
 
     async def read_permissions(self, caller: Caller) -> frozenset[str]:
-        """What the service states about the caller's subject."""
+        """Return the permissions that the service states for the caller's subject."""
         known = self._known.get(caller.subject)
         if known is not None:
             return known.permissions
@@ -88,14 +91,16 @@ class ApiProvider(PermissionProvider):
             return _refuse(caller.subject, error)
 
     async def close(self) -> None:
-        """End the calls under way, whose callers then have no permissions, and the connections."""
+        """End the calls under way, which leaves their callers without permissions, and close the
+        connections.
+        """
         await self._flights.close()
         await self._credentials.close()
         await self._client.close()
         self._known.clear()
 
     async def _ask(self, subject: str) -> frozenset[str]:
-        """One call, with all that may come of it."""
+        """Make one call and handle each of its outcomes."""
         try:
             url = render_url(self._settings, subject, self._resource)
         except AnswerRefusedError as error:

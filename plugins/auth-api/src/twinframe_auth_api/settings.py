@@ -1,4 +1,4 @@
-"""The settings section `Authorization__ApiProvider`. It reads no file and calls nobody."""
+"""The settings section `Authorization__ApiProvider`."""
 
 from __future__ import annotations
 

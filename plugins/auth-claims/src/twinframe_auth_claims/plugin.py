@@ -1,4 +1,4 @@
-"""The entry point of this distribution: its hook. The provider itself is in `provider`."""
+"""The entry point of this distribution: the hook that supplies its permission provider."""
 
 from __future__ import annotations
 

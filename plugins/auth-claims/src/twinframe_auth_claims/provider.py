@@ -1,4 +1,4 @@
-"""Permissions as the caller's own token states them. It verifies no token: that was done before."""
+"""A permission provider that reads permissions from a claim of the caller's verified token."""
 
 from __future__ import annotations
 

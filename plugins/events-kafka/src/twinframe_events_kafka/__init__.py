@@ -1,1 +1,1 @@
-"""Events of twinframe to an Apache Kafka cluster."""
+"""Sends events of twinframe to an Apache Kafka cluster."""

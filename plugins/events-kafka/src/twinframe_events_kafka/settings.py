@@ -1,4 +1,4 @@
-"""Settings of a Kafka endpoint. They connect to nothing."""
+"""The settings of a Kafka endpoint."""
 
 from __future__ import annotations
 

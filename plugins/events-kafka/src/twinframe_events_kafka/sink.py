@@ -1,4 +1,5 @@
-"""The sink of Kafka: events as records keyed by their twin, taken by all replicas.
+"""An event sink that writes to Kafka: each event is a record keyed by its twin, acknowledged by all
+in-sync replicas.
 
 SPEC: CloudEvents Kafka binding 1.0.2, structured mode.
 """
@@ -32,11 +33,13 @@ class KafkaSink(EventSink):
         self._turn = asyncio.Lock()
 
     async def open(self) -> None:
-        """Connect and learn of the cluster."""
+        """Connect and read the cluster's metadata."""
         await self._connect()
 
     async def send(self, message: Message) -> None:
-        """Send; it returns when the record cannot be lost by the failure of one broker."""
+        """Send the message; returns when the failure of one broker can no longer lose the
+        record.
+        """
         producer = await self._connect()
         topic = fill_template(self._settings.topic, message, "/")
         try:
@@ -54,7 +57,7 @@ class KafkaSink(EventSink):
             raise _build_failure(error) from error
 
     async def close(self) -> None:
-        """Send what is on its way and disconnect."""
+        """Send what is queued and disconnect."""
         if self._producer is not None:
             await self._drop(self._producer)
 
@@ -73,9 +76,10 @@ class KafkaSink(EventSink):
             return producer
 
     async def _drop(self, producer: Any) -> None:
-        """Leave a producer that failed, unless another one has taken its place already.
+        """Stop a producer that failed, unless it was replaced already.
 
-        NOTE: it may still try to send what it was told to: the next one begins when it has ended.
+        NOTE: it may still try to send its queued records, so the next producer starts only when it
+        has ended.
         """
         async with self._turn:
             if self._producer is producer:

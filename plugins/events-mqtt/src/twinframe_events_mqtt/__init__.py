@@ -1,1 +1,1 @@
-"""Events of twinframe to an MQTT 5 broker."""
+"""Sends events of twinframe to an MQTT 5 broker."""

@@ -1,7 +1,7 @@
-"""One connection to an MQTT 5 broker, from its begin to its end. It is never used again after that.
+"""One connection to an MQTT 5 broker, used from connecting until it breaks and never reused.
 
-NOTE: the library has a thread of its own for the network. What happens there is handed to the event
-loop, where everything else here runs.
+NOTE: the library runs a network thread of its own. Its callbacks are passed to the event loop,
+where everything else here runs.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from twinframe.events.trust import build_trust
 from twinframe_events_mqtt.settings import MqttSettings
 
 _REFUSALS: Final = frozenset({0x90, 0x95, 0x99})
-"""Reasons that no repetition mends: topic name, packet size, payload format."""
+"""Reason codes that a retry cannot mend: topic name, packet size, payload format."""
 
 
 class MqttConnection:
-    """Publishes until it breaks; then everything that waits fails."""
+    """Publishes messages until the connection breaks; then every waiting call fails."""
 
     def __init__(self, settings: MqttSettings) -> None:
         self._settings = settings
@@ -36,7 +36,7 @@ class MqttConnection:
         self.is_broken = False
 
     async def begin(self) -> None:
-        """Connect; `DeliveryFailed`."""
+        """Connect. Raises `DeliveryFailed`."""
         settings = self._settings
         port = settings.port or (8883 if settings.tls else 1883)
         self._client.connect_async(settings.host, port, settings.keepalive, clean_start=True)
@@ -52,12 +52,15 @@ class MqttConnection:
             raise
 
     async def publish(self, topic: str, body: bytes) -> None:
-        """Return when the broker has taken it; `DeliveryFailed`, `DeliveryRefused`."""
+        """Publish, and return when the broker has accepted it.
+
+        Raises `DeliveryFailed`, `DeliveryRefused`.
+        """
         settings = self._settings
         info = self._client.publish(topic, body, settings.qos, settings.retain, _build_properties())
         if info.rc != MQTTErrorCode.MQTT_ERR_SUCCESS:
             raise self._fail(paho.error_string(info.rc))
-        # NOTE: the acknowledgement is handed to this loop, so it cannot come before this.
+        # NOTE: the acknowledgement is passed to this loop, so it cannot come before this.
         taken = self._pending[info.mid] = self._loop.create_future()
         try:
             async with asyncio.timeout(settings.timeout):
@@ -100,7 +103,7 @@ class MqttConnection:
     def _hand_over(self, act: Any, *arguments: Any) -> None:
         try:
             self._loop.call_soon_threadsafe(act, *arguments)
-        except RuntimeError:  # the loop is closed: nobody is left to be told
+        except RuntimeError:  # the loop is closed: there is no waiting call left
             return
 
     # --- on the loop ----------------------------------------------------------------------------
@@ -132,7 +135,7 @@ class MqttConnection:
         for future in waiting:
             if not future.done():
                 future.set_exception(self._fail(reason))
-                future.exception()  # who waits has it; also when all have gone
+                future.exception()  # read here too, because the waiting callers may all have gone
 
     def _fail(self, reason: str) -> DeliveryFailed:
         return DeliveryFailed(f"The MQTT broker {self._settings.host} did not take it: {reason}.")
@@ -160,7 +163,7 @@ class MqttConnection:
 
 
 def _build_properties() -> Properties:
-    """SPEC: CloudEvents MQTT binding 1.0.2: the content type tells structured mode."""
+    """SPEC: CloudEvents MQTT binding 1.0.2: the content type denotes structured mode."""
     properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]  # the library's
     properties.ContentType = STRUCTURED
     return properties

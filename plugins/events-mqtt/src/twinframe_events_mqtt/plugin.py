@@ -1,4 +1,4 @@
-"""The entry point of this distribution: its hooks. The sink itself is in `sink`."""
+"""The entry point of this distribution: the hooks for its settings and its event sink."""
 
 from __future__ import annotations
 

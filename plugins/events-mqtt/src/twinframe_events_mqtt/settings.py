@@ -1,4 +1,4 @@
-"""Settings of an MQTT endpoint. They connect to nothing."""
+"""The settings of an MQTT endpoint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from twinframe.events.addressing import check_template
 from twinframe.settings import Seconds, Section
 
 SPECIAL: Final = "/+#"
-"""Characters that mean something in an MQTT topic."""
+"""Characters with a special meaning in an MQTT topic."""
 
 
 class MqttSettings(Section):

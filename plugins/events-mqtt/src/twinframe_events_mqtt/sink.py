@@ -1,4 +1,6 @@
-"""The sink of an MQTT 5 broker: a connection a worker, made anew when it breaks."""
+"""An event sink that publishes to an MQTT 5 broker, over one connection per worker that is renewed
+when it breaks.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class MqttSink(EventSink):
         await self._connect()
 
     async def send(self, message: Message) -> None:
-        """Publish; with quality of service 1 or 2 it returns when the broker has it."""
+        """Publish; with quality of service 1 or 2 it returns when the broker has the message."""
         topic = fill_template(self._settings.topic, message, SPECIAL)
         if len(topic.encode()) > _LONGEST_TOPIC:
             raise DeliveryRefused(f"Its topic has more than {_LONGEST_TOPIC} bytes.")

@@ -1,1 +1,1 @@
-"""Events of twinframe to a NATS server."""
+"""Sends events of twinframe to a NATS server."""

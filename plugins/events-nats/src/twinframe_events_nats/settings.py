@@ -1,4 +1,4 @@
-"""Settings of a NATS endpoint. They connect to nothing."""
+"""The settings of a NATS endpoint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from twinframe.events.addressing import check_template
 from twinframe.settings import Seconds, Section
 
 SPECIAL: Final = ".*>"
-"""Characters that mean something in a NATS subject."""
+"""Characters with a special meaning in a NATS subject."""
 
 _SCHEMES: Final = ("nats://", "tls://", "ws://", "wss://")
 

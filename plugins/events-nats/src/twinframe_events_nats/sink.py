@@ -1,4 +1,4 @@
-"""The sink of NATS: events into streams of JetStream, or just published.
+"""An event sink that publishes to NATS, into JetStream streams or without them.
 
 SPEC: CloudEvents NATS binding 1.0.2, structured mode.
 """
@@ -26,7 +26,7 @@ from twinframe.events.trust import build_trust
 from twinframe_events_nats.settings import SPECIAL, NatsSettings
 
 _ID: Final = "Nats-Msg-Id"
-"""What JetStream tells events apart by: one that comes twice in two minutes is stored once."""
+"""The header by which JetStream recognizes duplicates: one id within two minutes is stored once."""
 
 _HEAD: Final = len("NATS/1.0\r\n\r\n")
 
@@ -52,7 +52,7 @@ class NatsSink(EventSink):
         subject = fill_template(self._settings.subject, message, SPECIAL)
         headers = {"Content-Type": STRUCTURED}
         if message.id.isascii() and message.id.isprintable():
-            # SEC: of telemetry the sender chose it; a line end would begin another header.
+            # SEC: the sender of telemetry chose it; a line end would begin another header.
             headers[_ID] = f"{message.source}/{message.id}"
         _check_size(client, message.body, headers)
         try:
@@ -72,7 +72,7 @@ class NatsSink(EventSink):
             raise self._build_failure(error) from error
 
     async def close(self) -> None:
-        """Send what is on its way and disconnect."""
+        """Send what is queued and disconnect."""
         async with self._turn:
             client, self._client = self._client, None
             if client is not None:
@@ -103,7 +103,8 @@ class NatsSink(EventSink):
             "servers": list(settings.servers),
             "name": "twinframe",
             "connect_timeout": settings.timeout,
-            # NOTE: the routes try again, and in their order: nothing may be sent behind their back.
+            # NOTE: the event routes retry, in their own order, so the library must not resend by
+            # itself.
             "allow_reconnect": False,
             "error_cb": _pass_over,
             "pending_size": 0,
@@ -122,15 +123,16 @@ class NatsSink(EventSink):
     def _build_failure(self, error: BaseException) -> DeliveryFailed:
         reason = str(error) or type(error).__name__
         told = ""
-        if isinstance(error, OSError) and error.filename:  # of the credentials: the operator's
+        if isinstance(error, OSError) and error.filename:  # about the operator's credentials file
             told = f"The endpoint's Credentials cannot be used: {error.strerror}."
         return DeliveryFailed(f"NATS did not take it: {reason}", told=told)
 
 
 def _check_size(client: Client, body: bytes, headers: Mapping[str, str]) -> None:
-    """`DeliveryRefused` for what the server would cut the connection for, again and again.
+    """Raise `DeliveryRefused` for a message that would make the server close the connection each
+    time.
 
-    NOTE: the library looks at the body alone, the server at the headers with it.
+    NOTE: the library checks the size of the body, the server that of body and headers together.
     """
     size = len(body) + _HEAD + sum(len(name) + len(value) + 4 for name, value in headers.items())
     if size > client.max_payload:
@@ -148,4 +150,4 @@ async def _leave(client: Client) -> None:
 
 
 async def _pass_over(_error: Exception) -> None:
-    """What goes wrong is told where it is awaited."""
+    """Ignore the library's error callback: errors are raised where the call is awaited."""

@@ -1,1 +1,3 @@
-"""The explorer of twinframe: a page to see a graph, ask it and change it, and who serves it."""
+"""The explorer of twinframe: a web page for viewing, querying and changing a graph, and its
+site.
+"""

@@ -1,4 +1,4 @@
-"""What the page is told of the service (`configuration.json`). It reads no settings itself."""
+"""Builds `configuration.json`, which gives the page its facts about the service."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SignIn:
 
 
 def build_sign_in(settings: ExplorerSettings, service: ServiceFacts) -> SignIn | None:
-    """How people sign in; None where nobody is asked, or where they paste a token."""
+    """Return how people sign in; None where no sign-in is needed, or where they paste a token."""
     authority = settings.authority or service.authority
     if not (service.takes_tokens and settings.client_id and authority):
         return None

@@ -1,4 +1,4 @@
-"""Reads the built page from its directory, once and whole. It serves nothing."""
+"""Reads the files of the built page from their directory into memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 from twinframe.sites.base import Content, build_content
 
 PACKAGED: Final = Path(__file__).resolve().parent / "assets"
-"""Where the page is that came with the distribution."""
+"""The directory of the page that the distribution contains."""
 
 PAGE: Final = "index.html"
 HASHED: Final = "assets"
@@ -36,21 +36,23 @@ _OTHER: Final = "application/octet-stream"
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """The text of the page, and the other files by their path from the directory (`/` between)."""
+    """The text of the page, and the other files by their path relative to the directory (`/`
+    between).
+    """
 
     page: str
     files: Mapping[str, Content]
 
 
 def read_assets(directory: Path, policy: str) -> Assets | None:
-    """All files of a built page; None where there is none, or not all of it yet.
+    """Read all files of a built page; None if the page is missing or incomplete.
 
-    `policy` is the Content-Security-Policy of its files: scripts in workers have their own. Beside
-    a file stand its compressed forms, if any (`.br`, `.gz`).
+    `policy` is the Content-Security-Policy of its files: scripts in workers have their own.
+    Compressed forms of a file (`.br`, `.gz`) are read with it, where they exist.
     """
     try:
         page = (directory / PAGE).read_text(encoding="utf-8")
-        # PERF: each request asks again for a page that is not there: the rest is not read for that.
+        # PERF: each request tries again while the page is missing, so the rest is not read first.
         if not all((directory / name).is_file() for name in _LINK.findall(page)):
             return None
         found = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
@@ -74,5 +76,5 @@ def read_assets(directory: Path, policy: str) -> Assets | None:
                 lasting=name.startswith(f"{HASHED}/"),
                 policy=policy,
             )
-    # NOTE: a build that is under way has written its page, perhaps, but not what that refers to.
+    # NOTE: a build in progress may have written the page, but not yet the files it refers to.
     return Assets(page, files) if files.keys() >= set(_LINK.findall(page)) else None

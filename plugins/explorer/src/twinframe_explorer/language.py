@@ -1,4 +1,6 @@
-"""The words of both query languages for the page's editor (`language.json`). It knows no editor."""
+"""Builds `language.json`, the keywords and functions of both query languages for the page's
+editor.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The entry point of this distribution: its hooks. The site itself is in `site`."""
+"""The entry point of this distribution: the hooks for its settings and its site."""
 
 from __future__ import annotations
 

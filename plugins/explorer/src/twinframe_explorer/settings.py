@@ -1,4 +1,4 @@
-"""The explorer's settings section. It holds no values and knows no page."""
+"""The settings section `Explorer`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from twinframe.settings import Section, check_endpoint
 
-# SEC: what is let in here stands in a header that bounds what the page may call.
+# SEC: these values become part of a header that bounds what the page may call.
 ORIGIN: Final = re.compile(r"https?://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?")
 
 

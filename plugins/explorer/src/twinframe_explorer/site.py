@@ -1,6 +1,6 @@
-"""The explorer as a site: its page for every view, its files, what it is told of the service.
+"""The explorer as a site: serves the page, its files and `configuration.json`.
 
-It renders no view: that is the page's own matter.
+Every path below the site that names no file gets the page, which renders its own views.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ again; otherwise <code>pip install --force-reinstall twinframe-explorer</code> a
 
 
 class ExplorerSite(Site):
-    """Serves the page at its path and at all below it that is no file: the page's own views."""
+    """Serves the page at its path and at every path below it that names no file."""
 
     def __init__(self, settings: ExplorerSettings, service: ServiceFacts) -> None:
         self._settings = settings
@@ -70,7 +70,7 @@ class ExplorerSite(Site):
         return self._keep(request.base, "", lambda base: self._build_page(page, base))
 
     def _keep(self, base: str, name: str, build: Callable[[str], Content]) -> Content:
-        """What depends on the base path alone."""
+        """Build content that depends on the base path alone, once for each base path."""
         found = self._kept.get((base, name))
         if found is None:
             found = build(base)
@@ -79,7 +79,7 @@ class ExplorerSite(Site):
         return found
 
     def _build_page(self, page: str, base: str) -> Content:
-        """The page with the address that its links are relative to."""
+        """Build the page with the address that its links are relative to."""
         place = html.escape(f"{base}{PATH}/", quote=True)
         text = page.replace("<head>", f'<head><base href="{place}">', 1)
         return build_content(text.encode(), _HTML, policy=self._policy)
@@ -90,10 +90,11 @@ class ExplorerSite(Site):
 
 
 def build_policy(settings: ExplorerSettings, service: ServiceFacts) -> str:
-    """The Content-Security-Policy of the page: it may call the service and who signs people in.
+    """Build the Content-Security-Policy of the page: it may call the service and the sign-in
+    issuer.
 
-    SEC: nothing inline, nothing from other hosts; whoever gets text into a twin gets no script out
-    of it. Raises `SettingsError` for an address whose origin cannot stand there.
+    SEC: nothing inline and nothing from other hosts, so text stored in a twin cannot become a
+    script. Raises `SettingsError` for an address whose origin cannot stand in the header.
     """
     sign_in = build_sign_in(settings, service)
     named = [_find_origin("Control__PublicUrl", service.control)]
@@ -109,7 +110,7 @@ def build_policy(settings: ExplorerSettings, service: ServiceFacts) -> str:
 
 
 def _find_origin(key: str, address: str) -> str:
-    """The origin of a URL; empty for a path, which is the service's own."""
+    """Return the origin of a URL; empty for a path, which is on the service itself."""
     try:
         parts = urlsplit(address)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The resource type `Platform.Assembler`: its settings. A product of its own carries it out."""
+"""The resource type `Platform.Assembler` with its settings; an external product implements it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ProductName = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class AssemblerSettings(ResourceSettings):
-    """What an operator may ask of an assembler. `confidence_threshold` lies within 0 and 1.
+    """Settings of an assembler. `confidence_threshold` lies within 0 and 1.
 
-    The names of complexities and formats are the product's own; None leaves the choice to it.
+    The product defines the names of complexities and formats; None leaves the choice to it.
     """
 
     model_complexity: ProductName | None = None

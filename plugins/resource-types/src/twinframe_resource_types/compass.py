@@ -1,4 +1,4 @@
-"""The resource type `Platform.Compass`, without settings. A product of its own carries it out."""
+"""The resource type `Platform.Compass`, without settings; an external product implements it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The resource type `Platform.Flow`: its settings. A product of its own carries it out."""
+"""The resource type `Platform.Flow` with its settings; an external product implements it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from twinframe_resource_types.settings import ProductSettings
 
 
 class FlowSettings(ResourceSettings):
-    """What an operator may ask of a flow engine. `retention_days` is kept history in days.
+    """Settings of a flow engine. `retention_days` is how many days of history are kept.
 
-    The names of processing modes are the product's own; None leaves the choice to it.
+    The product defines the names of processing modes; None leaves the choice to it.
     """
 
     max_concurrent_flows: Annotated[int, Field(ge=1, le=10_000)] = 10

@@ -1,4 +1,6 @@
-"""The resource type `Platform.Graph`: it has graphs of their own hosted. It stores none itself."""
+"""The resource type `Platform.Graph`: a digital-twin graph that this service hosts at an address of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ _MILLION_UNITS: Final = 1_000_000 * QUERY_CHARGE_SCALE
 
 
 class GraphSettings(ResourceSettings):
-    """What an operator may ask of a graph. `database_name` empty takes the resource's id."""
+    """Settings of a graph. An empty `database_name` takes the resource's id."""
 
     database_name: Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9_-]{0,62})?$")] = ""
     max_concurrent_connections: Annotated[int, Field(ge=1, le=10_000)] = 100
@@ -42,9 +44,9 @@ class GraphType(ResourceType):
     settings_model = GraphSettings
 
     async def provision(self, context: ProvisionContext) -> Provisioned:
-        """Create the data where there are none, then have the graph served as told.
+        """Create the data if there are none, then serve the graph with these settings.
 
-        The address comes last, so that whoever sees one finds a graph behind it.
+        The address is returned last, so that a graph is behind every address a client sees.
         """
         host, graph = context.hosts_graphs, self._build_graph(context)
         await context.step("begun")
@@ -55,7 +57,7 @@ class GraphType(ResourceType):
         return Provisioned(address)
 
     async def deprovision(self, context: ProvisionContext) -> None:
-        """Take the address away, then remove the data."""
+        """Withdraw the address, then remove the data."""
         host = context.hosts_graphs
         await context.step("begun")
         await host.unpublish(context.name, context.fence)
@@ -64,15 +66,15 @@ class GraphType(ResourceType):
         await context.step("removed")
 
     async def health(self, context: ProvisionContext) -> str | None:
-        """Whether it is served as told."""
+        """Report whether the graph is served with these settings."""
         return await context.hosts_graphs.check(self._build_graph(context))
 
     async def remove_orphans(
         self, graphs: GraphHost | None, is_alive: IsAlive
     ) -> Sequence[ResourceName]:
-        """Remove addresses and data of graphs that are no more.
+        """Remove addresses and data of graphs that no longer exist.
 
-        A dead hand may have left them: one that woke after its resource was terminated.
+        A provisioner that stopped and woke after its resource was terminated may have left them.
         """
         if graphs is None:
             return ()
@@ -85,7 +87,7 @@ class GraphType(ResourceType):
         return removed
 
     def check_change(self, before: ResourceSettings, after: ResourceSettings) -> None:
-        """The data keep the name they were created with; settings without one ask for no other."""
+        """Refuse a change of the data's name; settings without a name keep the one at creation."""
         if (
             isinstance(before, GraphSettings)
             and isinstance(after, GraphSettings)
@@ -104,11 +106,11 @@ class GraphType(ResourceType):
             )
 
     def prices(self) -> Sequence[Price]:
-        """A base fee, then by what is stored and asked beyond what is included."""
+        """A base fee, then fees for storage and queries beyond what is included."""
         return _PRICES
 
     def quotas(self) -> Sequence[QuotaLimit]:
-        """What a graph may hold and do; an enterprise's is not limited."""
+        """The limits on what a graph may hold and do; an enterprise graph has none."""
         return _QUOTAS
 
     def _build_graph(self, context: ProvisionContext) -> HostedGraph:
@@ -130,7 +132,7 @@ class GraphType(ResourceType):
 
 
 _ABOVE_ALL: Final = 2**63 - 1
-"""The fence of whoever removes what belongs to nobody."""
+"""The fence under which orphans are removed."""
 
 _PRICES: Final = (
     Price(Sku.PRO, Meter.MONTH, 4_900),

@@ -1,19 +1,19 @@
-"""Resource types that other products carry out, over HTTP. It knows no product by itself.
+"""The base of resource types that an external product implements over HTTP.
 
-What is asked of a product, at its configured address:
+The product answers these requests at its configured address:
 
-- `PUT {address}/resources/{resource_id}`: bring it into this state, from whichever. The answer may
-  give `access_url`; one that gives `error_message` is a refusal.
-- `DELETE {address}/resources/{resource_id}`: take it down. 404 and 410 are as good.
-- `GET {address}/resources/{resource_id}`: how it is; `error_message` says what is amiss.
+- `PUT {address}/resources/{resource_id}`: bring the resource into this state, from any other. The
+  answer may give `access_url`; one that gives `error_message` is a refusal.
+- `DELETE {address}/resources/{resource_id}`: take it down. 404 and 410 count as success.
+- `GET {address}/resources/{resource_id}`: report its health; `error_message` says what is wrong.
 
 A good answer to PUT and GET is empty or a JSON object: anything else did not come from a product.
 
-Each PUT and DELETE bears the `Idempotency-Key` of its operation, the same for all attempts. Which
-bearer of the id it is for, and which attempt it is, stands in `Twinframe-Incarnation` and
-`Twinframe-Fence`: a product can refuse what comes after it was replaced. What fails for now (no
-connection, a time-out, 408, 425, 429, 5xx) is tried again by the provisioner with growing pauses;
-any other status is final.
+Each PUT and DELETE carries the `Idempotency-Key` of its operation, the same for all attempts.
+`Twinframe-Incarnation` says which holder of the id it is for and `Twinframe-Fence` which attempt it
+is, so a product can refuse a request that was superseded. The provisioner retries temporary
+failures (no connection, a time-out, 408, 425, 429, 5xx) with growing pauses; any other status is
+final.
 """
 
 from __future__ import annotations
@@ -51,20 +51,22 @@ _LONGEST_URL: Final = 2048
 
 
 class ProductType(ResourceType):
-    """A type whose resources a product carries out; without an address they are records alone."""
+    """A type whose resources a product implements; without an address they exist as records
+    alone.
+    """
 
     def __init__(
         self,
         settings: ProductSettings | None = None,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        """`transport` stands for the network in tests."""
+        """`transport` replaces the network in tests."""
         self._settings = settings or ProductSettings()
         self._transport = transport
         self._trust: ssl.SSLContext | None = None
 
     async def provision(self, context: ProvisionContext) -> Provisioned:
-        """Hand the resource to the product."""
+        """Send the resource to the product."""
         self.parse_settings(context.settings)
         if not self._settings.product_url:
             section = type(self).__name__.removesuffix("Type")
@@ -80,14 +82,14 @@ class ProductType(ResourceType):
         return Provisioned(_read_url(answer))
 
     async def deprovision(self, context: ProvisionContext) -> None:
-        """Have the product take it down."""
+        """Ask the product to take the resource down."""
         if self._settings.product_url:
             await context.step("begun")
             await self._ask("DELETE", context)
             await context.step("taken-down")
 
     async def health(self, context: ProvisionContext) -> str | None:
-        """What the product says is amiss."""
+        """Return the error that the product reports, if any."""
         if not self._settings.product_url:
             return None
         answer = await self._ask("GET", context)
@@ -96,7 +98,7 @@ class ProductType(ResourceType):
     async def _ask(
         self, method: str, context: ProvisionContext, body: bytes | None = None
     ) -> dict[str, JsonValue] | None:
-        """The document of a good answer; None where the product says that there is nothing."""
+        """Return the document of a good answer; None if the product has no such resource."""
         url = f"{self._settings.product_url}/resources/{context.name.resource_id}"
         headers = _build_headers(context) if method != "GET" else {}
         if body is not None:
@@ -124,10 +126,12 @@ class ProductType(ResourceType):
         raise ProvisionFailed(said, final=not later)
 
     async def _read_body(self, response: httpx2.Response, *, strict: bool) -> bytes:
-        """The body of a JSON answer; nothing of any other, which `strict` refuses."""
+        """Return the body of a JSON answer, empty for another media type, which `strict`
+        refuses.
+        """
         if not _JSON.fullmatch(response.headers.get("Content-Type", "")):
             if strict and await _has_body(response):
-                # A page of a proxy, or of whatever else stands at a mistyped address.
+                # A page of a proxy, or of another server at a mistyped address.
                 raise ProvisionFailed("The product's answer is not JSON.")
             return b""
         if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
@@ -142,7 +146,7 @@ class ProductType(ResourceType):
         return bytes(body)
 
     def _build_client(self) -> httpx2.AsyncClient:
-        # SEC: nothing is taken from the environment, no redirect is followed, no cookie survives.
+        # SEC: nothing is taken from the environment, no redirect is followed, no cookie is kept.
         headers = {
             "Accept": "application/json",
             "Accept-Encoding": "identity",

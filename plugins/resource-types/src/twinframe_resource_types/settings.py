@@ -1,4 +1,6 @@
-"""The settings section of types that products carry out: `Resources__Flow`. It opens nothing."""
+"""The settings section of a resource type that an external product implements, such as
+`Resources__Flow`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from twinframe.settings import Bytes, Seconds, Section, check_endpoint
 
 
 class ProductSettings(Section):
-    """Where the product answers that carries out the resources of this type."""
+    """Where the product that implements the resources of this type answers."""
 
     product_url: str = Field(
         default="",
