@@ -1,1 +1,1 @@
-"""SQLite storage for twinframe: one durable file a graph, Cypher compiled to SQL."""
+"""SQLite storage for twinframe: one durable file per graph, and Cypher compiled to SQL."""

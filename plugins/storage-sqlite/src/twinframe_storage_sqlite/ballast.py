@@ -1,7 +1,7 @@
-"""A file that only takes room, so that there is some to be had when the disk is full.
+"""A file that reserves disk space, for the operator to delete when the disk is full.
 
-A full disk also stops deletions, which have to write before they can free anything. Whoever removes
-this file lets them go on. It is never removed by the service: writes would take the room at once.
+A full disk also stops deletions, which have to write before they can free anything; deleting this
+file lets them continue. The service never removes it: writes would take the space at once.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Final
 
 NAME: Final = "ballast"
 _ROOM: Final = 10
-"""Times its size that must be free when it is made: it must not be what fills the disk."""
+"""The file is only made if this many times its size is free, so that it does not fill the disk."""
 
 _log = logging.getLogger(__name__)
 
 
 def keep_ballast(directory: Path, size: int) -> bool:
-    """Make the file where it is missing and there is room for it; whether it is there.
+    """Create the file if it is missing and there is space for it; return whether it exists.
 
-    NOTE: several processes may come here at once; all of them make the same.
+    NOTE: several processes may call this at once; all of them create the same file.
     """
     path = directory / NAME
     with contextlib.suppress(FileNotFoundError):
@@ -34,7 +34,7 @@ def keep_ballast(directory: Path, size: int) -> bool:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.posix_fallocate(handle, 0, size)  # a hole would take no room
+            os.posix_fallocate(handle, 0, size)  # a sparse file would reserve no space
         finally:
             os.close(handle)
     except OSError as error:

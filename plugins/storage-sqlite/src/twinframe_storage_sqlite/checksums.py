@@ -1,7 +1,7 @@
-"""Page checksums: a page that a disk gives back otherwise than it was written is never believed.
+"""Page checksums, by which SQLite detects pages that the disk returns damaged.
 
-SQLite's own checksum VFS does it, in eight bytes at the end of each page. It knows no table.
-Whether a file has checksums stands in its header, so that every process opens it the same way.
+SQLite's checksum VFS keeps them in eight bytes at the end of each page. The header of a file says
+whether it has checksums, so every process opens it in the same way.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _loading = threading.Lock()
 
 
 def choose_vfs(path: str, *, wanted: bool = False) -> str | None:
-    """The VFS to open a file with: by its header, or as `wanted` where there is no file yet.
+    """Return the VFS to open a file with: by its header, or as `wanted` if there is no file yet.
 
-    SEC: a file with checksums must not be written by the usual VFS, which would not keep them.
-    `ConfigurationError` where checksums are needed and this apsw does not bring them.
+    SEC: a file with checksums must not be written by the usual VFS, which does not update them.
+    Raises `ConfigurationError` where checksums are needed and this apsw lacks them.
     """
     held = holds_checksums(Path(path))
     if not (wanted if held is None else held):
@@ -40,9 +40,9 @@ def choose_vfs(path: str, *, wanted: bool = False) -> str | None:
 
 
 def holds_checksums(path: Path) -> bool | None:
-    """Whether a database has them; None for no file, an empty one, and no database.
+    """Return whether a database has checksums; None if the file is missing, empty or no database.
 
-    NOTE: nor is it known of one that may not be read; SQLite does not open it either, and says so.
+    NOTE: None also for an unreadable file; SQLite cannot open it either, and reports that.
     """
     try:
         with path.open("rb") as file:
@@ -55,12 +55,12 @@ def holds_checksums(path: Path) -> bool | None:
 
 
 def load_vfs() -> None:
-    """Have the VFS in this process; once it is, it stays."""
+    """Load the VFS into this process, where it stays."""
     with _loading:
         if VFS in apsw.vfs_names():
             return
         try:
-            # NOTE: it becomes the process's usual one; files without checksums pass through it.
+            # NOTE: it becomes the default VFS; files without checksums pass through it unchanged.
             connection = apsw.Connection(":memory:")
             try:
                 sqlite_extra.load(connection, _EXTENSION)
@@ -77,16 +77,16 @@ def load_vfs() -> None:
 def begin_checksums(connection: apsw.Connection) -> None:
     """Give a new, empty file checksums, before anything else is written.
 
-    NOTE: the VFS keeps them from the moment it has seen the header go by; a page that SQLite writes
-    before that one would lack its own. So the header is written alone.
+    NOTE: the VFS adds them once it has seen the header; a page that SQLite writes before the header
+    would lack its own. So the header is written alone.
     """
     connection.reserve_bytes("main", RESERVED)
-    # NOTE: one transaction that leaves no table: who is killed here has left a file without a
-    # graph, and not a database of somebody else.
+    # NOTE: one transaction that leaves no table: a process killed here leaves a file without a
+    # graph, which is not mistaken for a foreign database.
     connection.execute("PRAGMA user_version = 0").fetchall()
 
 
 def add_checksums(connection: apsw.Connection) -> None:
-    """Write a whole file anew with checksums. Nobody else has it open, and it has no WAL."""
+    """Rewrite a whole file with checksums. It is open nowhere else, and has no WAL."""
     connection.reserve_bytes("main", RESERVED)
     connection.execute("VACUUM").fetchall()

@@ -1,4 +1,4 @@
-"""Group commit: many works, one transaction, one sync. It queues nothing and owns no thread."""
+"""Group commit: runs many writes in one transaction with one sync, in the caller's thread."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ X = TypeVar("X", bound=StatementRunner)
 
 
 class _TransactionLost(Exception):
-    """SQLite rolled the whole transaction back under a failing work (disk full, I/O error)."""
+    """SQLite rolled back the whole transaction while a write ran (disk full, I/O error)."""
 
 
 def commit_works(transaction: X, works: Sequence[Callable[[X], object]]) -> Outcomes:
-    """Run each work in a savepoint and commit once; the caller holds the turn.
+    """Run each write in a savepoint and commit once; the caller holds the writer lock.
 
-    When SQLite gives up the whole transaction under one work, each work is tried again alone, so
-    that one that cannot succeed takes no neighbour with it.
+    When SQLite rolls back the whole transaction, each write is tried again alone, so that one
+    failing write does not fail the others.
     """
     try:
         return _commit(transaction, works)
@@ -59,7 +59,7 @@ def _run(transaction: X, work: Callable[[X], object], *, alone: bool) -> Outcome
     connection.execute("SAVEPOINT work")
     try:
         result = work(transaction)
-    except Exception as error:  # the job runner: a work may fail in any way
+    except Exception as error:  # the job runner: a write may fail in any way
         if connection.in_transaction:
             connection.execute("ROLLBACK TO work")
             connection.execute("RELEASE work")

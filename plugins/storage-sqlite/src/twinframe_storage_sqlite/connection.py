@@ -1,4 +1,4 @@
-"""Opening connections with the settings every use relies on. It knows nothing of the graph."""
+"""Opens SQLite connections with the pragmas, limits and access rights that all uses rely on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twinframe_storage_sqlite.checksums import choose_vfs
 from twinframe_storage_sqlite.settings import SqliteSettings
 
 OLDEST_LIBRARY: Final = (3, 51, 3)
-"""Before it, two processes that write and checkpoint could damage a file (the WAL-reset race)."""
+"""Older versions can damage a file that two processes write and checkpoint (the WAL-reset race)."""
 
 STATEMENT_CACHE: Final = 256
 
@@ -32,7 +32,7 @@ _REFUSED_FUNCTIONS: Final = frozenset({"load_extension", "fts3_tokenizer", "writ
 
 
 def verify_library(version: str) -> None:
-    """`ConfigurationError` when the SQLite library of this version must not be used."""
+    """Raise `ConfigurationError` when the SQLite library of this version must not be used."""
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
     if numbers < OLDEST_LIBRARY:
         wanted = ".".join(map(str, OLDEST_LIBRARY))
@@ -43,7 +43,7 @@ def verify_library(version: str) -> None:
 
 
 def verify_place(directory: Path) -> None:
-    """`ConfigurationError` when the files would lie on a file system of other machines."""
+    """Raise `ConfigurationError` when the files would be on a network file system."""
     kind = read_file_system(find_existing(directory))
     if kind in NETWORK:
         raise ConfigurationError(
@@ -53,7 +53,7 @@ def verify_place(directory: Path) -> None:
 
 
 def open_writer(path: str, settings: SqliteSettings, *, create: bool) -> apsw.Connection:
-    """A connection that may change the file `path`, with `create` one that may not exist yet."""
+    """Open a connection that may change the file `path`, with `create` also one that is missing."""
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     vfs = choose_vfs(path, wanted=create and settings.checksums)
     connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=STATEMENT_CACHE)
@@ -64,8 +64,8 @@ def open_writer(path: str, settings: SqliteSettings, *, create: bool) -> apsw.Co
 
 
 def open_reader(path: str, settings: SqliteSettings) -> apsw.Connection:
-    """A connection that can only read the existing file `path`, whatever statement it is given."""
-    # NOTE: opened for writing since a reader may have to make or recover the WAL's index.
+    """Open a connection that can only read the existing file `path`, whatever statement it runs."""
+    # NOTE: opened for writing since a reader may have to create or recover the WAL's index.
     connection = apsw.Connection(
         path,
         flags=apsw.SQLITE_OPEN_READWRITE,
@@ -88,7 +88,7 @@ def _harden(connection: apsw.Connection) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0)
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
-    # PERF: else SQLite, built with STAT4, looks at bound values and plans most joins and every
+    # PERF: otherwise SQLite, built with STAT4, looks at bound values and plans most joins and every
     # `LIMIT ?` anew at each run: half of the time of a short statement and more.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
@@ -109,8 +109,8 @@ def _set_pragmas(connection: apsw.Connection, settings: SqliteSettings) -> None:
 
 
 def _set_limits(connection: apsw.Connection, settings: SqliteSettings) -> None:
-    # NOTE: both are the process's. The second is for what grows within one step of a statement;
-    # what grows in many is ended where it is looked at.
+    # NOTE: both apply to the process. The second is for values that grow within one step of a
+    # statement; those that grow over many steps are stopped by the progress handler.
     apsw.soft_heap_limit(settings.memory_bytes)
     apsw.hard_heap_limit(settings.memory_bytes * _HARD_LIMIT)
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, settings.max_document_bytes)
@@ -121,7 +121,7 @@ def _set_limits(connection: apsw.Connection, settings: SqliteSettings) -> None:
 def _authorize_read(
     action: int, first: str | None, second: str | None, _database: str | None, _inner: str | None
 ) -> int:
-    # SEC: holds even if a statement should carry text of a caller: no ATTACH, PRAGMA or change.
+    # SEC: holds even if a statement contained a caller's text: no ATTACH, PRAGMA or change.
     if action in _READ_ACTIONS:
         return apsw.SQLITE_OK
     if action == apsw.SQLITE_FUNCTION and second not in _REFUSED_FUNCTIONS:

@@ -1,4 +1,4 @@
-"""Reading and changing control records in SQLite, one table a kind. It starts no transaction."""
+"""Reads and changes the control plane's records in SQLite, with one table per kind."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ class RecordTables:
         self._statements = {kind.name: build_statements(kind) for kind in kinds}
 
     def find(self, kind: str) -> KindStatements:
-        """The statements of a kind; `ValueError` for one that was not declared."""
+        """Return the statements of a kind. Raises `ValueError` for one that was not declared."""
         found = self._statements.get(kind)
         if found is None:
-            self.kinds.find(kind)  # says what is wrong
+            self.kinds.find(kind)  # raises an error that says what is wrong
             raise StorageError(f"There is no table for {kind!r}.")
         return found
 
@@ -109,7 +109,7 @@ class SqliteControlSession(StatementRunner, ControlSession):
         offset: int = 0,
         limit: int | None = None,
     ) -> Sequence[Record]:
-        """One statement; which index it searches is SQLite's choice."""
+        """Run one statement; SQLite chooses the index."""
         statements = self._tables.find(kind)
         self._tables.kinds.check_page(kind, order, offset, limit)
         where, values = self._build_where(kind, conditions)
@@ -119,7 +119,7 @@ class SqliteControlSession(StatementRunner, ControlSession):
         return [_build_record(statements.kind, row) for row in rows]
 
     def count(self, kind: str, conditions: Sequence[Condition] = ()) -> int:
-        """Counted in an index where one serves."""
+        """Count in an index if there is one for the conditions."""
         where, values = self._build_where(kind, conditions)
         counted: int = self.read_one(f"{self._tables.find(kind).count}{where}", values)
         return counted
@@ -136,7 +136,7 @@ class SqliteControlSession(StatementRunner, ControlSession):
 
 
 class SqliteControlTransaction(SqliteControlSession, ControlTransaction):
-    """The write view over the store's writing connection; valid while its work runs."""
+    """The write view over the store's writing connection; valid while its write function runs."""
 
     def __init__(self, connection: apsw.Connection, tables: RecordTables) -> None:
         super().__init__(connection, tables)
@@ -186,7 +186,7 @@ class SqliteControlTransaction(SqliteControlSession, ControlTransaction):
         return True
 
     def _name_conflict(self, record: Record, error: apsw.Error) -> Exception:
-        """Which unique keys another record has."""
+        """Return the error that names the unique keys another record has."""
         table = render_table(record.kind)
         for keys in self._tables.kinds.find(record.kind).unique:
             same = " AND ".join(f"{render_column(key)} = ?" for key in keys)
@@ -214,12 +214,14 @@ def _render_condition(condition: Condition, values: list[SqlValue]) -> str:
     if isinstance(condition.value, tuple):
         return _render_member(column, condition.value, values)
     if condition.value is None:
-        # NOTE: nothing is below or above None; a comparison with NULL finds nothing either.
+        # NOTE: None is neither below nor above anything; a comparison with NULL finds nothing
+        # either.
         return f"{column} IS NULL" if condition.test is Comparison.EQUAL else "0"
     values.append(condition.value)
     text = f"{column} {condition.test.value} ?"
-    # PERF: else SQLite takes a range for a quarter of all records and rather reads the whole table
-    # in the order asked for: of 100,000 records, 36 ms to find that nothing has expired, not 15 us.
+    # PERF: otherwise SQLite assumes that a range holds a quarter of all records and reads the whole
+    # table in the requested order: of 100,000 records, 36 ms to find that nothing has expired, not
+    # 15 us.
     return text if condition.test is Comparison.EQUAL else f"likelihood({text}, 0.0001)"
 
 

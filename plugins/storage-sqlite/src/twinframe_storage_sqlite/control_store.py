@@ -1,4 +1,4 @@
-"""The records of a control plane in one SQLite file. It knows no kind of record by itself."""
+"""The store of a control plane's records in one SQLite file, for any declared kinds of record."""
 
 from __future__ import annotations
 
@@ -43,15 +43,16 @@ class SqliteControlStore(ControlStore):
         self._kinds: Sequence[RecordKind] = ()
 
     def open(self, kinds: Sequence[RecordKind]) -> None:
-        """Open or create the file and bring it to the newest schema, with room for these kinds.
+        """Open or create the file and migrate it to the newest schema, with tables for these kinds.
 
-        `ConfigurationError` and `StorageDamaged` as for a graph's file.
+        Raises `ConfigurationError` and `StorageDamaged` as for a graph's file.
         """
         self._tables = RecordTables(kinds)
         self._kinds = tuple(kinds)
         connection = self._writer.open(CONTROL_SCHEMA)
         try:
-            # NOTE: as with migrations, a process that finds all as it should be waits for nobody.
+            # NOTE: as with migrations, a process that has nothing to change does not wait for the
+            # lock.
             if not holds_tables(connection, self._kinds):
                 self._write_tables()
         except BaseException:
@@ -63,18 +64,20 @@ class SqliteControlStore(ControlStore):
         self._writer.close()
 
     def session(self) -> SqliteControlSession:
-        """A connection of its own, which cannot write."""
+        """Open a connection of its own, which cannot write."""
         try:
             return SqliteControlSession(open_reader(self._path, self.settings), self._tables)
         except EngineError as error:
             raise build_error(error, self._path) from error
 
     def write(self, works: Sequence[ControlWork[object]]) -> Sequence[Outcome[object]]:
-        """Run the works and commit them together, when this process has the turn."""
+        """Run the write functions and commit them together, under the writer lock."""
         return self._writer.write(works)
 
     def verify(self) -> Sequence[str]:
-        """The log's sums, SQLite's integrity check, tables as declared, versions, bodies."""
+        """Check the log's checksums, SQLite's integrity, the tables as declared, versions and
+        bodies.
+        """
         session = self.session()
         session.connection.authorizer = None  # the checks are pragmas
         try:

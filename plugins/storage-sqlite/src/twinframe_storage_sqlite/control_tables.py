@@ -1,7 +1,4 @@
-"""The tables of the control records: one a kind, made and widened as kinds are declared.
-
-It reads and writes no record.
-"""
+"""Creates and extends the tables of the control records, one table per declared kind."""
 
 from __future__ import annotations
 
@@ -21,15 +18,15 @@ _INDEXES: Final = "SELECT name FROM pragma_index_list(?) WHERE origin = 'c'"
 
 @dataclass(frozen=True, slots=True)
 class TableIndex:
-    """An index of a kind's table: its name tells all about it."""
+    """An index of a kind's table; its name encodes its definition."""
 
     name: str
     keys: tuple[str, ...]
     unique: bool
 
     def render(self, table: str) -> str:
-        """The statement that makes it."""
-        # PERF: `id` behind the keys gives the order of a listing, and whole pages from the index.
+        """Render the statement that creates it."""
+        # PERF: `id` after the keys gives the order of a listing, and whole pages from the index.
         keys = self.keys if self.unique or self.keys[-1] == "version" else (*self.keys, "id")
         columns = ", ".join(render_column(key) for key in keys)
         kind = "UNIQUE INDEX" if self.unique else "INDEX"
@@ -37,7 +34,10 @@ class TableIndex:
 
 
 def render_table(kind: str) -> str:
-    """The table of a kind, quoted. SEC: names of kinds and keys are checked when declared."""
+    """Render the table of a kind, quoted.
+
+    SEC: names of kinds and keys are checked when declared.
+    """
     return f'"record_{kind}"'
 
 
@@ -52,9 +52,9 @@ def holds_tables(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> bo
 
 
 def write_tables(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> None:
-    """Make what is missing and drop indexes that are declared no more; inside a transaction.
+    """Create missing tables and drop undeclared indexes, inside a transaction.
 
-    `ConfigurationError` when stored records do not fit the declaration.
+    Raises `ConfigurationError` when stored records do not fit the declaration.
     """
     for kind in kinds:
         for statement in _list_changes(connection, kind):
@@ -68,17 +68,17 @@ def write_tables(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> No
 
 
 def list_indexes(kind: RecordKind) -> Iterator[TableIndex]:
-    """The indexes of a kind: each key, what is declared, what is unique, and the version."""
+    """List the indexes of a kind: one for each key, declared and unique index, and the version."""
     groups = [("version",), *((key,) for key in kind.keys), *map(_strip_id, kind.indexes)]
     for keys in dict.fromkeys(groups):
-        if keys:  # else the primary key serves
+        if keys:  # otherwise the primary key serves
             yield TableIndex(f"{kind.name}|by|{'|'.join(keys)}", keys, unique=False)
     for keys in dict.fromkeys(kind.unique):
         yield TableIndex(f"{kind.name}|one|{'|'.join(keys)}", keys, unique=True)
 
 
 def _strip_id(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Without the id at the end, which every index has there."""
+    """Remove the id at the end, which every index has there."""
     return keys[:-1] if keys[-1] == "id" else keys
 
 

@@ -1,4 +1,4 @@
-"""Checking all control records in depth. It repairs nothing."""
+"""Verifies all control records of a file in depth."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VERSION: Final = "SELECT value FROM meta WHERE key = 'version'"
 
 
 def verify_records(connection: apsw.Connection, kinds: Sequence[RecordKind]) -> list[str]:
-    """What is wrong, one finding a line, at most 100; empty when the file is sound."""
+    """List faults, one per line, at most 100; empty when the file is sound."""
     connection.execute("BEGIN")  # one state for all checks, while others go on writing
     findings: list[str] = []
     try:

@@ -1,4 +1,4 @@
-"""Whole copies of a database file: backups, putting one in place, removal. It reads no graph."""
+"""Copies database files: makes and restores backups, and removes a database."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _NOTE_CHECKSUMS: Final = "INSERT OR REPLACE INTO meta (key, value) VALUES ('chec
 _INSTANCE: Final = "SELECT value FROM meta WHERE key = 'instance'"
 
 Check = Callable[[apsw.Connection], Sequence[str]]
-"""What is wrong with a database that shall take a graph's place."""
+"""Returns the faults of a database that is to replace a graph's."""
 Change = Callable[[apsw.Connection], None]
-"""What is to be done to it before it does."""
+"""Changes the database before it replaces the graph's."""
 
 
 def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
-    """Write the database as it is at one moment into `target`, which is new and durable then."""
+    """Copy the database as it is at one moment to the new file `target`, and sync it."""
     try:
         with making_file(target) as unfinished:
             checked = source.reserve_bytes("main") == RESERVED
@@ -52,10 +52,10 @@ def write_copy(source: apsw.Connection, target: Path, patience: float) -> None:
 def prepare_draft(
     files: DatabaseFiles, source: Path, check: Check, change: Change, *, checksums: bool = False
 ) -> str:
-    """Copy a backup beside the database, judge and change it there; its instance.
+    """Copy a backup beside the database, check and change the copy; return its instance id.
 
-    With `checksums` the copy gets them where the backup has none. `StorageDamaged` when `check`
-    finds anything or it is no database; then nothing is left of it.
+    With `checksums` the copy gets them where the backup has none. Raises `StorageDamaged` when
+    `check` finds anything or it is no database; then the copy is removed.
     """
     try:
         return _prepare(files.draft, source, check, change, checksums=checksums)
@@ -67,13 +67,13 @@ def prepare_draft(
 
 
 def put_in_place(files: DatabaseFiles, settings: SqliteSettings, instance: str) -> None:
-    """Have the draft be the database. Nobody has it open.
+    """Replace the database by the draft. Nobody has it open.
 
-    NOTE: the order counts. A log that stays behind would be played into the new file, so it goes
-    first, after it was played into the old one; and the marker must name the file that is there.
+    NOTE: the order counts. SQLite would replay a remaining log into the new file, so the log is
+    first checkpointed into the old one and removed; and the marker must name the present file.
     """
     if files.database.exists():
-        with suppress(*EngineError):  # damaged perhaps, which may be why it is replaced
+        with suppress(*EngineError):  # perhaps damaged, which may be why it is replaced
             connection = open_writer(str(files.database), settings, create=False)
             try:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -88,9 +88,9 @@ def put_in_place(files: DatabaseFiles, settings: SqliteSettings, instance: str) 
 
 
 def remove_files(files: DatabaseFiles) -> None:
-    """Remove all but the lock of use, which the caller has. Nobody has the database open.
+    """Remove all files but the use lock, which the caller holds. Nobody has the database open.
 
-    NOTE: without its marker a file is like a new one; so a removal that was cut off goes on.
+    NOTE: without its marker a file counts as new, so an interrupted removal can be continued.
     """
     files.marker.unlink(missing_ok=True)
     _remove_database(files.database)
@@ -113,7 +113,9 @@ def _remove_database(path: Path) -> None:
 
 
 def _list_logs(database: Path) -> list[Path]:
-    """What a process that died may have left beside a file; SQLite would play it into the next."""
+    """List the logs that a dead process may have left beside a file; SQLite would replay them into
+    the next.
+    """
     return [database.with_name(database.name + ending) for ending in ("-journal", "-wal", "-shm")]
 
 
@@ -158,7 +160,7 @@ def _copy(source: apsw.Connection, target: Path, patience: float, *, checked: bo
         copy.execute("PRAGMA synchronous = OFF").fetchall()  # it is synced as a whole
         deadline = time.monotonic() + patience
         with copy.backup("main", source, "main") as backup:
-            # PERF: all at once. In small steps every write of others starts it anew.
+            # PERF: all at once. In small steps every write of another process restarts it.
             while not backup.done:
                 try:
                     backup.step(-1)
@@ -166,7 +168,7 @@ def _copy(source: apsw.Connection, target: Path, patience: float, *, checked: bo
                     if time.monotonic() >= deadline:
                         raise
                     time.sleep(_PAUSE)
-        # One file alone: a log beside it would be forgotten when it is moved.
+        # One file alone: a log beside it would be left behind when it is moved.
         copy.execute("PRAGMA journal_mode = DELETE").fetchall()
     finally:
         copy.close(force=True)

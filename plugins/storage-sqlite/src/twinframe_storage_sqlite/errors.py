@@ -1,4 +1,4 @@
-"""What an SQLite error means to the service: one mapping. It decides nothing about retrying."""
+"""Maps SQLite errors to errors of the service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EngineError = (apsw.Error, UnicodeEncodeError, OverflowError, MemoryError)
 
 
 def build_error(error: BaseException, file: str) -> TwinframeError:
-    """The error of our tree for one of `EngineError` met in the database `file`."""
+    """Build the service's error for an `EngineError` in the database `file`."""
     match error:
         case apsw.InterruptError():
             return QueryTimeout(
@@ -35,7 +35,7 @@ def build_error(error: BaseException, file: str) -> TwinframeError:
         case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
             return build_damaged(file, "a page fails its checksum")
         case apsw.NotADBError():
-            return build_damaged(file, "file is not a database")  # a copy's error says nothing
+            return build_damaged(file, "file is not a database")  # a copy has no message
         case apsw.CorruptError():
             return build_damaged(file, str(error))
         case apsw.NoMemError() | MemoryError():
@@ -68,7 +68,7 @@ def _build_memory_error() -> TwinframeError:
 
 
 def build_damaged(file: str, reason: str) -> StorageDamaged:
-    """The one-line reason with what the operator can do."""
+    """Build the error with its one-line reason and the operator's remedy."""
     return StorageDamaged(
         f"The storage {file} is damaged: {' '.join(reason.split())}. "
         "Verify it and restore a backup; it is never repaired by itself."

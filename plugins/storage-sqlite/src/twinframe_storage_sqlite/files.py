@@ -1,4 +1,4 @@
-"""The files of one database and the marker that says it was once set up. It opens no database."""
+"""The paths of one database's files, and the marker that records that the database was created."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ _GRAPH_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,198}[a-z0-9])?")
 class DatabaseFiles:
     """Paths of one database: the database, its write-ahead log, lock files, the marker.
 
-    `use` is locked by everybody who has the database open; `draft` is where another one is made
-    ready that shall take its place. `scratch` is a directory of files that may be lost: results
-    kept for their next pages.
+    `use` is locked by every process that has the database open; `draft` is where its replacement is
+    prepared. `scratch` is a directory of files that may be lost: results kept for their next pages.
     """
 
     database: Path
@@ -37,7 +36,10 @@ class DatabaseFiles:
 
 
 def build_graph_files(directory: str, graph: str) -> DatabaseFiles:
-    """The paths of the graph named `graph`; `ConfigurationError` for a name not accepted."""
+    """Build the paths of the graph named `graph`.
+
+    Raises `ConfigurationError` for an invalid name.
+    """
     if graph == CONTROL_NAME:
         raise ConfigurationError(
             f"Storage__Graph={graph} is not accepted: the control plane keeps its records under "
@@ -47,7 +49,10 @@ def build_graph_files(directory: str, graph: str) -> DatabaseFiles:
 
 
 def build_files(directory: str, graph: str) -> DatabaseFiles:
-    """The paths of the database of this name; `ConfigurationError` for a name not accepted."""
+    """Build the paths of the database of this name.
+
+    Raises `ConfigurationError` for an invalid name.
+    """
     # SEC: the name becomes a path, hence letters, digits, `-` and `_` only.
     if not _GRAPH_NAME.fullmatch(graph):
         raise ConfigurationError(
@@ -78,7 +83,7 @@ def read_marker(marker: Path) -> str | None:
 
 
 def write_marker(marker: Path, instance_id: str) -> None:
-    """Write the marker so that it is whole and durable, with all names of its directory."""
+    """Write the marker completely and sync it, with all names of its directory."""
     unfinished = marker.with_name(f"{marker.name}.{os.getpid()}.part")
     make_private(unfinished)
     with unfinished.open("w", encoding="utf-8") as stream:
@@ -90,17 +95,17 @@ def write_marker(marker: Path, instance_id: str) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file that only this user reads and writes; one that is there stays as it is.
+    """Create an empty file that only this user can read and write; leave an existing one unchanged.
 
-    What cannot be made is for whoever opens it to say. SEC: SQLite gives its logs the mode of their
-    database, which it makes by the umask alone.
+    An error here is not raised: the later opening of the file reports it. SEC: SQLite gives its
+    logs the mode of their database, which it creates by the umask alone.
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def sync(path: Path) -> None:
-    """Have a file's content, or the names of a directory, on stable storage."""
+    """Sync a file's content, or the names of a directory, to stable storage."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""What may be wrong where SQLite files shall lie, for `twinframe check`. It changes no database."""
+"""Checks the directory of the SQLite files for `twinframe check`, without changing a database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LOOK_SECONDS: Final = 5.0
 
 
 def list_findings(settings: SqliteSettings) -> Sequence[Finding]:
-    """The library, the directory, what an acknowledged write is worth."""
+    """Check the library, the directory, and the durability of acknowledged writes."""
     directory = Path(settings.directory)
     return [
         check_library(apsw.sqlite_lib_version()),
@@ -40,7 +40,7 @@ def list_findings(settings: SqliteSettings) -> Sequence[Finding]:
 
 
 def check_library(version: str) -> Finding:
-    """Whether several processes may share a file with this version of SQLite."""
+    """Check whether several processes may share a file with this version of SQLite."""
     try:
         verify_library(version)
     except ConfigurationError as error:
@@ -49,7 +49,7 @@ def check_library(version: str) -> Finding:
 
 
 def _check_files(directory: Path) -> Iterator[Finding]:
-    """Files that the service cannot write, though it may write beside them."""
+    """Find files that the service cannot write although it may write to their directory."""
     if not directory.is_dir():
         return
     files = _list_files(directory)
@@ -57,13 +57,15 @@ def _check_files(directory: Path) -> Iterator[Finding]:
 
 
 def _check_pages(directory: Path, settings: SqliteSettings) -> Iterator[Finding]:
-    """Files whose structure is damaged; those written last first, as far as the time goes."""
+    """Find files whose structure is damaged; the last written ones first, as far as the time
+    allows.
+    """
     end = monotonic() + _LOOK_SECONDS
     for path in _list_files(directory):
         try:
             fault, is_whole = _look_through(path, settings, end - monotonic())
         except apsw.BusyError:
-            continue  # it is being made or restored
+            continue  # being created or restored
         except apsw.Error as error:
             yield build_warning(
                 "storage",
@@ -86,9 +88,9 @@ def _check_pages(directory: Path, settings: SqliteSettings) -> Iterator[Finding]
 
 
 def _look_through(path: Path, settings: SqliteSettings, seconds: float) -> tuple[str, bool]:
-    """As `find_broken_page`; a file whose very head is damaged cannot even be opened.
+    """Check one file as `find_broken_page` does; one with a damaged header cannot even be opened.
 
-    NOTE: who closes a file as the last one has SQLite play its log, so that is looked at before.
+    NOTE: the last process to close a file makes SQLite replay its log, so the log is checked first.
     """
     loss = _find_remains(path)
     if loss is not None:
@@ -105,8 +107,8 @@ def _look_through(path: Path, settings: SqliteSettings, seconds: float) -> tuple
 
 
 def _find_remains(path: Path) -> Loss | None:
-    """What lacks of a log that nobody has open."""
-    with suppress(ConfigurationError, StorageBusy):  # no graph's name; in use
+    """Return what is missing in a log that nobody has open."""
+    with suppress(ConfigurationError, StorageBusy):  # not a graph's name; or in use
         files = build_files(str(path.parent), path.stem)
         if files.use.exists():
             with UseLock(files.use).alone(0):
@@ -115,9 +117,9 @@ def _find_remains(path: Path) -> Loss | None:
 
 
 def _list_files(directory: Path) -> list[Path]:
-    """The databases there, the one written last first, without links that lead to nothing.
+    """List the databases there, the last written one first, without broken links.
 
-    NOTE: files go while this runs, when the service deletes a graph.
+    NOTE: files disappear while this runs, when the service deletes a graph.
     """
     found = []
     for path in directory.glob("*.db"):

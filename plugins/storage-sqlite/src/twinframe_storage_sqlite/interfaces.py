@@ -1,7 +1,7 @@
-"""Storing and deleting models: interfaces, their references and the closure of `extends`.
+"""Stores and deletes models: interfaces, their references and the closure of `extends`.
 
-It starts and ends no transaction. A deleted model's row stays, without position, as long as a twin
-or another interface names it, with its `extends`, so that its twins keep their labels.
+It runs inside the caller's transaction. A deleted model's row stays, without position, as long as a
+twin or another interface refers to it, with its `extends`, so that its twins keep their labels.
 """
 
 from __future__ import annotations
@@ -80,14 +80,14 @@ _FORGET_CLOSURE: Final = (
     "DELETE FROM interface_closure WHERE descendant IN (SELECT value FROM json_each(?))"
 )
 _FORGET: Final = "DELETE FROM interface WHERE id IN (SELECT value FROM json_each(?))"
-# Random, not counted: a number that a rolled-back work saw must not come again with other models.
+# Random, not counted: a number read by a rolled-back write must not recur with other models.
 _BUMP: Final = "UPDATE meta SET value = random() & 4611686018427387903 WHERE key = 'model_version'"
 
 
 def write_models(runner: StatementRunner, records: Sequence[ModelRecord]) -> None:
     """Store new models in this order; references may point to each other and to stored models.
 
-    `ModelAlreadyExists` names every id that is taken or given twice; then nothing is stored.
+    Raises `ModelAlreadyExists` with every id that is taken or given twice; then nothing is stored.
     """
     if not records:
         return
@@ -108,7 +108,7 @@ def write_models(runner: StatementRunner, records: Sequence[ModelRecord]) -> Non
 
 
 def write_name(runner: StatementRunner, model_id: str) -> int:
-    """Make a row for a model that is not stored but named; its row id."""
+    """Insert a row for a model that is referred to but not stored; return its row id."""
     interface: int = runner.read_one(_NAME, (model_id, build_model_name(model_id)))
     write_closure(runner, {interface})
     runner.read_one(_BUMP)
@@ -116,14 +116,16 @@ def write_name(runner: StatementRunner, model_id: str) -> int:
 
 
 def write_closure(runner: StatementRunner, changed: Iterable[int]) -> None:
-    """Compute the closure of these interfaces and of all below them anew from the references."""
+    """Recompute the closure of these interfaces and of all their descendants from the
+    references.
+    """
     bindings = {"changed": _render(changed)}
     runner.read_all(_CUT_CLOSURE, bindings)
     runner.read_all(_GROW_CLOSURE, bindings)
 
 
 def write_decommissioned(runner: StatementRunner, model_id: str, decommissioned: bool) -> None:
-    """Set the flag; `ModelNotFound`."""
+    """Set the flag. Raises `ModelNotFound`."""
     sql = (
         "UPDATE interface SET decommissioned = ? WHERE dtmi = ? AND position IS NOT NULL "
         "RETURNING id"
@@ -134,7 +136,10 @@ def write_decommissioned(runner: StatementRunner, model_id: str, decommissioned:
 
 
 def delete_models(runner: StatementRunner, model_ids: Sequence[str]) -> None:
-    """Delete models together: `ModelNotFound`, or `ModelReferenced` by stored models that stay."""
+    """Delete models together.
+
+    Raises `ModelNotFound`, or `ModelReferenced` by stored models that stay.
+    """
     if not model_ids:
         return
     stored = {dtmi: row for row, dtmi in runner.read_all(_STORED, (_render(model_ids),))}
@@ -153,7 +158,9 @@ def delete_models(runner: StatementRunner, model_ids: Sequence[str]) -> None:
 
 
 def delete_unnamed(runner: StatementRunner) -> None:
-    """Delete the rows of interfaces that are neither stored nor named, and then what they named."""
+    """Delete the rows of interfaces that are neither stored nor referred to, and then their
+    references.
+    """
     while unnamed := [row for (row,) in runner.read_all(_UNNAMED)]:
         going = _render(unnamed)
         for sql in (_FORGET_REFERENCES, _FORGET_CLOSURE, _FORGET):
@@ -190,7 +197,7 @@ def _put(runner: StatementRunner, record: ModelRecord, position: int) -> int:
 def _write_references(
     runner: StatementRunner, record: ModelRecord, ids: dict[str, int]
 ) -> set[int]:
-    """Write a model's references; the rows that had to be made for models nobody stored."""
+    """Write a model's references; return the rows inserted for models that are not stored."""
     made = set()
     referrer = ids[record.model_id]
     for kind, names in ((EXTENDS, record.extends), (COMPONENT, record.components)):

@@ -1,4 +1,4 @@
-"""Keeps the write-ahead log small. It never makes a writer wait long."""
+"""Keeps the write-ahead log small without delaying writers for long."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _log = logging.getLogger(__name__)
 
 
 class WalJanitor:
-    """Empties the log and cuts its file when it has passed `limit` bytes.
+    """Checkpoints the log and truncates its file when it has passed `limit` bytes.
 
-    SQLite's own checkpoints go on beside it; they cannot shrink the file, and do not finish while a
-    reader holds an old snapshot. The turn lock must be held: only then is the log not growing.
+    SQLite's own checkpoints continue; they cannot shrink the file, and do not finish while a reader
+    holds an old snapshot. The writer lock must be held: only then is the log not growing.
     """
 
     def __init__(self, wal: Path, limit: int) -> None:
@@ -31,7 +31,7 @@ class WalJanitor:
         self._next = 0.0
 
     def tidy(self, connection: apsw.Connection) -> None:
-        """Look at the file's size now and then, and empty it when it is too large."""
+        """Check the file's size at intervals, and empty the log when it is too large."""
         self._commits += 1
         if self._commits < _COMMITS_PER_LOOK:
             return
@@ -52,8 +52,8 @@ class WalJanitor:
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.Error as error:
-            # A reader is in the way, or there is no room to copy into: the next look tries again.
-            # The commit before it stands, so nothing here may fail a write.
+            # A reader is in the way, or there is no space to copy into: the next check tries again.
+            # The previous commit is durable, so nothing here may fail a write.
             self._next = time.monotonic() + _PAUSE
             _log.warning(
                 "%s has %d bytes and cannot be cut: %s", self._wal, self.read_size(), error

@@ -1,4 +1,4 @@
-"""Labels of the interfaces of a graph. It reads no twin."""
+"""Reads the labels of all interfaces of a graph."""
 
 from __future__ import annotations
 

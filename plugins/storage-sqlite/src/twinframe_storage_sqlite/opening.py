@@ -1,4 +1,4 @@
-"""Opening a database file: made when it is new, refused when it is not the one it should be."""
+"""Opens a database file: creates it when it is new, refuses it when it is damaged or foreign."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _NEW_FACT: Final = "INSERT INTO meta (key, value) VALUES (?, ?)"
 
 @dataclass(frozen=True, slots=True)
 class FileSchema:
-    """What a kind of file is: `application_id` stands in its header, set by the first migration.
+    """The schema of a kind of file: `application_id` is in its header, set by the first migration.
 
-    `folder` is where its migrations lie, as `load_migrations` takes it; `facts` are rows of its
+    `folder` is where its migrations are, as `load_migrations` takes it; `facts` are rows of its
     table `meta` when it is new, beside `instance` and `created`.
     """
 
@@ -44,7 +44,7 @@ class FileSchema:
 
 
 def open_turn(files: DatabaseFiles) -> TurnLock:
-    """The turn lock of the file, whose directory is made when it is missing."""
+    """Build the writer lock of the file, creating its directory when it is missing."""
     directory = files.database.parent
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -58,11 +58,11 @@ def open_turn(files: DatabaseFiles) -> TurnLock:
 def open_settled(
     files: DatabaseFiles, settings: SqliteSettings, schema: FileSchema
 ) -> apsw.Connection | None:
-    """The writing connection of a sound file at the newest schema, without having the turn.
+    """Open the writing connection of a sound file at the newest schema, without the writer lock.
 
-    NOTE: a worker that starts anew must not wait for a process that writes for long or is frozen:
-    gunicorn takes a failed start for a reason to end the whole service. None where something has
-    to be written or said first; that is for `open_database`.
+    NOTE: a restarting worker must not wait for a process that writes for long or is frozen:
+    gunicorn ends the whole service after a failed start. Returns None where something must be
+    written or reported first; `open_database` does that.
     """
     marker = read_marker(files.marker)
     if marker is None or not _holds_bytes(files):
@@ -75,7 +75,7 @@ def open_settled(
         if _is_settled(connection, files, marker, schema):
             return connection
     except EngineError:
-        pass  # `open_database` meets it again and names it
+        pass  # `open_database` meets it again and reports it
     connection.close(force=True)
     return None
 
@@ -83,10 +83,10 @@ def open_settled(
 def open_database(
     files: DatabaseFiles, settings: SqliteSettings, schema: FileSchema
 ) -> apsw.Connection:
-    """The writing connection of a sound file at the newest schema. The caller holds the turn.
+    """Open the writing connection of a sound file at the newest schema, under the writer lock.
 
-    `StorageDamaged` for a file that is damaged, foreign, emptied or gone; `ConfigurationError` for
-    one of a newer release or in a place where SQLite cannot share it.
+    Raises `StorageDamaged` for a file that is damaged, foreign, emptied or gone;
+    `ConfigurationError` for one of a newer release or in a place where SQLite cannot share it.
     """
     path = str(files.database)
     marker = read_marker(files.marker)
@@ -141,7 +141,7 @@ def _holds_bytes(files: DatabaseFiles) -> bool:
 
 
 def _verify_writable(connection: apsw.Connection) -> None:
-    # NOTE: SQLite opens a file it may not write for reading instead, and says so at a write only.
+    # NOTE: SQLite opens a write-protected file for reading instead, and reports it at a write only.
     if connection.readonly("main"):
         raise ConfigurationError(
             f"{connection.filename} cannot be opened for writing: give this user the right to it."
@@ -167,7 +167,7 @@ def _enter_wal(connection: apsw.Connection) -> None:
 
 
 def _read_or_make_facts(connection: apsw.Connection, schema: FileSchema) -> str:
-    """The instance id; made, with the other facts, in a file that was just created."""
+    """Return the instance id; create it, with the other facts, in a file that was just created."""
     instance: str | None = connection.execute(_INSTANCE).get
     if instance is None:
         instance = str(uuid.uuid4())
@@ -177,7 +177,7 @@ def _read_or_make_facts(connection: apsw.Connection, schema: FileSchema) -> str:
             facts["checksums"] = 1
         with connection:
             connection.executemany(_NEW_FACT, facts.items()).fetchall()
-        # The marker is written next, so what it stands for must be in the file itself.
+        # The marker is written next, so the facts it stands for must be in the file itself.
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     return instance
 
@@ -187,9 +187,9 @@ def _is_new(connection: apsw.Connection) -> bool:
 
 
 def _verify_checksums(connection: apsw.Connection, files: DatabaseFiles) -> None:
-    """Refuse a file whose header denies the checksums that it was made with.
+    """Refuse a file whose header denies the checksums that it was created with.
 
-    SEC: else one bit there would switch them off.
+    SEC: otherwise one changed bit there would switch them off.
     """
     if connection.execute(_HAS_CHECKSUMS).get and not holds_checksums(files.database):
         raise build_damaged(str(files.database), "its header denies its checksums")

@@ -1,4 +1,4 @@
-"""The plugin: what the service asks of SQLite storage through its hooks. It holds no logic."""
+"""The entry point of this distribution: the hooks by which the service uses SQLite storage."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ def twinframe_settings() -> type[Section]:
 
 @hookimpl
 def twinframe_findings(settings: Section) -> Sequence[Finding]:
-    """What there is to say of the library and the directory."""
+    """Check the library and the directory."""
     return list_findings(settings) if isinstance(settings, SqliteSettings) else ()
 
 
 @hookimpl
 def twinframe_graph_store(settings: Section, graph: str) -> GraphStore | None:
-    """The graph's file, not yet opened."""
+    """Build the graph's store, without opening its file."""
     return SqliteGraphStore(settings, graph) if isinstance(settings, SqliteSettings) else None
 
 
 @hookimpl
 def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
-    """The compiler to SQL, for stores of this plugin."""
+    """Build the SQL compiler, for stores of this plugin."""
     return SqliteQueryEngine() if isinstance(store, SqliteGraphStore) else None
 
 
 @hookimpl
 def twinframe_control_store(settings: Section, name: str) -> ControlStore | None:
-    """The file of the records, not yet opened."""
+    """Build the store of the control records, without opening its file."""
     return SqliteControlStore(settings, name) if isinstance(settings, SqliteSettings) else None

@@ -1,7 +1,7 @@
-"""What processes that died left of a write-ahead log, looked at before SQLite plays it.
+"""Checks a write-ahead log that a dead process left for lost commits, before SQLite replays it.
 
-SQLite plays a log up to the first frame that does not fit, and forgets what is behind it. That is
-right for a transaction that was cut off, and wrong where a frame was damaged later.
+SQLite replays a log up to the first invalid frame, and discards the rest. That is right for an
+interrupted transaction, and wrong where a frame was damaged later.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Transactions in a log that SQLite would not play: `played` frames are whole, then it breaks.
+    """Committed transactions that SQLite would not replay: `played` frames are valid, then one is
+    not.
 
-    `transactions` is how many are known behind; 0 where the frames themselves are gone.
+    `transactions` is how many are known to follow; 0 where the frames themselves are missing.
     `copied` is how many frames had been copied into the database, as far as that is known.
     """
 
@@ -51,7 +52,7 @@ class Loss:
     page_size: int
 
     def render(self) -> str:
-        """As the reason of a damage."""
+        """Render the loss as the reason of a damage."""
         lost = f"{self.transactions} transactions" if self.transactions else "transactions"
         return (
             f"its write-ahead log holds {self.played} whole frames, and {lost} that were committed "
@@ -61,7 +62,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """What the log's index says: written after each commit was on the disk as it was promised."""
+    """The contents of the log's index, which is written after each commit is on the disk."""
 
     frames: int
     salts: bytes
@@ -69,11 +70,11 @@ class _Index:
 
 
 def settle_remains(files: DatabaseFiles, settings: SqliteSettings) -> None:
-    """`StorageDamaged` where a log lacks what was committed. Nobody has the database open.
+    """Raise `StorageDamaged` where a log lacks committed writes. Nobody has the database open.
 
-    The log is kept as it is, and in a copy beside it. With `Storage__Sqlite__DamagedLog=accept` it
-    is cut to what SQLite can play instead; so it is with relaxed durability when the machine was
-    started anew, which may take the last writes.
+    The log is kept unchanged, and in a copy beside it. With `Storage__Sqlite__DamagedLog=accept` it
+    is instead cut to the part that SQLite can replay; so it is with relaxed durability after a
+    restart of the machine, which may lose the last writes.
     """
     loss = find_loss(files)
     if loss is None:
@@ -93,12 +94,13 @@ def settle_remains(files: DatabaseFiles, settings: SqliteSettings) -> None:
 
 
 def find_loss(files: DatabaseFiles) -> Loss | None:
-    """What SQLite would drop of a log that nobody has open, if that can be proven.
+    """Return the commits that SQLite would drop of a log that nobody has open, if they are
+    provable.
 
-    NOTE: frames behind the first one that does not fit prove nothing by themselves. A transaction
-    that was cut off leaves some, in any order, even its last; so does one whose writer was killed
-    while others went on. These two prove it: a frame that continues the chain of sums of a commit
-    was written after that commit held; and the index names the last frame of the last commit.
+    NOTE: frames after the first invalid one prove nothing by themselves. An interrupted transaction
+    leaves some, in any order, even its last; so does one whose writer was killed while others went
+    on. There are two proofs: a frame that continues the checksum chain of a commit was written
+    after that commit; and the index names the last frame of the last commit.
     """
     found = _read_start(_name_index(files), _INDEX_BYTES)
     index = _read_index(found)
@@ -110,20 +112,23 @@ def find_loss(files: DatabaseFiles) -> Loss | None:
         return None  # there is no log, or all of it is in the database
     loss = _compare(files, played, index)
     if loss is not None:
-        # NOTE: SQLite has made the index anew; the next look needs what it said.
+        # NOTE: SQLite has rebuilt the index; a later check needs its old contents.
         _write_start(_name_index(files), found)
     return loss
 
 
 def read_log(connection: apsw.Connection, wal: Path) -> bytes:
-    """The part of a log that readers use now. The caller has the turn, so that it stays so."""
+    """Read the part of a log that readers use now.
+
+    The caller holds the writer lock, so it is stable.
+    """
     played, _copied = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
     size = _LOG_HEAD + max(played, 0) * (_FRAME_HEAD + int(connection.pragma("page_size")))
     return _read_start(wal, size if played > 0 else 0)
 
 
 def find_broken_frame(log: bytes, page_size: int) -> str:
-    """Where what `read_log` gave is not as it was written; nothing where it is."""
+    """Return where the result of `read_log` is not as it was written; empty if it is."""
     sums, order = _read_head(log[:_LOG_HEAD])
     if log and not order:
         return "the head of the write-ahead log is damaged"
@@ -152,7 +157,7 @@ def _compare(files: DatabaseFiles, played: int, index: _Index | None) -> Loss | 
 
 
 class _Frames:
-    """The frames of a log, counted from 1. `salts` are what those of this log carry."""
+    """The frames of a log, counted from 1. `salts` are those of this log's frames."""
 
     def __init__(self, log: BinaryIO, size: int, page_size: int) -> None:
         self._log = log
@@ -161,17 +166,17 @@ class _Frames:
         head = self._read(0, _LOG_HEAD)
         _sums, order = _read_head(head)
         self._order = order or "="
-        # NOTE: a head is on the disk before the first frame is written, and no loss of power tears
-        # its 32 bytes: where it is not whole, the first frame tells of what log it was.
+        # NOTE: a header is on the disk before the first frame is written, and a power loss does not
+        # tear its 32 bytes: where it is invalid, the first frame shows which log it was.
         self.salts = head[16:24] if order else self._read(_LOG_HEAD, _FRAME_HEAD)[_SALTS]
 
     def count_commits(self, after: int, salts: bytes, last: int) -> int:
-        """Ends of transactions with these salts behind frame `after`."""
+        """Count the ends of transactions with these salts after frame `after`."""
         numbers = range(after + 1, min(last, self.count) + 1)
         return sum(self._ends_transaction(number, salts) for number in numbers)
 
     def has_successor(self, after: int) -> bool:
-        """Whether behind frame `after` one was written in the knowledge of a commit there."""
+        """Return whether a frame after `after` was written on top of a commit there."""
         return any(
             self._ends_transaction(number, self.salts) and self._continues(number)
             for number in range(after + 1, self.count)
@@ -182,7 +187,7 @@ class _Frames:
         return head[_SALTS] == salts and head[4:8] != bytes(4)
 
     def _continues(self, number: int) -> bool:
-        """Whether the next frame's sums follow from those that this one states."""
+        """Return whether the next frame's checksums follow from those in this one."""
         seed = _pair(self._read(self._place(number), _FRAME_HEAD)[16:])
         frame = self._read(self._place(number + 1), self._frame)
         if frame[_SALTS] != self.salts:
@@ -198,9 +203,9 @@ class _Frames:
 
 
 def _count_played(database: Path) -> int | None:
-    """The frames that SQLite plays; None where it uses no log, or does not get as far.
+    """Count the frames that SQLite replays; None where it uses no log, or cannot open the database.
 
-    It changes neither the database nor the log; the index is made anew.
+    It changes neither the database nor the log; the index is rebuilt.
     """
     try:
         connection = apsw.Connection(
@@ -210,7 +215,7 @@ def _count_played(database: Path) -> int | None:
         return None
     try:
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        with suppress(*EngineError):  # the log is played all the same
+        with suppress(*EngineError):  # the log is replayed all the same
             connection.pragma("schema_version")
         played, _copied = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
     except EngineError:
@@ -230,7 +235,7 @@ def _read_page_size(database: Path) -> int:
 
 
 def _read_index(found: bytes) -> _Index | None:
-    """What the start of an index says, if it is whole. It has its head twice."""
+    """Parse the start of an index, if it is valid. It has two copies of its header."""
     if len(found) < _INDEX_BYTES:
         return None
     for start in (0, _INDEX_HEAD):
@@ -243,7 +248,9 @@ def _read_index(found: bytes) -> _Index | None:
 
 
 def _read_head(head: bytes) -> tuple[tuple[int, int], str]:
-    """The sums that the first frame continues and the order of bytes; '' for one not whole."""
+    """Return the checksums that the first frame continues and the byte order; '' if it is
+    invalid.
+    """
     magic = int.from_bytes(head[:4], "big")
     order = {_BIG_ENDIAN_SUMS: ">", _LITTLE_ENDIAN_SUMS: "<"}.get(magic, "")
     if not order or len(head) < _LOG_HEAD:
@@ -253,7 +260,7 @@ def _read_head(head: bytes) -> tuple[tuple[int, int], str]:
 
 
 def _sum(seed: tuple[int, int], data: bytes, order: str) -> tuple[int, int]:
-    """SQLite's sums over words of four bytes, continued from `seed`."""
+    """Compute SQLite's checksums over words of four bytes, continued from `seed`."""
     first, second = seed
     for one, other in struct.iter_unpack(f"{order}II", data):
         first = (first + one + second) & _WORD
@@ -266,7 +273,7 @@ def _pair(data: bytes) -> tuple[int, int]:
 
 
 def _keep_copy(wal: Path) -> Path | None:
-    """A copy of the log beside it, made once; None where there is no log or no room."""
+    """Copy the log beside it, once; None where there is no log or no space."""
     try:
         written = datetime.fromtimestamp(wal.stat().st_mtime, UTC)
         kept = wal.with_name(f"{wal.name}.damaged-{written:%Y%m%dT%H%M%S}")
@@ -280,7 +287,9 @@ def _keep_copy(wal: Path) -> Path | None:
 
 
 def _cut(files: DatabaseFiles, loss: Loss) -> None:
-    """Leave what SQLite can play, or nothing where the database is further already."""
+    """Cut the log to the part that SQLite can replay, or empty it where the database is newer
+    already.
+    """
     end = _LOG_HEAD + loss.played * (_FRAME_HEAD + loss.page_size)
     if loss.played == 0 or loss.copied > loss.played:
         end = 0

@@ -1,4 +1,4 @@
-"""The evaluator's port on SQLite: nodes, relationships and hops as values. It compiles no query."""
+"""The graph reader of the evaluator on SQLite: nodes, relationships and hops as values."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ JOIN interface d ON d.id = c.descendant WHERE a.dtmi = ?"""
 
 
 class GraphScans(StatementRunner, GraphReader):
-    """Reads for the evaluator; decoded documents, labels from a cache that follows the schema."""
+    """Reads for the evaluator; decodes documents, and caches labels until the schema changes."""
 
     def __init__(self, connection: apsw.Connection, turns: Turns | None = None) -> None:
         super().__init__(connection, turns)
@@ -66,12 +66,14 @@ class GraphScans(StatementRunner, GraphReader):
         self._labels_version = -1
 
     def read_schema_version(self) -> int:
-        """A random number, drawn at each change of models: a cache key even across rollbacks."""
+        """Return a random number, drawn at each change of models: a cache key even across
+        rollbacks.
+        """
         version: int = self.read_one(_SCHEMA_VERSION)
         return version
 
     def read_label_sets(self) -> LabelSets:
-        """Row id of each interface -> labels of its twins, read anew when the models changed."""
+        """Return the labels by row id of each interface, read again after the models changed."""
         version = self.read_schema_version()
         if version != self._labels_version:
             self._labels = read_label_sets(self)
@@ -134,7 +136,7 @@ class GraphScans(StatementRunner, GraphReader):
         sets = self.read_label_sets()
         for dt_id, model, document in rows:
             labels = sets.get(model)
-            if labels is None:  # a model that came while the rows were read, outside of a snapshot
+            if labels is None:  # a model added while the rows were read, outside of a snapshot
                 sets = read_label_sets(self)
                 labels = sets[model]
             self.count_read(len(document))
@@ -147,7 +149,7 @@ def _build_hops(direction: Direction, typed: bool) -> str:
         return f"{outgoing} WHERE{_OF_TYPES}" if typed else outgoing
     if direction is Direction.INCOMING:
         return f"{incoming} WHERE{_OF_TYPES}" if typed else incoming
-    # A loop is crossed once: as an outgoing relationship.
+    # A loop is followed once: as an outgoing relationship.
     incoming = f"{incoming} WHERE r.source <> r.target"
     if typed:
         outgoing, incoming = f"{outgoing} WHERE{_OF_TYPES}", f"{incoming} AND{_OF_TYPES}"

@@ -1,4 +1,4 @@
-"""Reading one graph through the storage seam. It changes nothing; its connection could not."""
+"""The read side of the storage interface over one SQLite file, on a read-only connection."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.scans import GraphScans
 from twinframe_storage_sqlite.statements import Row, SqlValue
 
-# PERF: the cast gives bytes; 3.5 us a twin of 200 bytes, all told.
+# PERF: the cast gives bytes; 3.5 us in total for a twin of 200 bytes.
 _TWIN: Final = "SELECT etag, CAST(json(document) AS BLOB) FROM twin WHERE dt_id = ?"
 _HAS_TWIN: Final = "SELECT 1 FROM twin WHERE dt_id = ?"
 _COUNT_TWINS: Final = "SELECT coalesce(sum(twins), 0) FROM twin_count"
@@ -106,14 +106,14 @@ _INSTANCE: Final = (
 
 
 class SqliteSession(GraphScans, GraphSession):
-    """A connection of one thread that reads. `connection` is there for the query engine."""
+    """A read-only connection for one thread. `connection` is for the query engine."""
 
     def close(self) -> None:
-        """Close the connection; what was still being read is given up."""
+        """Close the connection and end statements that are still open."""
         self.connection.close(force=True)
 
     def read_instance(self) -> Instance:
-        """Identity and secret, made with the file."""
+        """Return identity and secret, which were made with the file."""
         found, secret = self.read_one(_INSTANCE)
         return Instance(found, secret)
 
@@ -133,12 +133,14 @@ class SqliteSession(GraphScans, GraphSession):
         return [Listed(key, body) for key, body in rows]
 
     def read_events(self, *, after: int, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
-        """Events behind a position; one writer at a time gives them in the order of commits."""
+        """Return events after a position; one writer at a time gives positions in the order of
+        commits.
+        """
         rows = self.read_all(_EVENTS, (after, limit))
         return [(position, OutboxEvent(subject, body)) for position, subject, body in rows]
 
     def read_event_bounds(self) -> tuple[int, int]:
-        """The first kept and the last ever."""
+        """Return the positions of the first kept and the last event."""
         first, last = self.read_one(_EVENT_BOUNDS)
         if last is None:
             return 0, 0
@@ -148,7 +150,7 @@ class SqliteSession(GraphScans, GraphSession):
 
     def read_twin(self, twin_id: str) -> StoredDocument | None:
         """The twin's document."""
-        # PERF: the hottest read of the service, hence without a call in between.
+        # PERF: the most frequent read of the service, hence without a call in between.
         try:
             row = self._cursor.execute(_TWIN, (twin_id,)).get
         except EngineError as error:

@@ -1,4 +1,4 @@
-"""The settings section `Storage__Sqlite`. It reads no file and opens nothing."""
+"""The settings section `Storage__Sqlite`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SqliteSettings(Section):
         " take turns of 20 ms. 0 is half of the processors, at least one.",
     )
     max_document_bytes: Bytes = Field(
-        # NOTE: SQLite holds several copies while it builds a value, and looks at no deadline
+        # NOTE: SQLite holds several copies while it builds a value, and checks no deadline
         # meanwhile: a text that doubles took 1.1 GB and 6 s at 256 MiB, a sixteenth of it here.
         default=16 * 1024 * 1024,
         description="Largest single value a read may build; more is an error.",

@@ -1,4 +1,4 @@
-"""Running statements on one connection: snapshots, deadlines, errors. It knows no table."""
+"""Runs statements on one connection, with snapshots, deadlines and error mapping."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ SqlValue = None | int | float | bytes | str
 Bindings = tuple[SqlValue, ...] | Mapping[str, SqlValue]
 Row = tuple[Any, ...]
 
-# PERF: about 0.2 ms of a statement's work between two looks at the clock; measured cost under 1 %.
+# PERF: about 0.2 ms of a statement's work between two deadline checks; measured cost under 1 %.
 _STEPS_PER_CHECK: Final = 5000
 _STEPS_TO_FIRST_CHECK: Final = 500
 
-# SEC: a step on a large value takes a thousand times as long as others, up to some milliseconds:
-# what took longer than this between two looks is looked at more often.
+# SEC: a step on a large value takes a thousand times as long as others, up to some milliseconds: a
+# statement that took longer than this between two checks is checked more often.
 _SECONDS_PER_CHECK: Final = 0.01
 _LEAST_STEPS: Final = 20
 
-# PERF: each look takes the interpreter's lock from those who serve requests: a statement that goes
-# on is looked at every 4 ms only, and takes turns with the other long ones.
+# PERF: each check takes the interpreter lock from request threads: a long statement is only checked
+# every 4 ms, and is scheduled in turn with the other long ones.
 _CHECKS_UNTIL_LONG: Final = 20
 _STEPS_PER_LONG_CHECK: Final = 100_000
 
 _BYTES_PER_LOOK: Final = 4 * 1024 * 1024
 
-# PERF: 0.2 us a look, so 5 % of a statement that must be short; between two of them lie some
-# microseconds, and a hundred times what one step on a value of the largest size takes.
+# PERF: 0.2 us a check, so 5 % of a statement that must be short; between two of them are some
+# microseconds, and a hundred times that for one step on a value of the largest size.
 _STEPS_PER_SHORT_CHECK: Final = 100
 _LARGEST_SHORT_VALUE: Final = 16 * 1024
 
@@ -44,11 +44,11 @@ _MOST_ROWS: Final = 64
 
 
 def _look_away() -> None:
-    """Nobody asked to watch the memory."""
+    """Do nothing: the default when memory is not watched."""
 
 
 class StatementRunner:
-    """One connection used by one thread at a time. Engine errors leave it as errors of our tree.
+    """One connection used by one thread at a time. Raises engine errors as errors of the service.
 
     `connection` is APSW's own, for callers with needs of their own. A statement must be read to its
     end or closed: an open one keeps its snapshot and the WAL from shrinking.
@@ -73,25 +73,29 @@ class StatementRunner:
         self._read = 0
 
     def watch_memory(self, look: Callable[[], None]) -> None:
-        """Call `look` at each look at a long statement, and behind each 4 MiB that are parsed."""
+        """Call `look` at each check of a long statement, and after each 4 MiB that are parsed."""
         self._look = look
 
     def count_read(self, size: int) -> None:
-        """Note bytes of documents that become values."""
+        """Count bytes of documents that become values."""
         self._read += size
         if self._read > _BYTES_PER_LOOK:
             self._read = 0
             self._look()
 
     def interrupt(self) -> None:
-        """Stop what runs inside the present `snapshot`, from any thread: `QueryTimeout` there."""
+        """Stop the statements of the present `snapshot`, from any thread: they raise
+        `QueryTimeout`.
+        """
         self._cancelled = True
 
     @contextmanager
     def snapshot(self, deadline: float | None = None) -> Iterator[None]:
-        """One state of the graph for all reads inside; an inner snapshot shares the outer one's.
+        """Show one state of the graph to all reads inside; an inner snapshot shares the outer
+        one's.
 
-        With a deadline, statements that take longer than 4 ms wait for their turn among the others.
+        With a deadline, statements that take longer than 4 ms are scheduled in turn with the
+        others.
         """
         if self._depth:
             with self._nested(deadline):
@@ -106,12 +110,12 @@ class StatementRunner:
 
     @contextmanager
     def short_snapshot(self, steps: int, seconds: float) -> Iterator[None]:
-        """A snapshot whose statements end behind so many steps of all, or seconds, or at a value
-        of 16 KiB: `QueryTimeout` or `LimitExceeded`. Not inside another.
+        """Open a snapshot whose statements end after this many steps in all, or seconds, or at a
+        value of 16 KiB, with `QueryTimeout` or `LimitExceeded`. Not inside another.
         """
         if self._depth or self.connection.in_transaction:
             raise StorageError("Work that must be short needs a snapshot of its own.")
-        # SEC: one step on a large value (`instr`, `replace`) may take as long as it likes.
+        # SEC: one step on a large value (`instr`, `replace`) may take unboundedly long.
         largest = self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LARGEST_SHORT_VALUE)
         most = max(steps, _STEPS_PER_SHORT_CHECK)
         self._begin(time.monotonic() + seconds, _STEPS_PER_SHORT_CHECK, most)
@@ -125,7 +129,7 @@ class StatementRunner:
     def _begin(self, deadline: float | None, steps_per_check: int, most: int | None) -> None:
         self._deadline, self._cancelled, self._depth = deadline, False, 1
         self._steps, self._most_steps = 0, most
-        # NOTE: without a deadline it may be the event loop that reads, which must not wait.
+        # NOTE: without a deadline the reader may be the event loop, which must not wait.
         self._takes_turns = deadline is not None and most is None
         self._checks, self._is_long = 0, False
         self._look_every(steps_per_check)
@@ -153,7 +157,9 @@ class StatementRunner:
             self._depth -= 1
 
     def read_one(self, sql: str, bindings: Bindings = ()) -> Any:
-        """The only value, or only row as a tuple, or None: for statements of at most one row."""
+        """Return the only value, or only row as a tuple, or None: for statements of at most one
+        row.
+        """
         try:
             return self._cursor.execute(sql, bindings).get
         except EngineError as error:
@@ -168,7 +174,7 @@ class StatementRunner:
             raise build_error(error, self.connection.filename) from error
 
     def iterate(self, sql: str, bindings: Bindings = ()) -> Iterator[Row]:
-        """The rows as they are found; other statements may run in between."""
+        """Yield the rows as they are found; other statements may run in between."""
         self.check_deadline()
         cursor = self.connection.cursor()
         self._open.add(cursor)
@@ -181,7 +187,7 @@ class StatementRunner:
             cursor.close(force=True)
 
     def iterate_some(self, sql: str, bindings: Bindings = ()) -> Iterator[list[Row]]:
-        """The rows as they are found, some at a time; other statements may run in between."""
+        """Yield the rows as they are found, some at a time; other statements may run in between."""
         self.check_deadline()
         cursor = self.connection.cursor()
         self._open.add(cursor)
@@ -197,7 +203,8 @@ class StatementRunner:
             cursor.close(force=True)
 
     def _close_open(self) -> None:
-        """End statements that were left half read, as by an error that still holds their frames.
+        """End statements that were not read to their end, such as after an error that holds their
+        frames.
 
         An open one would keep the snapshot: later reads of this connection would see old states.
         """
@@ -205,12 +212,14 @@ class StatementRunner:
             self._open.pop().close(force=True)
 
     def check_deadline(self) -> None:
-        """`QueryTimeout` when the deadline has passed: short statements never meet the handler."""
+        """Raise `QueryTimeout` when the deadline has passed: short statements never call the
+        handler.
+        """
         if not self._depth:
             return
         if self._is_over():
             raise QueryTimeout("The query ran longer than it may (Query__Timeout) and was stopped.")
-        if self._is_long:  # NOTE: what begins now may be short again
+        if self._is_long:  # NOTE: the next statement may be short again
             self._checks, self._is_long = 0, False
             self._look_every(_STEPS_TO_FIRST_CHECK)
             self._steps_to_next = _STEPS_TO_FIRST_CHECK
@@ -218,9 +227,9 @@ class StatementRunner:
             self._looked = time.monotonic()
 
     def read_steps(self) -> int:
-        """Steps of SQLite's machine since the snapshot began, to the last 5,000 of a statement (of
-        one that takes longer than 4 ms, to the last 100,000; of one that must be short, the last
-        100).
+        """Return the steps of SQLite's virtual machine since the snapshot began, to the last 5,000
+        of a statement (of one that takes longer than 4 ms, to the last 100,000; of one that must be
+        short, the last 100).
         """
         return self._steps
 
@@ -230,7 +239,7 @@ class StatementRunner:
 
     def _check_progress(self) -> bool:
         self._steps += self._steps_to_next
-        # NOTE: SQLite has set the next look when it calls: another distance holds from then on.
+        # NOTE: SQLite has scheduled the next check when it calls: a new interval holds after that.
         self._steps_to_next = self._steps_per_check
         if self._most_steps is not None:
             return self._is_over() or self._steps > self._most_steps
@@ -244,7 +253,7 @@ class StatementRunner:
         return self._is_over()
 
     def _pace_looks(self) -> None:
-        """Look sooner where steps take long, later where the statement goes on for long."""
+        """Check sooner where steps take long, later where the statement goes on for long."""
         now = time.monotonic()
         seconds, self._looked = now - self._looked, now
         self._checks += 1

@@ -1,4 +1,4 @@
-"""One graph in one SQLite file: opening, identity, sessions, writing. It compiles no query."""
+"""The graph store in one SQLite file: opening, sessions, writing, backups and property indexes."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         self._writer = FileWriter(self.files, settings, SqliteTransaction)
 
     def open(self) -> None:
-        """Open or create the file, bring it to the newest schema and check that it is ours.
+        """Open or create the file, migrate it to the newest schema and check that it is a graph's.
 
-        `ConfigurationError` for a too old SQLite, a file of a newer release or a place that cannot
-        be used; `StorageDamaged` for a file that is damaged, foreign, emptied or gone.
+        Raises `ConfigurationError` for a too old SQLite, a file of a newer release or an unusable
+        place; `StorageDamaged` for a file that is damaged, foreign, emptied or gone.
         """
         facts: dict[str, SqlValue] = {
             "secret": secrets.token_bytes(32),
@@ -77,7 +77,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         self._writer.close()
 
     def session(self) -> SqliteSession:
-        """A connection of its own, which cannot write."""
+        """Open a connection of its own, which cannot write."""
         try:
             turns = share_turns(self.settings.long_statements)
             return SqliteSession(open_reader(self._path, self.settings), turns)
@@ -85,11 +85,11 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
             raise build_error(error, self._path) from error
 
     def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
-        """Run the works and commit them together, when this process has the turn."""
+        """Run the write functions and commit them together, under the writer lock."""
         return self._writer.write(works)
 
     def verify(self) -> Sequence[str]:
-        """The log's sums, SQLite's integrity and foreign key checks, closure and documents."""
+        """Check the log's checksums, SQLite's integrity and foreign keys, closure and documents."""
         session = self.session()
         session.connection.authorizer = None  # the checks are pragmas
         try:
@@ -109,7 +109,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
     # --- backups --------------------------------------------------------------------------------
 
     def back_up(self, target: Path) -> None:
-        """A copy of the file, made by SQLite in one step; nobody waits for it."""
+        """Copy the file by SQLite in one step, without blocking others."""
         session = self.session()
         try:
             write_copy(session.connection, target, self.settings.busy_timeout)
@@ -117,7 +117,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
             session.close()
 
     def restore(self, source: Path, timeout: float) -> None:
-        """Verify a copy of the backup beside the file, then exchange the two."""
+        """Verify a copy of the backup beside the file, then swap the two."""
         self.files.use.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._writer.use.alone(timeout):
             checksums = self.settings.checksums
@@ -127,7 +127,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
             put_in_place(self.files, self.settings, instance)
 
     def measure(self) -> int:
-        """The file with its log."""
+        """Return the size of the file and its log."""
         sizes = []
         for path in (self.files.database, self.files.wal):
             with suppress(FileNotFoundError):
@@ -145,7 +145,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
             session.close()
 
     def create_index(self, name: str) -> bool:
-        """Make the index in one transaction; writers of all processes wait for it."""
+        """Create the index in one transaction; writers of all processes wait for it."""
         return bool(self._change(lambda connection: indexes.create_index(connection, name)))
 
     def drop_index(self, name: str) -> None:
@@ -163,7 +163,7 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
         return outcome.result
 
     def _create_declared(self, connection: apsw.Connection) -> None:
-        """What the settings declare and the file lacks. Another process may be busy making it."""
+        """Create the declared indexes that the file lacks. Another process may be creating them."""
         there = indexes.list_indexes(connection)
         for name in self.settings.indexes:
             if name not in there:
@@ -172,13 +172,15 @@ class SqliteGraphStore(GraphStore, PropertyIndexes, Backups):
 
 
 def _find_faults(connection: apsw.Connection) -> Sequence[str]:
-    """What is wrong with a file that shall be a graph's."""
+    """Return the faults of a file that is to become a graph's."""
     if connection.pragma("application_id") != APPLICATION_ID:
         return ["it is a database of another application"]
     return verify_graph(connection)
 
 
 def _renew_epoch(connection: apsw.Connection) -> None:
-    """NOTE: a backup of before there were entries has no events either whose ids one could keep."""
+    """NOTE: a backup from before there were entries has no events either whose ids could be
+    kept.
+    """
     if connection.execute(_HAS_ENTRIES).get:
         renew_epoch(SqliteTransaction(connection))

@@ -1,4 +1,4 @@
-"""Changing one graph through the storage seam, inside a transaction that others start and end."""
+"""The write side of the storage interface, inside a transaction that its caller begins and ends."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ SELECT p.page_count - f.freelist_count FROM pragma_page_count p, pragma_freelist
 _OUTBOX_BYTES: Final = """
 SELECT coalesce((SELECT total FROM event ORDER BY position DESC LIMIT 1), 0)
   - coalesce((SELECT total - length(body) FROM event ORDER BY position LIMIT 1), 0)"""
-# SEC: documents are bound as bytes and cast: `jsonb` could take some JSON texts given as a blob for
-# its own binary form.
+# SEC: documents are bound as bytes and cast: `jsonb` could mistake some JSON texts given as a blob
+# for its own binary form.
 _PUT_TWIN: Final = """
 INSERT INTO twin (dt_id, model, etag, document)
 VALUES (?, (SELECT id FROM interface WHERE dtmi = ?), ?, jsonb(CAST(? AS TEXT)))
 ON CONFLICT (dt_id) DO UPDATE SET
   model = excluded.model, etag = excluded.etag, document = excluded.document"""
-# NOTE: without a WHERE, SQLite takes the ON of the conflict for that of a join.
+# NOTE: without a WHERE, SQLite parses the ON of the conflict as that of a join.
 _PUT_TWINS: Final = RowsStatement(
     "WITH put (dt_id, dtmi, etag, document) AS (VALUES ",
     4,
@@ -86,7 +86,7 @@ _PUT_ENTRY: Final = """
 INSERT INTO entry (kind, key, body) VALUES (?, ?, ?)
 ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"""
 _DELETE_ENTRY: Final = "DELETE FROM entry WHERE kind = ? AND key = ? RETURNING 1"
-# PERF: the sum is 0.5 us of an append, and makes the size of the outbox known without a scan.
+# PERF: the sum is 0.5 us of an append, and gives the size of the outbox without a scan.
 _APPEND_EVENT: Final = """
 INSERT INTO event (subject, body, total) VALUES (
   ?, ?, ? + coalesce((SELECT total FROM event ORDER BY position DESC LIMIT 1), 0))"""
@@ -100,7 +100,7 @@ DELETE FROM event WHERE position IN (
 
 
 class SqliteTransaction(SqliteSession, GraphTransaction):
-    """The write view over the store's writing connection; valid while its work runs."""
+    """The write view over the store's writing connection; valid while its write function runs."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         super().__init__(connection)
@@ -108,10 +108,10 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
         self._page_bytes: int = self.read_one("PRAGMA page_size")
 
     def measure_content(self) -> int:
-        """Bytes of the pages in use, as this transaction has them, without those of the outbox; the
-        log is not counted.
+        """Return the bytes of the pages in use in this transaction, without those of the outbox and
+        the log.
 
-        PERF: 5 us; SQLite has the numbers at hand.
+        PERF: 5 us; SQLite keeps the numbers.
         """
         pages: int = self.read_one(_PAGES_IN_USE)
         outbox: int = self.read_one(_OUTBOX_BYTES)
@@ -123,7 +123,7 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
         try:
             self._cursor.execute(_PUT_TWIN, bindings)
         except apsw.ConstraintError:
-            # The only constraint that can fail: no interface of that id. It is named now.
+            # The only constraint that can fail: no interface of that id. Its row is inserted now.
             interfaces.write_name(self, record.model_id)
             self.read_one(_PUT_TWIN, bindings)
         except EngineError as error:
@@ -200,10 +200,10 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
         return self.read_one(_DELETE_ENTRY, (kind, key)) is not None
 
     def append_events(self, events: Sequence[OutboxEvent]) -> None:
-        """Put events behind the others."""
+        """Append events after the others."""
         sizes = [self._measure_row(len(each.body) + len(each.subject)) for each in events]
         try:
-            # PERF: a write of one twin has one event, for which no total need be read before.
+            # PERF: a write of one twin has one event, which needs no total to be read first.
             if len(events) < _FEW_EVENTS:
                 few = [(x.subject, x.body, size) for x, size in zip(events, sizes, strict=True)]
                 self._cursor.executemany(_APPEND_EVENT, few)
@@ -216,7 +216,9 @@ class SqliteTransaction(SqliteSession, GraphTransaction):
             self._fail(error)
 
     def _measure_row(self, size: int) -> int:
-        """What an event of this size takes in the file: a large one has pages of its own."""
+        """Return the space that an event of this size takes in the file: a large one has its own
+        pages.
+        """
         size += _ROW_BYTES
         if size < self._page_bytes:
             return size

@@ -1,4 +1,4 @@
-"""The order in which processes write to one file: a bounded, fair lock. It knows no database."""
+"""The writer lock of one file: a bounded, fair lock between processes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Final
 
 from twinframe.errors import StorageBusy
 
-# PERF: the next in line looks often, since every look too late is idle time of the disk; those
-# behind it look seldom.
+# PERF: the next in line polls often, since a late look leaves the disk idle; those behind it poll
+# seldom.
 _NEXT_WAIT: Final = 0.0001
 _QUEUE_WAIT: Final = 0.001
 _PATIENCE: Final = 0.02
@@ -24,9 +24,9 @@ class TurnLock:
     """Held by at most one holder on this machine; the system frees it when a process ends.
 
     SQLite's own waiting is unfair: it sleeps longer and longer while others take the lock again,
-    and waits of seconds were measured. Here whoever waits first holds the `queue` file's lock until
-    it has the `turn` file's lock, and everybody has to pass the queue, so that a holder that comes
-    back at once cannot overtake. One object serves one thread at a time.
+    and waits of seconds were measured. Here the first waiter holds the `queue` file's lock until it
+    has the `turn` file's lock, and every process must pass the queue, so a holder that comes back
+    at once cannot overtake. One object serves one thread at a time.
     """
 
     def __init__(self, turn: Path, queue: Path) -> None:
@@ -36,7 +36,7 @@ class TurnLock:
 
     @contextmanager
     def hold(self, timeout: float) -> Iterator[None]:
-        """Have the turn inside; `StorageBusy` when it does not come within `timeout` seconds."""
+        """Hold the lock. Raises `StorageBusy` when it is not free within `timeout` seconds."""
         deadline = time.monotonic() + timeout
         self._take(self._queue, deadline, timeout, _QUEUE_WAIT)
         try:
@@ -49,7 +49,7 @@ class TurnLock:
             fcntl.flock(self._turn, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Give the files back; a held turn ends."""
+        """Close the files; a held lock is released."""
         os.close(self._turn)
         os.close(self._queue)
 

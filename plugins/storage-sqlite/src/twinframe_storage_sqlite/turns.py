@@ -1,4 +1,4 @@
-"""Long statements take turns: so many of a process work at one time. It knows no statement."""
+"""A CPU scheduler for long statements: a limited number of them run in a process at one time."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class _Waiter:
 
 
 class Turns:
-    """At most `count` of those who `breathe` work at one time, each for some 20 ms; first come,
+    """Lets at most `count` callers of `breathe` run at one time, each for some 20 ms; first come,
     first served.
 
-    PERF: threads that all want the processor hold up those that should go before them, niced or
-    not: every one of them takes the interpreter's lock now and then, and may be put aside while it
-    has it. With eight endless queries, ten working threads beside two workers on two cores left
-    writers 0.26 of their rate at p99 58 ms; one at a time leaves them 0.63 at 30 ms.
+    PERF: threads that all want the CPU delay those that should go first, niced or not: each of them
+    takes the interpreter lock now and then, and may be descheduled while it holds it. With eight
+    endless queries, ten working threads beside two workers on two cores left writers 0.26 of their
+    rate at p99 58 ms; one at a time leaves them 0.63 at 30 ms.
 
-    NOTE: a turn is only as good as its holder: one who was not seen for 0.1 s (it builds an answer,
-    or waits for a client) has lost it, so that nobody waits for somebody who does not work.
+    NOTE: a holder that was not seen for 0.1 s (it builds an answer, or waits for a client) loses
+    its slot, so that no other waits for an idle one.
     """
 
     def __init__(self, count: int) -> None:
@@ -48,7 +48,9 @@ class Turns:
         self._waiting: deque[_Waiter] = deque()
 
     def breathe(self, who: object, is_over: Callable[[], bool]) -> bool:
-        """Go on at once or wait for one's turn; returns `is_over`, looked at while it waits too."""
+        """Continue at once or wait for a slot; return `is_over`, which is also checked while
+        waiting.
+        """
         now = time.monotonic()
         with self._lock:
             held = self._holders.get(who)
@@ -69,13 +71,13 @@ class Turns:
         return is_over()
 
     def leave(self, who: object) -> None:
-        """Give up the turn, if one is held."""
+        """Release the slot, if one is held."""
         with self._lock:
             if self._holders.pop(who, None) is not None:
                 self._call_next(time.monotonic())
 
     def _call_next(self, now: float) -> None:
-        """Call those who wait into the turns that are free. The lock must be held."""
+        """Give the free slots to the next waiters. The lock must be held."""
         if len(self._holders) >= self._count and self._waiting:
             for who in [who for who, one in self._holders.items() if now - one.seen > _LAPSE]:
                 del self._holders[who]
@@ -87,5 +89,7 @@ class Turns:
 
 @functools.cache
 def share_turns(count: int) -> Turns:
-    """The turns of this process, for all its graphs; 0 is half of the processors, at least one."""
+    """Return the scheduler of this process, for all its graphs; 0 is half of the CPUs, at least
+    one.
+    """
     return Turns(count or max((os.cpu_count() or 1) // 2, 1))

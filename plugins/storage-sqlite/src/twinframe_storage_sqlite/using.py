@@ -1,4 +1,6 @@
-"""Who has a database open: a lock that tells, and gives the file to one who would replace it."""
+"""The use lock of a database: shared by all processes that have it open, exclusive for replacing
+it.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,12 @@ _LONGEST_NOTE: Final = 64
 _SETTLED: Final = b" settled"
 
 Settle = Callable[[], None]
-"""Looks at files that nobody has open, before somebody opens them."""
+"""Checks files that nobody has open, before they are opened."""
 
 
 class UseLock:
-    """Held shared by everybody who has the database open, alone by who removes or replaces it.
+    """Shared between all processes that have the database open, exclusive for its removal or
+    replacement.
 
     The system frees it when a process ends. One object serves one thread at a time.
     """
@@ -36,10 +39,11 @@ class UseLock:
         return self._handle is not None
 
     def share(self, timeout: float, settle: Settle) -> None:
-        """Join those who have it open; `StorageBusy` while somebody has it alone for long.
+        """Take the lock shared. Raises `StorageBusy` while another process holds it exclusively for
+        long.
 
-        Who is the first has it alone while `settle` runs, and what that raises is raised: the next
-        one is the first then.
+        The first holder has it exclusively while `settle` runs, and raises what `settle` raises:
+        the next process is the first then.
         """
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         deadline = time.monotonic() + timeout
@@ -65,7 +69,9 @@ class UseLock:
         return handle
 
     def _join(self, boot: bytes) -> int | None:
-        """NOTE: others may just have found it not to be opened; then nobody settled it."""
+        """NOTE: another process may just have found the file unfit to open; then it was not
+        settled.
+        """
         handle = _try(self._path, fcntl.LOCK_SH)
         if handle is not None and os.pread(handle, _LONGEST_NOTE, 0) != boot + _SETTLED:
             os.close(handle)
@@ -73,14 +79,17 @@ class UseLock:
         return handle
 
     def release(self) -> None:
-        """Have it open no more."""
+        """Release the lock."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
     @contextmanager
     def alone(self, timeout: float) -> Iterator[None]:
-        """Nobody has it open inside; `StorageBusy` when somebody does not close it in time."""
+        """Hold the lock exclusively.
+
+        Raises `StorageBusy` when a process does not close the database in time.
+        """
         handle = _take(self._path, fcntl.LOCK_EX, timeout)
         try:
             yield
@@ -88,12 +97,12 @@ class UseLock:
             os.close(handle)
 
     def forget(self) -> None:
-        """Remove the lock's file. Only inside of `alone`, and as the last thing."""
+        """Remove the lock's file. Only inside of `alone`, and as the last step."""
         self._path.unlink(missing_ok=True)
 
 
 def is_of_this_boot(path: Path) -> bool:
-    """Whether the machine has run ever since somebody had the database of this lock open."""
+    """Return whether the machine was not restarted since the database of this lock was opened."""
     try:
         noted = path.read_bytes()
     except FileNotFoundError:
@@ -102,7 +111,7 @@ def is_of_this_boot(path: Path) -> bool:
 
 
 def _read_boot() -> bytes:
-    """What names this run of the machine; nothing where the system does not tell."""
+    """Return an id of this boot of the machine; empty where the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
     except OSError:
@@ -124,7 +133,7 @@ def _take(path: Path, kind: int, timeout: float) -> int:
 
 
 def _try(path: Path, kind: int) -> int | None:
-    """The lock, or None while others have it in a way that excludes this."""
+    """Take the lock, or return None while other holders exclude it."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -134,7 +143,7 @@ def _try(path: Path, kind: int) -> int | None:
             return None
         if _is_there(path, handle):
             return handle
-        os.close(handle)  # its last holder removed it: what is there now is another file
+        os.close(handle)  # its last holder removed it: the path is another file now
 
 
 def _pause(path: Path, deadline: float, timeout: float) -> None:

@@ -1,4 +1,4 @@
-"""Checking a whole graph in depth. It repairs nothing."""
+"""Verifies a whole graph file in depth."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LEFT JOIN meta m ON m.key = k.value WHERE m.value IS NULL"""
 
 
 def verify_graph(connection: apsw.Connection) -> list[str]:
-    """What is wrong, one finding a line, at most 100; empty when the file is sound."""
+    """List faults, one per line, at most 100; empty when the file is sound."""
     findings: list[str] = []
     connection.execute("BEGIN")  # one state for all checks, while others go on writing
     try:
@@ -70,9 +70,10 @@ def verify_graph(connection: apsw.Connection) -> list[str]:
 
 
 def find_broken_page(connection: apsw.Connection, seconds: float) -> tuple[str, bool]:
-    """The first fault in the structure of the file, or nothing; and whether all was looked at.
+    """Return the first fault in the structure of the file, or nothing; and whether all was checked.
 
-    It ends after so many seconds. What its pages hold is not compared: `verify_graph` does.
+    It ends after this many seconds. The contents of pages are not compared: `verify_graph` does
+    that.
     """
     end = monotonic() + seconds
     connection.set_progress_handler(lambda: monotonic() > end, _STEPS)

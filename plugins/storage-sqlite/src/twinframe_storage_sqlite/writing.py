@@ -1,6 +1,6 @@
-"""The writing side of one database file: its turn, its connection, what failures do to it.
+"""The writer of one database file: its writer lock, its connection, and the handling of failures.
 
-It knows no table: what is written comes as works over a transaction of the caller's making.
+It runs write functions over a transaction class of the caller's choice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ X = TypeVar("X", bound=StatementRunner)
 
 
 class FileWriter(Generic[X]):
-    """Writes one file in turn with all other processes; used by one thread at a time.
+    """Writes one file, excluding all other processes; used by one thread at a time.
 
     `build` makes the write view over the writing connection.
     """
@@ -50,11 +50,12 @@ class FileWriter(Generic[X]):
         self._damage: str | None = None
 
     def open(self, schema: FileSchema) -> apsw.Connection:
-        """Open or create the file, bring it to the newest schema and check that it is ours.
+        """Open or create the file, migrate it to the newest schema and check that it is of this
+        kind.
 
-        `ConfigurationError` for a too old SQLite, a network file system, a file of a newer release
-        or a place that cannot be used; `StorageDamaged` for a file that is damaged, foreign,
-        emptied or gone.
+        Raises `ConfigurationError` for a too old SQLite, a network file system, a file of a newer
+        release or an unusable place; `StorageDamaged` for a file that is damaged, foreign, emptied
+        or gone.
         """
         verify_library(apsw.sqlite_lib_version())
         verify_place(self._files.database.parent)
@@ -89,7 +90,7 @@ class FileWriter(Generic[X]):
             self.use.release()
 
     def write(self, works: Sequence[Callable[[X], object]]) -> Sequence[Outcome[object]]:
-        """Run the works and commit them together, when this process has the turn."""
+        """Run the write functions and commit them together, under the writer lock."""
         with self._writing:
             try:
                 return self._write(works)
@@ -97,7 +98,7 @@ class FileWriter(Generic[X]):
                 return [Outcome(error=error)] * len(works)
 
     def find_log_faults(self, connection: apsw.Connection) -> list[str]:
-        """What is wrong with the log that is in use; `connection` is any to the same file."""
+        """List faults of the log in use; `connection` is any to the same file."""
         if self._turn is None:
             return []
         with self._writing, self._turn.hold(self._settings.turn_timeout):
@@ -148,4 +149,4 @@ class FileWriter(Generic[X]):
             if isinstance(error, StorageDamaged):
                 self._damage = error.message  # no further write makes it worse
         if any(isinstance(error.__cause__, apsw.IOError) for error in errors):
-            self._drop_connection()  # an I/O error may stick to it: the next write opens anew
+            self._drop_connection()  # an I/O error may stick: the next write opens a new one

@@ -1,1 +1,1 @@
-"""Compiles the logical algebra into one SQLite statement. It neither stores nor opens anything."""
+"""Compiles a plan of the logical algebra into one SQLite statement."""

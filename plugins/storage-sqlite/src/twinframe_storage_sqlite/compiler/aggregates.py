@@ -1,4 +1,4 @@
-"""Compiles aggregating functions. Grouping itself is `operators`' work."""
+"""Compiles aggregate functions; `operators` compiles the grouping around them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from twinframe_storage_sqlite.compiler.term import Term, render_json, render_key
 _ENTITIES = k.ENTITIES
 
 Carry = Callable[[str], str]
-"""What an expression over a row is called where the rows are grouped; at best itself."""
+"""Returns the name of an expression over a row where the rows are grouped, or the expression
+itself.
+"""
 
 
 def compile_aggregate(
     call: AggregateCall, expressions: ExpressionCompiler, order_by: Sequence[str], carry: Carry
 ) -> Term:
-    """One aggregate over a group; `order_by` is the order of the rows, for lists.
+    """Compile one aggregate over a group; `order_by` is the order of the rows, for lists.
 
-    What it reads of a row is asked of `carry`.
+    `carry` gives each expression over a row that the aggregate reads.
     """
     if call.kind is AggregateKind.COUNT_ROWS:
         return Term(k.INTEGER, "count(*)")
@@ -71,7 +73,9 @@ def _compile_average(term: Term, distinct: bool, carry: Carry) -> Term:
 
 
 def _compile_extreme(term: Term, kind: AggregateKind, carry: Carry) -> Term:
-    """SPEC: openCypher 9: over several types their total order counts, numbers above strings."""
+    """SPEC: openCypher 9: values of several types are compared by the total order, numbers above
+    strings.
+    """
     known = term.kinds & ~k.NULL
     name = kind.value
     if not known:

@@ -1,4 +1,4 @@
-"""Arithmetic of terms: 64-bit integers and floats, concatenation of strings.
+"""Compiles arithmetic over 64-bit integers and floats, and concatenation of strings.
 
 SQLite turns an overflowing integer into a float, and an undefined result into NULL; here both are
 traps, so that the evaluator answers.
@@ -14,14 +14,16 @@ from twinframe_storage_sqlite.compiler.lists import compile_concatenation
 from twinframe_storage_sqlite.compiler.term import Term, check_droppable, may_fail, render_check
 
 LARGEST_OPERAND = 4_000
-"""Characters of SQL above which the evaluator is faster than SQLite is at preparing it."""
+"""The number of characters of SQL above which preparing it takes SQLite longer than evaluating
+takes.
+"""
 
 _LONG_OPERANDS = 400
-"""Characters of SQL above which operands are computed once and named."""
+"""The number of characters of SQL above which operands are computed once and named."""
 
 
 def compile_arithmetic(left: Term, operator: str, right: Term) -> Term:
-    """`left + right` and its like for `+ - * / %`."""
+    """Compile `left + right` and the same for `- * / %`."""
     if operator == "+" and (_is_list(left) or _is_list(right)):
         return compile_concatenation(left, right)
     if operator == "+" and (left.kinds | right.kinds) & k.STRING:
@@ -40,7 +42,7 @@ def _is_list(term: Term) -> bool:
 
 
 def _compile_mixed(left: Term, right: Term) -> Term:
-    """`left + right` where only the values tell whether it adds or concatenates."""
+    """Compile `left + right` where only the values decide whether it adds or concatenates."""
     sides = (left, right)
     if any(each.tag is None and each.kinds & (k.ENTITIES | k.MAP) for each in sides):
         raise CannotRun("The operator + over values that are no strings or numbers.")
@@ -53,7 +55,7 @@ def _compile_mixed(left: Term, right: Term) -> Term:
     numbers = _compile_numbers(Term(k.NUMBER, a), "+", Term(k.NUMBER, b))
     texts = " || ".join(_render_text(each) for each in sides)
     trap = render_trap("the operator + over other types")
-    # NOTE: a sum, for OR would leave one side out where the other one is null.
+    # NOTE: a sum, because OR would not evaluate one side where the other one is null.
     fails = any(map(may_fail, sides))
     absent = f"({a} IS NULL) + ({b} IS NULL)" if fails else f"{a} IS NULL OR {b} IS NULL"
     value = (
@@ -78,15 +80,15 @@ def _compile_concatenation(left: Term, right: Term) -> Term:
 
 
 def _is_hidden(a: str, b: str) -> bool:
-    """Whether one side may be null, so that SQLite leaves out the other one with its error.
+    """Return whether one side may be null, so that SQLite skips the other one with its error.
 
-    NOTE: it does not compute a subquery to add it to a null; columns it does.
+    NOTE: it does not compute a subquery to add it to a null; it does compute columns.
     """
     return "SELECT" in a + b and has_trap(a + b)
 
 
 def _render_text(term: Term) -> str:
-    """What concatenation makes of a value. A float's text is the evaluator's to write."""
+    """Render the text of a value in a concatenation. The evaluator writes floats."""
     if not term.kinds & ~(k.STRING | k.INTEGER | k.NULL):
         return f"({term.value})"
     if not term.kinds & ~(k.BOOLEAN | k.NULL):
@@ -123,7 +125,7 @@ def _compile_numbers(left: Term, operator: str, right: Term) -> Term:
     result = f"({a} {operator} {b})"
     whole = result
     if operator == "%":
-        # NOTE: SQLite's remainder is one of integers, whatever the operands are.
+        # NOTE: SQLite's remainder converts its operands to integers.
         whole = f"CASE WHEN {both} THEN {result} ELSE {render_trap('a remainder of floats')} END"
     text = (
         f"CASE typeof({result}) WHEN 'integer' THEN {whole}"
@@ -134,7 +136,7 @@ def _compile_numbers(left: Term, operator: str, right: Term) -> Term:
 
 
 def is_assumed(*terms: Term) -> bool:
-    """Whether something computed from the terms stands on a check in SQL."""
+    """Return whether an expression over the terms relies on a type check in SQL."""
     return any(term.assumed or term.tag is not None for term in terms)
 
 
@@ -164,7 +166,9 @@ def compile_minus(operand: Term) -> Term:
 
 
 def read_as(term: Term, kind_class: int, reason: str) -> str:
-    """The native SQL value of a term that must be of `kind_class` or null; a trap otherwise."""
+    """Return the native SQL value of a term that must be of `kind_class` or null; a trap
+    otherwise.
+    """
     if not term.kinds & ~(kind_class | k.NULL):
         return f"({term.value})" if term.value.startswith("CASE") else term.value
     if not term.kinds & kind_class:

@@ -1,6 +1,6 @@
-"""Values of a statement: constants of the query text, and request parameters under a transform.
+"""Placeholders for the values of a statement: constants of the query text, and request parameters.
 
-Nothing here renders a value into SQL text; every value gets a placeholder.
+Every value gets a placeholder; none is rendered into SQL text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
 def build_scalar(value: Value) -> SqliteValue:
-    """A scalar as SQLite holds it; `CannotRun` where SQLite has no such value."""
+    """Convert a scalar for SQLite. Raises `CannotRun` where SQLite has no such value."""
     match value:
         case bool():
             return int(value)
@@ -44,14 +44,20 @@ def build_scalar(value: Value) -> SqliteValue:
 
 
 def build_count(value: Value) -> SqliteValue:
-    """A number of rows; `CannotRun` for what is none, so that the evaluator says why."""
+    """Convert a number of rows.
+
+    Raises `CannotRun` for any other value; the evaluator then reports it.
+    """
     if type(value) is not int or value < 0:
         raise CannotRun("SKIP or LIMIT by something that is no count.")
     return min(value, _HIGHEST)
 
 
 def build_json(value: Value) -> str:
-    """A list or map as JSON text; `CannotRun` where JSON would not hold it exactly."""
+    """Convert a list or map to JSON text.
+
+    Raises `CannotRun` where JSON would not represent it exactly.
+    """
     _check_json(value)
     try:
         return orjson.dumps(value).decode()
@@ -75,7 +81,10 @@ def _check_json(value: Value) -> None:
 
 
 def build_flat_json(value: Value) -> str:
-    """A list of scalars as JSON text; `CannotRun` for one that holds lists or maps."""
+    """Convert a list of scalars to JSON text.
+
+    Raises `CannotRun` for one that holds lists or maps.
+    """
     if isinstance(value, list) and any(isinstance(item, list | dict) for item in value):
         raise CannotRun("The operator IN over a list of lists or maps.")
     return build_json(value)
@@ -89,7 +98,7 @@ def build_path(value: Value) -> SqliteValue:
 
 
 def build_prefix_end(value: Value) -> SqliteValue:
-    """The least value above every string that starts with the string `value`.
+    """Return the least value above every string that starts with the string `value`.
 
     Strings are ordered by code point; when the last code point has no successor the one before it
     decides. A blob is above every text.
@@ -105,7 +114,7 @@ def build_prefix_end(value: Value) -> SqliteValue:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a bound value comes from: the parameter `name`, or the constant `value` if None.
+    """The origin of a bound value: the parameter `name`, or the constant `value` if None.
 
     A constant is a scalar, or a list of scalars.
     """
@@ -115,7 +124,7 @@ class Source:
 
 
 class Bindings:
-    """Placeholders of one statement, in the order they were asked for."""
+    """Placeholders of one statement, in the order they were requested."""
 
     def __init__(self) -> None:
         self._constants: dict[str, SqliteValue] = {}
@@ -126,7 +135,7 @@ class Bindings:
     def bind(self, source: Source, transform: Transform = build_scalar) -> str:
         """The placeholder of a value; the same value under the same transform shares one."""
         value = source.value
-        # NOTE: 1, 1.0 and True are equal in Python: the key tells them apart by type and text.
+        # NOTE: 1, 1.0 and True are equal in Python: the key distinguishes them by type and text.
         identity = (source.name, type(value), repr(value), transform)
         placeholder = self._known.get(identity)
         if placeholder is None:
@@ -141,14 +150,14 @@ class Bindings:
         return ":" + placeholder
 
     def bind_computed(self, compute: Compute, transform: Transform) -> str:
-        """The placeholder of a value that `compute` makes of the parameters."""
+        """Return the placeholder of a value that `compute` derives from the parameters."""
         placeholder = f"p{len(self._known)}"
         self._known[(placeholder,)] = placeholder
         self._computed.append((placeholder, lambda parameters: transform(compute(parameters))))
         return ":" + placeholder
 
     def build(self, parameters: Mapping[str, Value]) -> dict[str, SqliteValue]:
-        """What to bind for these request parameters."""
+        """Return the values to bind for these request parameters."""
         bound = dict(self._constants)
         for placeholder, name, transform in self._parameters:
             bound[placeholder] = transform(read_parameter(parameters, name))
@@ -161,7 +170,7 @@ class Bindings:
 
 
 def read_parameter(parameters: Mapping[str, Value], name: str) -> Value:
-    """The value of a request parameter; `QueryInvalid` when it was not sent."""
+    """Return the value of a request parameter. Raises `QueryInvalid` when it was not sent."""
     try:
         return parameters[name]
     except KeyError:

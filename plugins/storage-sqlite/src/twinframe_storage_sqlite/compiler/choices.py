@@ -1,4 +1,4 @@
-"""Terms that hold one of several terms: CASE and coalesce."""
+"""Compiles expressions that choose one of several terms: CASE and coalesce."""
 
 from __future__ import annotations
 

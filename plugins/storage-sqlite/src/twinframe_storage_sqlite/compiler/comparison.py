@@ -1,7 +1,7 @@
-"""Equality, order and membership of terms in three-valued logic.
+"""Compiles equality, order and membership of terms in three-valued logic.
 
 Every function takes `wanted` and renders SQL that is 1 exactly when the Cypher result is `wanted`;
-otherwise it is 0 or NULL. That is all a condition needs, and keeps it in reach of an index.
+otherwise it is 0 or NULL. That is all a condition needs, and lets SQLite use an index.
 """
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
@@ -63,17 +63,17 @@ def compile_equal(left: Term, right: Term, *, wanted: bool) -> str:
 
 
 def render_whole(test: str, left: Term, right: Term) -> str:
-    """`test` of two terms, such that neither is left out with the error it may end in.
+    """Render `test` of two terms such that an error of neither is skipped.
 
-    NOTE: SQLite looks at a check of one term before it computes the other when that suits it, and
-    does not compute a subquery to compare it with a null.
+    NOTE: SQLite may evaluate a check of one term before it computes the other, and does not compute
+    a subquery to compare it with a null.
     """
     sides = ((left, right), (right, left))
     return render_forced(test, *(each for each, other in sides if _may_precede(other, each)))
 
 
 def _may_precede(term: Term, other: Term) -> bool:
-    """Whether what `term` is may keep SQLite from computing `other`."""
+    """Return whether the value of `term` may keep SQLite from computing `other`."""
     is_one_class = len(k.build_classes(term.kinds)) == 1
     if not is_one_class or term.kinds & (_NESTED | k.ENTITIES):
         return True
@@ -91,7 +91,7 @@ def _compile_equal_scalars(
     both = shared[0] | k.NULL
     if len(shared) == 1 and not (left.kinds | right.kinds) & ~both:
         return f"{left.value} {'=' if wanted else '<>'} {right.value}"
-    # One side holds no list and no map: that the other does is enough to tell them apart.
+    # One side holds no list and no map: if the other does, they differ.
     sides = [render_key(each, traps=False) for each in (left, right)]
     return f"{sides[0]} {'=' if wanted else '<>'} {sides[1]}"
 
@@ -100,7 +100,7 @@ def _compile_equal_keys(left: Term, right: Term, *, wanted: bool) -> str:
     check_comparable(left, right)
     if _is_nested(left) and _is_nested(right):
         return compile_equal_nested(left.value, right.value, wanted=wanted)
-    # NOTE: only two lists, or two maps, are beyond a comparison of keys.
+    # NOTE: only two lists, or two maps, cannot be compared by keys.
     keys = [render_key(each, traps=False) for each in (left, right)]
     nested = compile_equal_nested(left.value, right.value, wanted=wanted)
     tags = [_render_nested_tag(each) for each in (left, right)]
@@ -136,7 +136,7 @@ def compile_order(left: Term, operator: str, right: Term, *, wanted: bool) -> st
     if k.is_plain(left.kinds) and k.is_plain(right.kinds) and k.LIST in shared:
         raise CannotRun(f"The operator {operator} over lists.")
     if k.LIST in shared:
-        # NOTE: only two lists are beyond a comparison of native values.
+        # NOTE: only two lists cannot be compared by native values.
         trap = render_trap("an order of lists")
         compared = f"CASE WHEN {_render_nested_tag(left)} = 'array' THEN {trap} ELSE {compared} END"
     test = f"({_render_class(left)} = {_render_class(right)} AND {compared})"
@@ -178,12 +178,14 @@ def compile_in(item: Term, members: Term, bindings: Bindings, *, wanted: bool) -
 
 
 def _compile_in_json(item: Term, members: Term, bindings: Bindings, *, wanted: bool) -> str:
-    """Membership in the JSON text of a list; a constant or a parameter is sought by index."""
+    """Compile membership in the JSON text of a list; for a constant or a parameter an index can
+    serve.
+    """
     shared = _find_shared(item, Term(members.elements, members.value))
     each = Term(members.elements, "e.value", tag="e.type")
     if wanted and len(shared) == 1 and not shared[0] & (_NESTED | k.ENTITIES):
         return _compile_in_class(item, members, each, shared[0])
-    # NOTE: a list on one side and none on the other are simply different; two need the evaluator.
+    # NOTE: a list and a value of another type simply differ; two lists need the evaluator.
     nested = bool(item.kinds & _NESTED)
     keys = f"SELECT {render_key(each, traps=nested)} FROM json_each({members.value}) AS e"
     sought = render_key(item, traps=False)
@@ -192,15 +194,15 @@ def _compile_in_json(item: Term, members: Term, bindings: Bindings, *, wanted: b
         sought = f"CASE WHEN {item.value} IS NOT NULL THEN x'04' END"
     test = f"{sought} {'IN' if wanted else 'NOT IN'} ({keys})"
     if wanted and members.source is not None and item.tag is not None:
-        # PERF: equal values are equal as SQLite has them, which is what an index on a property is
-        # sought by; booleans are told from numbers behind it.
+        # PERF: equal values are equal in SQLite too, so an index on a property serves; a second
+        # test distinguishes booleans from numbers.
         flat = bindings.bind(members.source, build_flat_json if nested else build_json)
         return f"({item.value} IN (SELECT e.value FROM json_each({flat}) AS e) AND {test})"
     return test if not members.kinds & k.NULL else f"({members.value} IS NOT NULL AND {test})"
 
 
 def _compile_in_class(item: Term, members: Term, each: Term, kind_class: int) -> str:
-    """Membership of what can be equal to elements of one class only."""
+    """Compile membership of a value that can only equal elements of one class."""
     value, column = "e.value", item.value
     if item.lookup is not None:
         value, column = f"({item.lookup.query.format(value)})", item.lookup.column

@@ -1,4 +1,4 @@
-"""Compiles what goes over the elements of a list with an expression: `[x IN ...]`, `any`, `reduce`.
+"""Compiles expressions over the elements of a list: list comprehensions, quantifiers and `reduce`.
 
 Each becomes a subquery over `json_each`, whose row binds the variable.
 """
@@ -38,7 +38,7 @@ _ROUNDS = 4
 
 
 class Compiler(Protocol):
-    """What compiles expressions over the scope of one SELECT."""
+    """A compiler of expressions over the scope of one SELECT."""
 
     def compile_term(self, expression: Expression) -> Term:
         """The value of an expression."""
@@ -95,7 +95,7 @@ def compile_quantifier(
     let = build_let(read_list(source, f"{expression.kind.value}()"))
     inner, compiler = _open_elements(expression, source, let.names[0], outer, compilers)
     truth = compiler.compile_truth_value(expression.predicate)
-    # NOTE: a derived table, so that the aggregates are of the elements, not of an outer row.
+    # NOTE: a derived table, so that the aggregates are over the elements, not over an outer row.
     text = f"(SELECT {_DECISIONS[expression.kind]} FROM ({inner.render([f'{truth} AS v'])}) AS p)"
     if source.kinds != k.LIST:
         text = f"CASE WHEN {let.names[0]} IS NOT NULL THEN {text} END"
@@ -103,9 +103,9 @@ def compile_quantifier(
 
 
 def compile_some(expression: Quantifier, source: Term, outer: Select, compilers: Compilers) -> str:
-    """SQL that is 1 exactly when `any(...)` is true: it stops at the first element.
+    """Compile `any(...)` to SQL that is 1 exactly when it is true, stopping at the first element.
 
-    PERF: an element behind the first true one is not looked at, nor would its type be.
+    PERF: elements after the first true one are not read, so their types are not checked.
     """
     text = read_list(source, f"{expression.kind.value}()")
     inner, compiler = _open_elements(expression, source, text, outer, compilers)
@@ -128,10 +128,10 @@ def _open_elements(
 def compile_reduce(
     expression: Reduce, source: Term, initial: Term, outer: Select, compilers: Compilers
 ) -> Term:
-    """`reduce(accumulator = initial, variable IN source | step)`.
+    """Compile `reduce(accumulator = initial, variable IN source | step)`.
 
-    The kinds of the accumulator are those of `initial` and of every step: found by compiling the
-    step until it adds none.
+    The kinds of the accumulator are those of `initial` and of every step: the step is compiled
+    until it adds none.
     """
     if (initial.kinds | source.elements) & k.ENTITIES:
         raise CannotRun("reduce() over nodes or relationships.")
@@ -181,7 +181,7 @@ def _compile_steps(
     outer: Select,
     compilers: Compilers,
 ) -> tuple[str, str, Term]:
-    """The recursive table, its step as SQL, and what a step yields."""
+    """Return the recursive table, its step as SQL, and the term of a step."""
     table = outer.statement.alias("a")
     inner = Select(outer.statement, outer.scope)
     inner.join(table)

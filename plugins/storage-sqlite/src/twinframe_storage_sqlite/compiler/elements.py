@@ -1,7 +1,4 @@
-"""Lists as rows and rows as lists: reading the elements of a list, building a list of elements.
-
-It knows no expression; `lists` and `comprehensions` do.
-"""
+"""Converts lists to rows and rows to lists; `lists` and `comprehensions` use it."""
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
 
@@ -22,9 +19,10 @@ _SHORT = 40
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """Names for SQL expressions that a text uses several times. `wrap` puts such a text in scope.
+    """Names for SQL expressions that a text uses several times. `wrap` puts a text into their
+    scope.
 
-    PERF: computed once, and the text stays linear in the depth of the expression.
+    PERF: each is computed once, and the text stays linear in the depth of the expression.
     """
 
     names: tuple[str, ...]
@@ -32,10 +30,10 @@ class Let:
 
 
 def build_let(*texts: str) -> Let:
-    """Names for `texts`; short ones, columns and placeholders mostly, stand for themselves."""
+    """Name `texts`; short ones, mostly columns and placeholders, stand for themselves."""
     if all(len(text) <= _SHORT and "SELECT" not in text for text in texts):
         return Let(texts, lambda body: body)
-    # NOTE: named after what it holds: no two of different contents can hide one another.
+    # NOTE: the name derives from the content, so two different contents cannot hide each other.
     digest = blake2b("\0".join(texts).encode(), digest_size=8).hexdigest()
     table = f"v{digest}"
     heads = ",".join(f"a{i}" for i in range(len(texts)))
@@ -75,9 +73,9 @@ def read_integer(term: Term, reason: str) -> str:
 
 
 def join_elements(text: str, kinds: int, select: Select) -> tuple[Term, str]:
-    """The element of each row when the list `text` joins `select`, and its position as SQL.
+    """Join the list `text` to `select`; return the element of each row and its position as SQL.
 
-    `kinds` are what the elements can be.
+    `kinds` are the kinds that the elements can have.
     """
     alias = select.statement.alias("e")
     select.join(f"json_each({text}) AS {alias}")
@@ -107,7 +105,7 @@ def render_element(alias: str) -> str:
 
 
 def render_item(term: Term) -> str:
-    """The JSON text of a member of a list or map, never NULL.
+    """Render the JSON text of a member of a list or map, never NULL.
 
     An infinity is a trap: JSON has none.
     """
@@ -129,7 +127,9 @@ def _may_be_infinite(term: Term) -> bool:
 
 
 def render_member(term: Term) -> str:
-    """What to give `json_group_array` or `json_insert` for the term: a row id, or JSON."""
+    """Render the argument of `json_group_array` or `json_insert` for the term: a row id, or
+    JSON.
+    """
     if term.kinds & k.ENTITIES:
         return term.value
     if not term.kinds & ~(k.INTEGER | k.STRING | k.NULL):
@@ -138,7 +138,10 @@ def render_member(term: Term) -> str:
 
 
 def find_element_kinds(terms: Sequence[Term], reason: str) -> int:
-    """The kinds of the elements of a list of `terms`; `CannotRun` for mixed or nested entities."""
+    """Return the kinds of the elements of a list of `terms`.
+
+    Raises `CannotRun` for mixed or nested entities.
+    """
     kinds = 0
     for term in terms:
         kinds |= term.kinds
@@ -150,9 +153,9 @@ def find_element_kinds(terms: Sequence[Term], reason: str) -> int:
 
 
 def render_group(term: Term, position: str) -> str:
-    """The aggregate that makes a list of the term's values, in the order of `position`.
+    """Render the aggregate that makes a list of the term's values, in the order of `position`.
 
-    NOTE: the order names a column of the rows aggregated; without one SQLite would take an
-    aggregate over values of an outer row alone for one of the outer statement.
+    NOTE: the order names a column of the rows aggregated; without one SQLite would attribute an
+    aggregate over values of an outer row alone to the outer statement.
     """
     return f"json_group_array({render_member(term)} ORDER BY {position})"

@@ -1,6 +1,6 @@
-"""The query engine of the SQLite store: a plan becomes one statement, compiled once, run often.
+"""The query engine of the SQLite store: compiles a plan once to one statement that runs many times.
 
-It keeps no cache and no connection; plans are cached above, statements by the connection.
+Callers cache the compiled plans; the connection caches the statements.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _PAGE = Page(":page_skip", ":page_limit")
 class SqliteQuery(CompiledQuery):
     """A plan as SQL: `text` for JSON rows, and the same rows as values. Immutable.
 
-    At run time a value may still turn out to be beyond SQL's reach: iterating then raises
-    `CannotRun`, and the rows seen so far are to be forgotten.
+    At run time SQL may turn out not to support a value: iterating then raises `CannotRun`, and the
+    caller must discard the rows read so far.
     """
 
     def __init__(self, query: Query, select: Select) -> None:
@@ -69,8 +69,8 @@ class SqliteQuery(CompiledQuery):
         text = self.text
         if self._scan is not None:
             text = self._scan.choose(_read_scans(session), bindings)
-        # PERF: no frame of Python's own between SQLite and most rows of a page. They are not
-        # fetched at once: each may have a mebibyte, and a page ends where it is large enough.
+        # PERF: no Python frame between SQLite and most rows of a page. They are not fetched at
+        # once: each may have a mebibyte, and a page ends where it is large enough.
         if limit is None:
             return cast("Iterator[JsonRow]", _run(session, text, bindings))
         pieces = _run_page(session, text, bindings)
@@ -85,7 +85,7 @@ class SqliteQuery(CompiledQuery):
         return list_used(scans.connection, text, bindings)
 
     def _bind_page(self, bindings: dict[str, SqliteValue], skip: int, limit: int | None) -> None:
-        """The page asked for within the query's own SKIP and LIMIT."""
+        """Bind the requested page within the query's own SKIP and LIMIT."""
         own_skip = _read_count(bindings, self._page.skip) or 0
         own_limit = _read_count(bindings, self._page.limit)
         if own_limit is not None:
@@ -152,7 +152,7 @@ def _read_scans(session: GraphSession) -> GraphScans:
 
 
 class SqliteQueryEngine(QueryEngine):
-    """Compiles plans to SQL. It is the same for all graphs."""
+    """Compiles plans to SQL, in the same way for all graphs."""
 
     name = "sqlite"
 

@@ -1,4 +1,6 @@
-"""Members of nodes and relationships as terms: a column where there is one, else the document."""
+"""Compiles reads of members of nodes and relationships: from a column if there is one, else from
+the document.
+"""
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
 
@@ -80,7 +82,7 @@ def _compile_entity_member(subject: Term, known: int, key: str) -> Term:
 
 def _compile_model(subject: Term, document: str) -> Term:
     alias, _, column = document.partition(".")
-    # NOTE: only a twin's own document has its model in a column; a map that looks alike has not.
+    # NOTE: only a twin's own document has its model in a column; a similar map has not.
     if column != "document" or not alias.startswith("n"):
         return build_nested(subject, "$model")
     value = f"(SELECT i.dtmi FROM interface AS i WHERE i.id = {alias}.model)"

@@ -1,7 +1,7 @@
 """Compiles expressions of the algebra to SQL: as terms (values) and as tests (conditions).
 
-It decides nothing about tables; entities ask the SELECT that owns them. What SQL would answer
-differently from Cypher is `CannotRun` here, or a trap in the SQL where only the data can tell.
+The SELECT that owns an entity chooses its table. Where SQL would answer differently from Cypher,
+the compiler raises `CannotRun`, or adds a trap if that depends on the data.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ExpressionCompiler:
         """The value of an expression."""
         term = self._compile_kind(expression)
         if term.kinds == k.NULL:
-            # NOTE: a null is left out by whatever knows it for one.
+            # NOTE: an expression known to be null may be dropped by its user.
             check_droppable(term)
         return term
 
@@ -128,7 +128,7 @@ class ExpressionCompiler:
                 return self._compile_slice(expression)
 
     def _compile_constants(self, items: Sequence[Expression]) -> Term | None:
-        """A list of literals alone, as one bound value."""
+        """Compile a list that consists of literals to one bound value."""
         values: list[Value] = []
         kinds = 0
         for item in items:
@@ -277,7 +277,9 @@ class ExpressionCompiler:
     # --- conditions -----------------------------------------------------------------------------
 
     def compile_condition(self, expression: Expression) -> str:
-        """A test that every row kept must pass; the SELECT learns what it says of kinds."""
+        """Compile a test that every row kept must pass; the SELECT learns the kinds that it
+        implies.
+        """
         match expression:
             case Binary(operator=operator) if operator.value in _LEARNT:
                 left = self.compile_term(expression.left)
@@ -301,7 +303,8 @@ class ExpressionCompiler:
     # --- tests ----------------------------------------------------------------------------------
 
     def compile_test(self, expression: Expression, *, wanted: bool) -> str:
-        """SQL that is 1 exactly when the expression is `wanted`, and 0 or NULL otherwise.
+        """Compile to SQL that is 1 exactly when the expression is `wanted`, and 0 or NULL
+        otherwise.
 
         A value that is no boolean is a trap.
         """

@@ -1,4 +1,4 @@
-"""Functions of the query languages that SQLite computes exactly. All others are `CannotRun`."""
+"""Compiles the functions that SQLite computes exactly; for all others it raises `CannotRun`."""
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
 
@@ -78,11 +78,11 @@ def compile_test(
 
 
 def _compile_certain(call: FunctionCall, term: Term) -> str:
-    """SQL of a test that is never null: 1, or 0 or NULL for false."""
+    """Compile a test that is never null to SQL: 1, or 0 or NULL for false."""
     if not isinstance(call.arguments[0], _HARMLESS):
-        # NOTE: a test that the kind alone decides would leave out the argument's own errors.
+        # NOTE: a test decided by the kind alone would hide the argument's own errors.
         raise CannotRun(f"{call.name}() of a computed value.")
-    # NOTE: only a member can be present and null; its tag tells.
+    # NOTE: only a member can be present and null; its tag distinguishes that.
     is_member = isinstance(call.arguments[0], Property | Subscript) and term.tag is not None
     match call.name:
         case "exists":
@@ -139,7 +139,7 @@ def _compile_is_of_model(
 
 
 def compile_call(name: str, arguments: Sequence[Term]) -> Term:
-    """A function that is none of `TESTS`."""
+    """Compile a function that is not one of `TESTS`."""
     compile_one = _FUNCTIONS.get(name)
     if compile_one is None:
         raise CannotRun(f"The function {name}().")
@@ -204,7 +204,7 @@ def _compile_length(arguments: Sequence[Term]) -> Term:
 
 
 def _build_parts(name: str, first: int, kind: int) -> Callable[[Sequence[Term]], Term]:
-    """`nodes(path)` and `relationships(path)`: every other part, from the `first`."""
+    """Build `nodes(path)` and `relationships(path)`: every other part, from the `first`."""
 
     def compile_parts(arguments: Sequence[Term]) -> Term:
         term = arguments[0]

@@ -1,7 +1,7 @@
-"""Traps in compiled SQL: where a value turns up at run time that SQL would treat differently.
+"""Traps in compiled SQL, which stop a statement at a value that SQL would treat differently.
 
-A trap ends the statement and reaches the caller as `CannotRun`, or as `LimitExceeded` where the
-query went beyond a limit; it never yields a value.
+A trap reaches the caller as `CannotRun`, or as `LimitExceeded` where the query exceeded a limit; it
+never yields a value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LIMITS = (
 
 
 def render_trap(reason: str) -> str:
-    """An SQL expression that fails with `reason` when it is reached.
+    """Render an SQL expression that fails with `reason` when it is evaluated.
 
     NOTE: SQLite names a malformed path in its error, evaluates CASE branches lazily and does not
     hoist a function call out of its branch; so the trap needs no function of the connection.
@@ -32,17 +32,19 @@ def render_trap(reason: str) -> str:
 
 
 def has_trap(sql: str) -> bool:
-    """Whether a trap stands in the SQL, so that leaving it out would leave an error out."""
+    """Return whether the SQL contains a trap, so that skipping it would hide an error."""
     return _MARK in sql
 
 
 def render_limit(message: str) -> str:
-    """An SQL expression that fails with `LimitExceeded` when it is reached."""
+    """Render an SQL expression that fails with `LimitExceeded` when it is evaluated."""
     return f"json_extract('{{}}', {render_text(_LIMIT_MARK + message)})"
 
 
 def find_trap(error: BaseException) -> CannotRun | LimitExceeded | None:
-    """The error of a trap that `error` (or its cause) carries, or None if it is another failure."""
+    """Return the error of a trap that `error` (or its cause) carries; None if it is another
+    failure.
+    """
     seen: BaseException | None = error
     while seen is not None:
         text = str(seen)

@@ -1,7 +1,4 @@
-"""What kinds of value an SQL expression can yield: a set of Cypher types as an integer mask.
-
-It knows nothing of SQL text; `term` does.
-"""
+"""The kinds of value that an SQL expression can yield, as an integer mask of Cypher types."""
 
 from __future__ import annotations
 
@@ -47,9 +44,9 @@ __all__ = [
 ]
 
 NATIVE: Final = NUMBER | STRING | NULL
-"""Kinds that SQLite's own storage classes tell apart."""
+"""Kinds that SQLite's storage classes distinguish."""
 ENTITIES: Final = NODE | RELATIONSHIP | PATH
-"""Kinds that travel as row ids, a path as a list of them."""
+"""Kinds that are passed as row ids, a path as a list of them."""
 
 CLASSES: Final = (NUMBER, STRING, BOOLEAN, LIST, MAP, NODE, RELATIONSHIP, PATH)
 """Sets of kinds within which values can be equal."""
@@ -79,7 +76,7 @@ def build_widened(kinds: int) -> int:
 
 
 def is_plain(kinds: int) -> bool:
-    """Whether a native SQL value alone tells which of `kinds` it is."""
+    """Return whether a native SQL value alone determines which of `kinds` it is."""
     known = kinds & ~NULL
     return not known & ~NATIVE or known in _NAMES
 

@@ -1,4 +1,5 @@
-"""Label expressions and model membership as conditions on a twin's model, by the closure table.
+"""Compiles label expressions and model membership to conditions on a twin's model, by the closure
+table.
 
 Each function takes `wanted` as `comparison` does: the SQL is 1 exactly when the answer is `wanted`.
 """
@@ -49,10 +50,10 @@ def _compile_name(name: str, model: str, bindings: Bindings, *, wanted: bool) ->
 
 
 def _render_member(model: str, interfaces: str, *, wanted: bool) -> str:
-    """Whether the row id `model` (SQL) is one of `interfaces` (a query); null for null."""
+    """Render whether the row id `model` (SQL) is one of `interfaces` (a query); null for null."""
     if wanted:
         return f"{model} IN ({interfaces})"
-    # NOTE: to SQL, NULL is certainly not in an empty set; to Cypher that is null as well.
+    # NOTE: in SQL, NULL is certainly not in an empty set; in Cypher that is null as well.
     return f"({model} IS NOT NULL AND {model} NOT IN ({interfaces}))"
 
 
@@ -89,12 +90,12 @@ def compile_has_labels(
 
 
 def build_family_start(value: Value) -> SqliteValue:
-    """What the ids of all versions of a model start with: its id without version, and `;`."""
+    """Return the prefix of the ids of all versions of a model: its id without version, and `;`."""
     return _read_model_id(value).partition(";")[0] + ";"
 
 
 def build_family_end(value: Value) -> SqliteValue:
-    """The least text above all of those."""
+    """Return the least text above all of those."""
     return _read_model_id(value).partition(";")[0] + "<"
 
 
@@ -121,7 +122,7 @@ def _parse_version(value: Value) -> tuple[int, int]:
 
 
 def _read_model_id(value: Value) -> str:
-    # NOTE: a name that is no DTMI is a label to the evaluator, as is a fragment's.
+    # NOTE: the evaluator treats a name that is no DTMI, or one of a fragment, as a label.
     if not isinstance(value, str) or not value.startswith("dtmi:") or "#" in value:
         raise CannotRun("is_of_model() of something that is no model id.")
     return value

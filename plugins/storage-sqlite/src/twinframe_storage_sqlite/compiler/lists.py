@@ -1,6 +1,6 @@
-"""Lists as values: subscripts, slices, concatenation, and the functions on lists.
+"""Compiles list operations: subscripts, slices, concatenation, and the functions on lists.
 
-What goes over elements one by one with an expression of the query is `comprehensions`' work.
+`comprehensions` compiles expressions over each element.
 """
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
@@ -33,22 +33,23 @@ from twinframe_storage_sqlite.compiler.term import (
 )
 
 LONGEST_LIST = 1_000
-"""Elements of a list above which the evaluator is asked for a `reduce()`.
+"""The number of elements above which the evaluator runs a `reduce()`.
 
-PERF: SQLite looks for each element from the first on: 3,000 take 0.8 s, in the evaluator 5 ms.
+PERF: SQLite searches for each element from the first: 3,000 take 0.8 s, in the evaluator 5 ms.
 """
 
 _LONGEST_RANGE = 10_000
-"""Numbers of a `range()` above which the evaluator, which need not build it, is asked."""
+"""The length of a `range()` above which the evaluator runs it, which need not build the list."""
 
 
 # --- one element --------------------------------------------------------------------------------
 
 
 def compile_element(subject: Term, position: Term, select: Select | None) -> Term:
-    """`subject[position]` of a list: negative positions count from the end, outside is null.
+    """Compile `subject[position]` of a list: negative positions count from the end, outside is
+    null.
 
-    Without a `select` to own them, nodes and relationships are declined.
+    Without a `select` to own them, nodes and relationships raise `CannotRun`.
     """
     index = read_integer(position, "a subscript")
     text = f"({read_list(subject, 'a subscript')} -> {index})"
@@ -138,7 +139,7 @@ def _build_part(term: Term, value: str) -> Term:
 
 
 def compile_concatenation(left: Term, right: Term) -> Term:
-    """`left + right` where at least one side is surely a list, unless it is null."""
+    """Compile `left + right` where at least one side is certainly a list, unless it is null."""
     if left.kinds == k.NULL or right.kinds == k.NULL:
         check_droppable(left, right)
         return NULL_TERM
@@ -166,7 +167,7 @@ def _render_append(left: Term, right: Term) -> str:
     if not right.kinds & k.NULL:
         return f"json_insert({left.value}, '$[#]', {render_member(right)})"
     text = f"json_insert({left.value}, '$[#]', {render_member(right)})"
-    # NOTE: a sum, for AND would leave the left side out where the right one is null.
+    # NOTE: a sum, because AND would not evaluate the left side where the right one is null.
     nulls = f"({left.value} IS NULL) + " if may_fail(left) else ""
     return f"CASE WHEN {nulls}({right.value} IS NULL) = 0 THEN {text} END"
 
@@ -178,7 +179,7 @@ def _render_joined(left: Term, right: Term) -> str:
     ]
     let = build_let(*sides)
     a, b = let.names
-    # NOTE: JSON text holds no NUL character, where `substr` would end.
+    # NOTE: JSON text contains no NUL character, where `substr` would end.
     joined = f"substr({a}, 1, length({a}) - 1) || ',' || substr({b}, 2)"
     text = f"CASE WHEN {a} = '[]' THEN {b} WHEN {b} = '[]' THEN {a} ELSE {joined} END"
     absent = [f"{each.value} IS NULL" for each in (left, right) if each.kinds & k.NULL]
@@ -188,7 +189,7 @@ def _render_joined(left: Term, right: Term) -> str:
 
 
 def build_list(items: tuple[Term, ...]) -> Term:
-    """A list literal: its items stay known for `IN` and subscripts."""
+    """Build a list literal: its items stay known for `IN` and subscripts."""
     elements = find_element_kinds(items, "A list")
     if elements & k.ENTITIES:
         text = _render_array([f"coalesce({item.value}, 'null')" for item in items])
@@ -199,7 +200,10 @@ def build_list(items: tuple[Term, ...]) -> Term:
 
 
 def _render_array(items: Sequence[str]) -> str:
-    """JSON text of an array of JSON texts. A function of SQLite takes 1,000 arguments at most."""
+    """Render the JSON text of an array of JSON texts.
+
+    An SQLite function takes at most 1,000 arguments.
+    """
     if len(items) <= 100:
         return f"json_array({','.join(f'json({item})' for item in items)})"
     parts = [

@@ -1,4 +1,6 @@
-"""Maps as values: literals, their members, and what is asked of nodes and relationships as maps."""
+"""Compiles map literals, their members, and the functions that read nodes and relationships as
+maps.
+"""
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
 
@@ -32,7 +34,7 @@ def build_map(entries: tuple[tuple[str, Term], ...]) -> Term:
         raise CannotRun("A map with a NUL character in a key.")
     known = Term(k.MAP, "NULL", entries=entries)
     if known.holds_entities:
-        # NOTE: documents are what the wire shows; as values they are nodes still.
+        # NOTE: results show them as documents; as values they are still nodes.
         json = _render_object(
             (key, f"coalesce({render_json(term)}, 'null')") for key, term in entries
         )
@@ -48,7 +50,7 @@ def _render_object(entries: object) -> str:
 
 
 def find_entry(subject: Term, key: str) -> Term | None:
-    """The entry `key` of a map literal, if reading the others can make no error."""
+    """Return the entry `key` of a map literal, if reading the others cannot fail."""
     if subject.entries is None or subject.assumed:
         return None
     return dict(subject.entries).get(key, NULL_TERM)

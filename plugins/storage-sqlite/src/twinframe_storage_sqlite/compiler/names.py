@@ -1,4 +1,4 @@
-"""Which variables a plan mentions. It resolves no scope: a name counts wherever it stands."""
+"""Finds the variables that a plan mentions, by name and without resolving scopes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find_names(part: Expression) -> frozenset[str]:
 
 
 def find_needed(query: Query) -> frozenset[str]:
-    """Variables that something besides the one pattern element that binds them mentions."""
+    """Return the variables that are mentioned outside the one pattern element that binds them."""
     counted: Counter[str] = Counter()
     _count(query.root, counted)
     counted.update(query.columns)
@@ -68,7 +68,7 @@ def _count(part: Operator | Expression | GraphPattern, counted: Counter[str]) ->
 
 
 def _list_introduced(operator: object) -> tuple[str, ...]:
-    """The variables that an operator gives a value: a pattern that has one of them reads it."""
+    """List the variables that an operator binds: a pattern that has one of them reads it."""
     match operator:
         case Project(items=items):
             return tuple(name for name, _ in items)

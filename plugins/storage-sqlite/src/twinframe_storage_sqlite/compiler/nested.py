@@ -1,6 +1,6 @@
-"""Equality of lists and maps in three-valued logic, and keys to group lists by.
+"""Compiles equality of lists and maps in three-valued logic, and keys to group lists by.
 
-Both look at the trees that `json_tree` makes of two JSON texts.
+Both compare the trees that `json_tree` makes of two JSON texts.
 """
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
@@ -26,11 +26,12 @@ _HIDDEN = "(x.type = 'null' OR y.type = 'null')"
 
 
 def compile_equal_nested(left: str, right: str, *, wanted: bool) -> str:
-    """Whether two JSON texts of lists or maps are equal: 1 when that is `wanted`, else 0 or NULL.
+    """Compile whether two JSON texts of lists or maps are equal: 1 when that is `wanted`, else 0 or
+    NULL.
 
-    SPEC: they differ as soon as one pair of members does, whatever nulls hide elsewhere. A pair is
-    two members at the same path: below a null there is none, and below a list of another length, or
-    a map of other keys, it does not matter any more.
+    SPEC: they differ as soon as one pair of members does, whatever nulls are elsewhere. A pair is
+    two members at the same path. Below a null there is no pair; below a list of another length, or
+    a map of other keys, pairs do not matter any more.
     """
     pairs = "FROM json_tree({0}) AS x JOIN json_tree({1}) AS y ON x.fullkey = y.fullkey"
     if not wanted:
@@ -42,7 +43,7 @@ def compile_equal_nested(left: str, right: str, *, wanted: bool) -> str:
 
 
 def check_comparable(left: Term, right: Term) -> None:
-    """`CannotRun` for lists of row ids against lists of values."""
+    """Raise `CannotRun` for lists of row ids against lists of values."""
     for term in (left, right):
         if term.holds_entities:
             raise CannotRun("Equality of maps of nodes or relationships.")

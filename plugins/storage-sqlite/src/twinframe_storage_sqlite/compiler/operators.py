@@ -68,7 +68,7 @@ from twinframe_storage_sqlite.compiler.term import (
 )
 
 _LONG = 1_000
-"""Characters of SQL."""
+"""The number of characters of SQL above which a text counts as long."""
 
 
 class PlanCompiler:
@@ -158,7 +158,7 @@ class PlanCompiler:
         return select
 
     def _compile_apply(self, operator: Apply, outer: Select | None) -> Select:
-        """A subquery that reads nothing of its row is the same table for each."""
+        """Compile a subquery; one that reads nothing of its row is the same table for each."""
         if any(each.variables for each in _find_arguments(operator.plan)):
             raise CannotRun("A subquery that reads variables of the query around it.")
         select = self._compile_open(operator.source, outer)
@@ -182,7 +182,7 @@ class PlanCompiler:
         select = self.compile(operator.source, outer)
         expressions = self.build_expressions(select)
         select.scope = {name: expressions.compile_term(e) for name, e in operator.items}
-        # PERF: what stands on a long text would repeat it.
+        # PERF: a term that builds on a long text would repeat it.
         if not select.order_by and any(_is_long(term) for term in select.scope.values()):
             return select.build_fenced()
         return select
@@ -215,9 +215,9 @@ class PlanCompiler:
         select.group_by = [render_group_key(term) for term in keys]
         select.order_by = []
         select.scope = scope
-        # NOTE: an aggregate must stay in its SELECT: it may neither go, where nothing else makes
-        # SQL see one group, nor come into a subquery.
-        # PERF: what a group needs of a node is read once a group, not once a row.
+        # NOTE: an aggregate must stay in its SELECT: it may not be dropped where nothing else makes
+        # SQL see one group, and may not be moved into a subquery.
+        # PERF: columns of a node that a group needs are read once a group, not once a row.
         if len(scope) > len(keys) or not keys or any(term.kinds & k.ENTITIES for term in keys):
             return select.build_wrapped()
         return select
@@ -228,7 +228,7 @@ class PlanCompiler:
         return select if operator.all else self._build_distinct(select)
 
     def _unite(self, sides: tuple[Select, Select]) -> Select:
-        """The rows of both sides, which have the same variables."""
+        """Unite the rows of both sides, which have the same variables."""
         names = list(sides[0].scope)
         if set(names) != set(sides[1].scope):
             raise CannotRun("The operator Union of different columns.")
@@ -282,7 +282,7 @@ class PlanCompiler:
             select = select.build_wrapped()
         skip = None if select.page is None else select.page.skip
         select.page = Page(skip, self._bind_count(operator.count))
-        # PERF: what is still to be read of nodes is read for the rows that are left.
+        # PERF: columns of nodes that are still needed are read for the remaining rows only.
         return select.build_wrapped() if select.has_unread_entities() else select
 
     def _bind_count(self, count: Expression) -> str:
@@ -319,8 +319,8 @@ class PlanCompiler:
         term = self.build_expressions(select).compile_term(value)
         elements = find_element_kinds([term], "A pattern comprehension")
         select.order_by = []
-        # NOTE: a derived table: an aggregate over values of the outer row alone would be one of
-        # the outer statement.
+        # NOTE: a derived table: an aggregate over values of the outer row alone would belong to the
+        # outer statement.
         native = bool(elements & k.ENTITIES) or (not elements & ~k.NATIVE and term.finite)
         cell = term.value if native else render_item(term)
         rows = select.render([f"{cell} AS v"])
@@ -330,7 +330,7 @@ class PlanCompiler:
 
 
 def _find_arguments(operator: Operator) -> Iterator[Argument]:
-    """The places where a plan reads the row around it, outside of its own subplans."""
+    """Yield the points where a plan reads the row around it, outside of its own subplans."""
     match operator:
         case Argument():
             yield operator
@@ -352,7 +352,7 @@ def _is_long(term: Term) -> bool:
 
 
 def _render_as_list(term: Term) -> str:
-    """SPEC: openCypher 9 knows lists only; another value is the one row of itself."""
+    """Render a value as a list. SPEC: openCypher 9 unwinds lists only; another value is one row."""
     if term.kinds & k.ENTITIES or term.holds_entities:
         raise CannotRun("The operator Unwind over a node or relationship.")
     single = f"json_array(json({render_item(term)}))"
@@ -365,7 +365,7 @@ def _render_as_list(term: Term) -> str:
 
 
 def _merge(left: Term, right: Term) -> Term:
-    """A term that stands for either: what it is called and worth is up to the derived table."""
+    """Build a term that stands for either; the derived table supplies its columns."""
     kinds = left.kinds | right.kinds
     entities = k.ENTITIES
     elements = 0

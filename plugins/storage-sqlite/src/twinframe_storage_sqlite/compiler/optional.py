@@ -1,6 +1,6 @@
-"""Compiles optional matches: to a left join where one does, else to rows with and rows without.
+"""Compiles optional matches to a left join where possible, else to matching and non-matching rows.
 
-It compiles no pattern itself; `patterns` does.
+`patterns` compiles the pattern itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ Expressions = Callable[[Select], ExpressionCompiler]
 
 
 def is_joinable(select: Select, match: Match) -> bool:
-    """Whether a left join says it: one new node, or one directed relationship at a bound end."""
+    """Return whether a left join suffices: one new node, or one directed relationship at a bound
+    end.
+    """
     pattern = match.pattern
     if pattern.paths or len(pattern.relationships) > 1:
         return False
@@ -37,7 +39,7 @@ def is_joinable(select: Select, match: Match) -> bool:
 
 
 def find_added(match: Match, select: Select) -> list[str]:
-    """The variables that the match adds, as far as anything reads them."""
+    """List the variables that the match adds and something reads."""
     pattern = match.pattern
     own = [node.variable for node in pattern.nodes]
     own += [relationship.variable for relationship in pattern.relationships]
@@ -49,9 +51,9 @@ def find_added(match: Match, select: Select) -> list[str]:
 def compile_alternatives(
     select: Select, match: Match, expressions: Expressions
 ) -> tuple[Select, Select]:
-    """The rows of `select` that match, and those for which no match exists, with the same scope.
+    """Compile the rows of `select` that match, and those without a match, with the same scope.
 
-    Both read the common table `select` becomes; it stands in the first one's `ctes`.
+    Both read the common table that `select` becomes; it is in the first one's `ctes`.
     """
     added = find_added(match, select)
     kept = [name for name in select.scope if name in select.statement.names]
@@ -83,7 +85,7 @@ def compile_optional(select: Select, match: Match, expressions: Expressions) -> 
 
 
 def _split_conditions(inner: Select) -> list[str]:
-    """The conditions of the join; those on tables of `inner` itself become a test of existence.
+    """Return the conditions of the join; those on tables of `inner` itself become an EXISTS test.
 
     Such a table has one row for each row joined, so that existence is exact. The other conditions
     stay outside, where an index serves them.
@@ -97,7 +99,7 @@ def _split_conditions(inner: Select) -> list[str]:
 
 
 def _add_relationship(inner: Select, pattern: RelationshipPattern, alias: str) -> tuple[str, ...]:
-    """Bind what the row `alias` of the relationship gives; the new variables."""
+    """Bind the variables that the row `alias` of the relationship gives; return the new ones."""
     row = f"{alias}.id"
     inner.register_table(k.RELATIONSHIP, row, alias)
     inner.scope[pattern.variable] = Term(k.RELATIONSHIP, row, owner=inner)

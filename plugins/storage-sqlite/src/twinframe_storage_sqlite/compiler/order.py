@@ -1,4 +1,4 @@
-"""Sort keys: Cypher's total order across types as terms of ORDER BY."""
+"""Renders Cypher's total order across types as the terms of ORDER BY."""
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
 
@@ -11,7 +11,10 @@ from twinframe_storage_sqlite.compiler.term import Term, read_table
 
 
 def render_order(term: Term, *, descending: bool) -> list[str]:
-    """What to order by. SPEC: openCypher 9, «Orderability»: string, boolean, number, null."""
+    """Render the ORDER BY terms.
+
+    SPEC: openCypher 9, «Orderability»: string, boolean, number, null.
+    """
     known = term.kinds & ~k.NULL
     if not known:
         return []
@@ -34,7 +37,7 @@ def render_order(term: Term, *, descending: bool) -> list[str]:
 
 
 def _render_native(value: str, term: Term, descending: bool) -> str:
-    # NOTE: nulls are greatest; SQLite has them least.
+    # NOTE: nulls are greatest in Cypher and least in SQLite.
     word = " DESC" if descending else ""
     if not term.kinds & k.NULL:
         return f"{value}{word}"

@@ -1,4 +1,6 @@
-"""The last SELECT of a statement: rows as JSON text built in SQL, or columns to be decoded."""
+"""Renders the outermost SELECT of a statement: rows as JSON text built in SQL, or columns to
+decode.
+"""
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
 
@@ -33,7 +35,7 @@ _RELATIONSHIP_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A result column for the evaluator: its SQL columns, and how they become a value.
+    """A result column for the evaluator: its SQL columns, and their conversion to a value.
 
     `decode` gets as many cells as there are SQL columns, and the labels of all interfaces.
     """

@@ -1,6 +1,6 @@
-"""Which plans are plain scans: their rows come one for one from the rows of one table.
+"""Recognizes plain scans, whose rows correspond one to one to the rows of one table.
 
-Such a plan pages by that table's row id. Nothing here compiles an operator.
+Such a plan is paged by that table's row id.
 """
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
 
@@ -29,15 +29,17 @@ _LARGEST_ROW = "SELECT max(id) FROM twin"
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """`found` twins of a label, counted up to `most`, when the last row id was `twins`."""
+    """The twins of a label when the last row id was `twins`: `found` of them, counted up to
+    `most`.
+    """
 
     found: int
     most: int
     twins: int
 
     def knows(self, most: int, twins: int) -> bool:
-        """Whether it still tells that there are `most` of the label, or that there are fewer."""
-        # NOTE: a label gains no more twins than the graph does, save by twins that change models.
+        """Return whether it still shows that the label has `most` twins, or that it has fewer."""
+        # NOTE: a label gains no more twins than the graph does, except by twins that change models.
         return twins - self.twins <= self.most and (self.found < self.most or most <= self.most)
 
 
@@ -45,15 +47,14 @@ class _Counted:
 class LabelledScan:
     """Two ways to page through the twins of a label: by its `index`, or by `walk` over all twins.
 
-    PERF: by the index on the model, a page costs 0.4 us for every twin of the label, the rest of
-    the graph nothing; in order of row id, 0.1 us for every twin passed until the page is full. They
-    cost the same where the label has `sqrt(limit * twins / 4)` twins, which `count` looks up. With
-    conditions besides (`filtered`) no one knows how many twins fill a page: for the first one the
-    index, unless the label is of more than a quarter of all twins, costs at most what passing all
-    of them does; for those behind it the rule without conditions keeps all of them to that.
-
-    A count serves the pages behind the first one too: all pages of a scan together cost no more
-    than a few passes over all twins.
+    PERF: by the index on the model, a page costs 0.4 us for every twin of the label and nothing for
+    the rest of the graph; in order of row id, 0.1 us for every twin passed until the page is full.
+    Both cost the same where the label has `sqrt(limit * twins / 4)` twins, which `count` looks up.
+    With further conditions (`filtered`) it is unknown how many twins fill a page: the first page
+    uses the index, unless the label has more than a quarter of all twins, which costs at most a
+    pass over all of them; for later pages the rule without conditions keeps that bound. A count
+    serves later pages too: all pages of a scan together cost no more than a few passes over all
+    twins.
     """
 
     index: str
@@ -63,7 +64,7 @@ class LabelledScan:
     _counted: _Counted | None = None
 
     def choose(self, runner: StatementRunner, bindings: Mapping[str, SqliteValue]) -> str:
-        """The faster of the two for a page of so many rows."""
+        """Return the faster of the two for a page of this many rows."""
         limit = bindings["page_limit"]
         if not isinstance(limit, int) or limit < 0:
             return self.walk
@@ -75,7 +76,7 @@ class LabelledScan:
         counted = self._counted
         if is_first or counted is None or not counted.knows(enough, twins):
             found: int = runner.read_one(self.count, {**bindings, "page_limit": enough})
-            # NOTE: threads may set it at the same time; each sets what it has counted.
+            # NOTE: threads may set it at the same time; each sets its own count.
             self._counted = counted = _Counted(found, enough, twins)
         return self.walk if counted.found >= enough else self.index
 
@@ -83,7 +84,10 @@ class LabelledScan:
 def build_labelled_scan(
     select: Select, key: str | None, cells: Sequence[str]
 ) -> LabelledScan | None:
-    """For a scan of twins by label with the row id `key`, else None. Changes `select`."""
+    """Build a labelled scan of twins with the row id `key`; None for other plans.
+
+    Changes `select`.
+    """
     if key is None:
         return None
     alias = key.removesuffix(".id")
@@ -98,11 +102,11 @@ def build_labelled_scan(
     table = f"twin AS {alias}"
     filtered = len(select.conditions) > len(labels) + 1
     if not filtered and select.sources[0] == table:
-        # NOTE: with statistics SQLite takes the average label for this one, and walks.
+        # NOTE: with statistics SQLite assumes a label of average size, and walks.
         select.sources[0] = f"{table} INDEXED BY twin_model"
     if filtered:
-        # NOTE: behind the `+` no order of row ids tempts SQLite to walk; an index on a property
-        # that a condition is about may serve better still.
+        # NOTE: the `+` hides the order of row ids, which would tempt SQLite to walk; an index on a
+        # property in a condition may serve better still.
         select.order_by = [f"+{each}" for each in select.order_by]
     index = select.render(cells)
     select.order_by = [key]

@@ -1,6 +1,6 @@
-"""SQL text that is no expression of Cypher: literals, JSON paths of members, long chains.
+"""Renders SQL literals, JSON paths of members, and balanced chains of operators.
 
-It is the one place where a member name enters SQL text.
+It is the only module that writes a member name into SQL text.
 
 Expression indexes must be declared with the text rendered here to be used by compiled queries.
 """

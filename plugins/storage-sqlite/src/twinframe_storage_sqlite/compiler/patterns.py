@@ -1,7 +1,7 @@
 """Compiles the pattern of one MATCH to joins in a SELECT.
 
-A directed relationship is one join; a node is joined only where its columns are needed. It leaves
-the order of the joins to SQLite, and variable lengths to `walks`.
+A directed relationship is one join; a node is joined only where its columns are needed. SQLite
+chooses the order of the joins, and `walks` compiles variable lengths.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class PatternCompiler:
         self._settled: set[str] = set()
 
     def compile(self) -> Select:
-        """Join everything; the SELECT that yields the extended rows."""
+        """Join all elements; return the SELECT that yields the extended rows."""
         shortest = find_shortest(self._pattern, self.select.statement.names)
         if shortest is not None:
             return self._search(shortest)
@@ -106,7 +106,7 @@ class PatternCompiler:
         return self.select
 
     def _search(self, shortest: Shortest) -> Select:
-        """Both ends under their conditions, then the way between them."""
+        """Join both ends with their conditions, then the path between them."""
         for name in self._nodes:
             term = self._settle_node(name)
             if term.kinds & ~(k.NODE | k.NULL):
@@ -117,7 +117,7 @@ class PatternCompiler:
         return self.select
 
     def _bind_paths(self) -> None:
-        """A path is the list of its parts, nodes and relationships in turn."""
+        """Bind each path to the list of its parts, nodes and relationships in turn."""
         for path in self._pattern.paths:
             if path.variable is None or path.variable not in self.select.statement.names:
                 continue
@@ -143,7 +143,7 @@ class PatternCompiler:
         return term.value
 
     def _has_trail(self, variable: str) -> bool:
-        """Whether a path that something reads goes along the relationships of `variable`."""
+        """Return whether a path that is read includes the relationships of `variable`."""
         names = self.select.statement.names
         return any(
             variable in path.elements and path.variable in names for path in self._pattern.paths
@@ -152,7 +152,9 @@ class PatternCompiler:
     # --- nodes ----------------------------------------------------------------------------------
 
     def _settle_node(self, name: str) -> Term:
-        """The node's term, joined if nothing else reaches it, under its labels and properties."""
+        """Return the node's term with its labels and properties checked; join it if nothing else
+        reaches it.
+        """
         term = self.select.scope.get(name)
         if term is None:
             alias = self.select.add_table(k.NODE, None)
@@ -190,7 +192,7 @@ class PatternCompiler:
         return term
 
     def _reach(self, name: str, row: str) -> None:
-        """The node `name` is the one with the id `row`."""
+        """Set the row id of the node `name` to `row`."""
         term = self.select.scope.get(name)
         if term is None and self._is_restricted(name):
             term = self._settle_node(name)
@@ -206,7 +208,9 @@ class PatternCompiler:
     # --- relationships --------------------------------------------------------------------------
 
     def _find_rank(self, pattern: RelationshipPattern) -> int:
-        """What to join first: what hangs on bound nodes, and ends that are columns."""
+        """Rank a relationship for joining: those at bound nodes first, and ends that are
+        columns.
+        """
         connected = pattern.left in self.select.scope or pattern.right in self.select.scope
         return (not connected) + 2 * (pattern.direction is Direction.BOTH)
 
@@ -272,7 +276,7 @@ class PatternCompiler:
     # --- variable length ------------------------------------------------------------------------
 
     def _walk(self, walks: Sequence[RelationshipPattern]) -> RelationshipPattern:
-        """Cross the walk with the best known end; which one it was."""
+        """Compile the walk with the best known end; return which one it was."""
         pattern, start = min(
             ((each, name) for each in walks for name in (each.left, each.right)),
             key=lambda one: self._find_cost(one[1]),
@@ -303,7 +307,7 @@ class PatternCompiler:
         return pattern
 
     def _find_cost(self, name: str) -> int:
-        """How many nodes the end may be: a rank from 0 (one) to 3 (any)."""
+        """Rank how many nodes the end may be, from 0 (one) to 3 (any)."""
         if name in self.select.scope:
             return 0
         node = self._nodes[name]
@@ -349,7 +353,7 @@ def render_types(alias: str, types: Sequence[str], select: Select) -> str:
 
 
 def _is_identity(expression: Expression, name: str) -> bool:
-    """Whether the condition says which twin `name` is."""
+    """Return whether the condition fixes which twin `name` is."""
     if not isinstance(expression, Binary):
         return False
     if expression.operator not in (BinaryOperator.EQUAL, BinaryOperator.IN):

@@ -1,7 +1,7 @@
-"""Functions of numbers and strings, where SQLite's agree with the language's to the last bit.
+"""Compiles the functions of numbers and strings that SQLite computes exactly as Cypher does.
 
-Where only some values do, the others are traps: text beyond ASCII for letter case and white space,
-NUL characters for positions, text for conversions to numbers.
+Where only some values agree, the others are traps: text beyond ASCII for letter case and white
+space, NUL characters for positions, text for conversions to numbers.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, check_droppa
 Compile = Callable[[Sequence[Term]], Term]
 
 _BLANKS = "char(9,10,11,12,13,28,29,30,31,32)"
-"""The characters of ASCII that Python's `strip` takes away."""
+"""The ASCII characters that Python's `strip` removes."""
 
 
 # --- numbers ------------------------------------------------------------------------------------
 
 
 def _build_number(name: str, kinds: int | None, template: str) -> Compile:
-    """A function of one number as a template over its native value; `kinds` None: the operand's."""
+    """Build a function of one number as a template over its native value; `kinds` None: the
+    operand's.
+    """
 
     def compile_one(arguments: Sequence[Term]) -> Term:
         term = arguments[0]
@@ -39,7 +41,7 @@ def _build_number(name: str, kinds: int | None, template: str) -> Compile:
     return compile_one
 
 
-# NOTE: `+ 0.0` makes a negative zero the positive one that Python's integers give.
+# NOTE: `+ 0.0` turns a negative zero into the positive one that Python's integers give.
 _ROUND = (
     "CASE WHEN abs({0}) >= 4503599627370496.0 THEN CAST({0} AS REAL)"
     " ELSE floor({0} + 0.5) + 0.0 END"
@@ -60,7 +62,7 @@ _NEGATIVE = render_trap("a root of a negative number").replace("{}", "{{}}")
 
 
 def _render_plain(text: str, found: str, reason: str) -> str:
-    """`found` if the string `text` is of ASCII without NUL; else a trap."""
+    """Render `found` if the string `text` is ASCII without NUL; else a trap."""
     # NOTE: `length` counts characters up to a NUL, `octet_length` all bytes.
     trap = render_trap(reason)
     return (
@@ -70,7 +72,7 @@ def _render_plain(text: str, found: str, reason: str) -> str:
 
 
 def _build_plain(name: str, template: str) -> Compile:
-    """A function of one string that SQLite computes for ASCII."""
+    """Build a function of one string that SQLite computes for ASCII."""
 
     def compile_one(arguments: Sequence[Term]) -> Term:
         term = arguments[0]
@@ -85,7 +87,7 @@ def _build_plain(name: str, template: str) -> Compile:
 
 
 def _build_part(name: str, template: str) -> Compile:
-    """A function of a string and counts of characters, {0} and {1}, {2}."""
+    """Build a function of a string and numbers of characters, {0} and {1}, {2}."""
 
     def compile_one(arguments: Sequence[Term]) -> Term:
         if any(term.kinds == k.NULL for term in arguments):
@@ -120,7 +122,7 @@ def _compile_replace(arguments: Sequence[Term]) -> Term:
         return NULL_TERM
     let = build_let(*(read_as(each, k.STRING, "replace()") for each in arguments))
     text, search, new = let.names
-    # NOTE: SQLite takes a search that starts with NUL for an empty one.
+    # NOTE: SQLite treats a search text that starts with NUL as an empty one.
     nul = f"instr(CAST({search} AS BLOB), x'00')"
     trap = render_trap("replace() of NUL characters")
     value = let.wrap(f"CASE WHEN {nul} THEN {trap} ELSE replace({text}, {search}, {new}) END")
@@ -146,7 +148,8 @@ def _read_scalar(term: Term, name: str) -> None:
 
 
 def _build_conversion(name: str, kinds: int, arms: Mapping[str, str]) -> Compile:
-    """A conversion: for each JSON type a template over the kind {0}, the value {1} and a trap {2}.
+    """Build a conversion: for each JSON type a template over the kind {0}, the value {1} and a trap
+    {2}.
 
     Other types are a trap.
     """

@@ -1,6 +1,7 @@
-"""One SELECT in the making: its tables, conditions, grouping, order and the variables in scope.
+"""One SELECT under construction: its tables, conditions, grouping, order and the variables in
+scope.
 
-It knows no Cypher operator; `operators` drives it.
+`operators` builds it.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from twinframe_storage_sqlite.compiler.term import (
 )
 
 LARGEST_STATEMENT = 200_000
-"""Characters of SQL above which a plan is left to the evaluator."""
+"""The number of characters of SQL above which a plan is left to the evaluator."""
 
 _TABLES = {k.NODE: ("twin", "n"), k.RELATIONSHIP: ("relationship", "r")}
 
 
 @dataclass(slots=True)
 class Statement:
-    """What all SELECTs of one statement share: placeholders and the numbering of aliases."""
+    """State that all SELECTs of one statement share: placeholders and the numbering of aliases."""
 
     bindings: Bindings = field(default_factory=Bindings)
     parameter_kinds: dict[str, int] = field(default_factory=dict)
@@ -36,7 +37,7 @@ class Statement:
     _aliases: int = 0
 
     def read_parameter_kinds(self, name: str) -> int:
-        """What the parameter `name` is, by the type of its value."""
+        """Return the kinds of the parameter `name`, by the type of its value."""
         try:
             return self.parameter_kinds[name]
         except KeyError:
@@ -58,7 +59,7 @@ class Page:
 
 
 class Select:
-    """A SELECT in the making.
+    """A SELECT under construction.
 
     `scope` maps the variables of the rows it yields to terms; `scanned` holds the row id of the
     first table of each kind that no other row leads to.
@@ -90,13 +91,13 @@ class Select:
             self.conditions += on
             return
         # PERF: SQLite does not know how few rows a derived table has, and would rather scan all
-        # twins: after one the order of the joins is ours.
+        # twins: after a derived table this compiler fixes the join order.
         word = "LEFT JOIN" if optional else "CROSS JOIN" if self.is_driven else "JOIN"
         condition = f" ON {' AND '.join(on)}" if on else ""
         self.sources.append(f"{word} {source}{condition}")
 
     def add_table(self, kind: int, row: str | None) -> str:
-        """Join the table of an entity, of the row with the id `row` if given; its alias."""
+        """Join the table of an entity, for the row with the id `row` if given; return its alias."""
         table, prefix = _TABLES[kind]
         alias = self.statement.alias(prefix)
         optional = row is not None and row in self._optional
@@ -117,15 +118,15 @@ class Select:
         return [source.partition(" AS ")[2].split(" ")[0] for source in self.sources]
 
     def register_table(self, kind: int, row: str, alias: str) -> None:
-        """The entity with the id `row` is the row of the table `alias`."""
+        """Record that the row of the table `alias` is the entity with the id `row`."""
         self._tables[kind, row] = alias
 
     def mark_optional(self, row: str) -> None:
-        """The id `row` may be NULL: its table is left-joined."""
+        """Record that the id `row` may be NULL, so that its table is left-joined."""
         self._optional.add(row)
 
     def read_table(self, kind: int, row: str) -> str:
-        """Alias of the row of an entity of this SELECT, joined when it was not yet."""
+        """Return the alias of the row of an entity of this SELECT, joining its table if needed."""
         return self._tables.get((kind, row)) or self.add_table(kind, row)
 
     def has_table(self, kind: int, row: str) -> bool:
@@ -148,11 +149,13 @@ class Select:
             self.conditions.append(sql)
 
     def add_knowledge(self, value: str, kinds: int) -> None:
-        """In every row kept, the expression with the native SQL `value` is one of `kinds`."""
+        """Record that in every row kept, the expression with the native SQL `value` is one of
+        `kinds`.
+        """
         self._refined[value] = self._refined.get(value, ~0) & kinds
 
     def refine(self, term: Term) -> Term:
-        """`term` with what the conditions say of its kind."""
+        """Return `term` with the kinds that the conditions imply."""
         known = self._refined.get(term.value)
         return term if known is None else build_refined(term, known)
 
@@ -160,11 +163,11 @@ class Select:
 
     @property
     def is_open(self) -> bool:
-        """Whether tables and conditions can still be added with the same meaning."""
+        """Whether tables and conditions can still be added without changing their meaning."""
         return self.group_by is None and self.page is None
 
     def render(self, columns: Iterable[str]) -> str:
-        """The SQL text. Joins that the columns needed must have been asked for before."""
+        """Render the SQL text. Joins that the columns need must have been added before."""
         parts = [f"WITH RECURSIVE {', '.join(self.ctes)} "] if self.ctes else []
         parts.append(f"SELECT {', '.join(columns)}")
         if self.sources:
@@ -192,7 +195,7 @@ class Select:
         columns = [f"{render_column(self.scope[name])} AS c{i}" for i, name in enumerate(kept)]
         if self.page is None:
             self.order_by = []
-        # NOTE: where a page was cut, its rows keep their order, whatever SQLite does next.
+        # NOTE: where a page was cut, its rows keep their order in any further processing.
         for i, key in enumerate(self.order_by):
             expression, word, rest = _split_order(key)
             columns.append(f"{expression} AS s{i}")
@@ -205,19 +208,19 @@ class Select:
         return outer
 
     def build_fenced(self) -> Select:
-        """As `build_wrapped`, with every column computed once, however often it is used.
+        """Build as `build_wrapped`, with every column computed once, however often it is used.
 
-        SEC: SQLite would put the columns' expressions into those above; in a chain of clauses that
-        each use a column twice the statement would double with each. It does not with an OFFSET.
+        SEC: SQLite would inline the columns' expressions into those above; in a chain of clauses
+        that each use a column twice the statement would double with each. OFFSET prevents that.
         """
         page = self.page or Page()
         self.page = Page(page.skip or "0", page.limit)
         return self.build_wrapped()
 
     def build_shared(self, names: Sequence[str]) -> tuple[Select, Select]:
-        """Two new open SELECTs over the rows of this one, which are computed once.
+        """Build two new open SELECTs over the rows of this one, which are computed once.
 
-        The common table they read stands in the `ctes` of the first.
+        The common table they read is in the `ctes` of the first.
         """
         table = self.statement.alias("s")
         if self.page is None:
@@ -238,7 +241,7 @@ class Select:
 
 
 def _split_order(key: str) -> tuple[str, str, str]:
-    """An ORDER BY term as its expression, its direction and its place of nulls."""
+    """Split an ORDER BY term into its expression, its direction and its position of nulls."""
     expression, rest = key, ""
     for nulls in (" NULLS FIRST", " NULLS LAST"):
         if expression.endswith(nulls):
@@ -249,7 +252,7 @@ def _split_order(key: str) -> tuple[str, str, str]:
 
 
 def render_column(term: Term) -> str:
-    """How a term travels in a column of a derived table."""
+    """Render a term as a column of a derived table."""
     if term.holds_entities:
         raise CannotRun("A map of nodes or relationships that is used further.")
     return term.value if k.is_plain(term.kinds) else render_json(term)

@@ -1,7 +1,7 @@
-"""Compiles a shortest path between two bound nodes to a breadth-first search: its length alone.
+"""Compiles the length of a shortest path between two bound nodes to a breadth-first search.
 
-The path itself stays with the evaluator. The rows of the SELECT so far seed the recursion; each row
-of it is one whole level, whose nodes and those seen before travel as JSON lists of row ids.
+The evaluator finds the path itself. The rows of the SELECT so far seed the recursion; each of its
+rows is one whole level, whose nodes and those seen before are JSON lists of row ids.
 """
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
@@ -32,7 +32,10 @@ class Shortest:
 
 
 def find_shortest(pattern: GraphPattern, names: frozenset[str]) -> Shortest | None:
-    """The shortest path that a pattern asks for; `CannotRun` for more than its length."""
+    """Find the shortest path that a pattern requests.
+
+    Raises `CannotRun` for more than its length.
+    """
     kinds = {path.kind for path in pattern.paths}
     if kinds <= {PathKind.ALL}:
         return None
@@ -67,7 +70,7 @@ def compile_shortest(seed: Select, shortest: Shortest, kept: tuple[str, ...]) ->
         after.scope[name] = build_column(seed.refine(seed.scope[name]), f"{table}.c{i}", after)
     found = _render_found(table)
     if pattern.length is not None and pattern.length.minimum > 0:
-        # NOTE: from a node to itself the way is a circle, which no search over nodes finds.
+        # NOTE: from a node to itself the path is a cycle, which no search over nodes finds.
         trap = render_trap("a shortest path from a node to itself")
         found = f"CASE WHEN NOT {found} THEN 0 WHEN {table}.depth > 0 THEN 1 ELSE {trap} END"
     after.add_condition(found)
@@ -81,7 +84,7 @@ def _render_found(table: str) -> str:
 
 
 def _compile_level(seed: Select, pattern: RelationshipPattern, table: str, kept: int) -> str:
-    """The recursive arm: from a level to the nodes one relationship further, none seen before."""
+    """Render the recursive arm: from a level to the unseen nodes one relationship further."""
     bindings = seed.statement.bindings
     types = ""
     if pattern.types:

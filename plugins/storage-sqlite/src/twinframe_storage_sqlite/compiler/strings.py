@@ -1,4 +1,4 @@
-"""String predicates over terms. Bytes are compared, so case and NUL characters count."""
+"""Compiles string predicates, comparing bytes, so that letter case and NUL characters count."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def compile_string_test(
         each for each in (render_check(left, k.STRING), render_check(right, k.STRING)) if each
     ]
     if operator == "CONTAINS":
-        # NOTE: `instr` counts in whole strings, NUL characters included.
+        # NOTE: `instr` searches the whole string, NUL characters included.
         test = f"instr({left.value}, {right.value}) {'>' if wanted else '='} 0"
     elif operator == "ENDS WITH":
         test = _render_suffix(left.value, right.value, wanted=wanted)

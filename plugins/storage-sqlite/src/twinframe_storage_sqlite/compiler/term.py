@@ -1,6 +1,6 @@
-"""A typed SQL expression, and its SQL as a value to compare, to group, to sort or to send.
+"""A typed SQL expression, and its SQL for comparing, grouping, sorting and output.
 
-It does not know how Cypher expressions become terms; `expressions` does.
+`expressions` turns Cypher expressions into terms.
 """
 
 # ruff: noqa: S608  (the text is made of constants, aliases and placeholders)
@@ -18,7 +18,9 @@ from twinframe_storage_sqlite.compiler.paths import render_path
 
 
 class Owner(Protocol):
-    """The statement an entity is bound in: gives its table an alias, joining it when needed."""
+    """The statement that binds an entity; it gives the entity's table an alias, joining it when
+    needed.
+    """
 
     def read_table(self, kind: int, row: str) -> str:
         """Alias of the `twin` or `relationship` row whose id is the SQL `row`."""
@@ -35,9 +37,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The term equals what one row of another table calls it: `column` = (`query` of a value).
+    """A term equal to a column that another table's row maps to: `column` = (`query` of a value).
 
-    `query` holds one `{}` for the value and yields the id to be found in `column`, by index.
+    `query` has one `{}` for the value and yields the id to search in `column`, by index.
     """
 
     column: str
@@ -50,11 +52,11 @@ class Term:
 
     `value` is native: a boolean is 0 or 1, a list or map JSON text, an entity its row id, a null
     NULL. Where that leaves the kind open (`kinds` not plain), `tag` is its JSON type name and
-    `json` its JSON text. `elements` are the kinds of a list's elements: entities travel as row ids.
-    A path is a list of row ids, nodes and relationships in turn; without `elements` its length.
-    `items` are those of a list written out, `entries` those of a map. `finite` says that a float is
-    no infinity; `assumed` that a trap in `value` vouches for `kinds`, so that a value never read
-    would be one of a kind never checked.
+    `json` its JSON text. `elements` are the kinds of a list's elements: entities are row ids. A
+    path is a list of row ids, nodes and relationships in turn; without `elements` it is its length.
+    `items` are those of a list literal, `entries` those of a map literal. `finite` says that a
+    float is no infinity; `assumed` that `kinds` relies on a trap in `value`, so that a value that
+    is never read is of a kind that was never checked.
     """
 
     kinds: int
@@ -85,33 +87,35 @@ class Term:
 NULL_TERM = Term(k.NULL, "NULL")
 
 _LARGEST_FORCED = 8_000
-"""Characters of SQL above which a test whose operands stand in it twice is declined."""
+"""The number of characters of SQL above which a test that repeats its operands raises
+`CannotRun`.
+"""
 
 
 def may_fail(term: Term) -> bool:
-    """Whether computing the term may end in an error that leaving it out would hide."""
+    """Return whether computing the term may fail, so that skipping it would hide an error."""
     return term.assumed or has_trap(f"{term.value} {term.tag or ''}")
 
 
 def render_forced(test: str, *terms: Term) -> str:
-    """`test`, for which every one of the terms that may fail is computed in any case."""
+    """Render `test` such that every one of the terms that may fail is computed in any case."""
     failing = [f"({term.value} IS NULL)" for term in terms if may_fail(term)]
     if not failing:
         return test
     if sum(map(len, (test, *failing))) > _LARGEST_FORCED:
         raise CannotRun("So large a test of computed values.")
-    # NOTE: always true; operands of a sum are never left out, unlike those of AND.
+    # NOTE: always true; operands of a sum are always computed, unlike those of AND.
     return f"CASE WHEN {' + '.join(failing)} <= {len(failing)} THEN {test} END"
 
 
 def check_droppable(*terms: Term) -> None:
-    """`CannotRun` where types alone decide, so that an operand is left out, and one may fail."""
+    """Raise `CannotRun` where types alone decide, so that an operand that may fail is skipped."""
     if any(may_fail(term) for term in terms):
         raise CannotRun("An operation that the types of computed values decide.")
 
 
 def build_member(member: Member) -> Term:
-    """The term of a document's member, whose kind only the stored row knows."""
+    """Build the term of a document's member, whose kind depends on the stored row."""
     path = render_path(member.names)
     return Term(
         k.JSON,
@@ -124,7 +128,7 @@ def build_member(member: Member) -> Term:
 
 
 def build_nested(parent: Term, key: str) -> Term:
-    """The member `key` of a term that may be a map; of anything else but null it is a trap.
+    """Build the member `key` of a term that may be a map; a trap for anything else but null.
 
     A map stays reachable as one path into its document, under a check of the parent's type.
     """
@@ -166,7 +170,7 @@ def build_refined(term: Term, kinds: int) -> Term:
 
 
 def render_check(term: Term, kind_class: int) -> str | None:
-    """SQL that is 1 when the term is of `kind_class`; None when it is, or is null, in any case."""
+    """Render SQL that is 1 when the term is of `kind_class`; None when it always is, or is null."""
     if not term.kinds & ~(kind_class | k.NULL):
         return None
     if term.tag is None:
@@ -191,7 +195,7 @@ _TAGS = {
 
 
 def render_key(term: Term, *, traps: bool = True, comparable: bool = True) -> str:
-    """SQL that is equal for equivalent values and differs for others; NULL for null.
+    """Render SQL that is equal for equivalent values and differs for others; NULL for null.
 
     Booleans become blobs, since SQLite's own are integers. Lists and maps have no such key: each is
     a trap, or unless `traps` a blob that stands for all of its type. Keys of other terms may be
@@ -199,7 +203,7 @@ def render_key(term: Term, *, traps: bool = True, comparable: bool = True) -> st
     """
     check_path(term)
     if term.tag is None and not term.kinds & (k.LIST | k.MAP | k.BOOLEAN):
-        # NOTE: the `+` takes away a column's affinity, which would turn '1' and 1 into one.
+        # NOTE: the `+` removes a column's affinity, which would make '1' and 1 equal.
         return f"+{term.value}" if comparable else term.value
     if term.tag is None and term.kinds & k.BOOLEAN:
         return f"CASE {term.value} WHEN 1 THEN x'01' WHEN 0 THEN x'00' END"
@@ -216,7 +220,7 @@ def render_key(term: Term, *, traps: bool = True, comparable: bool = True) -> st
 
 
 def check_path(term: Term) -> None:
-    """`CannotRun` for a path of which only the length is known."""
+    """Raise `CannotRun` for a path of which only the length is known."""
     if term.kinds & k.PATH and not term.elements:
         raise CannotRun("More of a shortest path than its length.")
 
@@ -279,5 +283,5 @@ def _read_owner(term: Term) -> Owner:
 
 
 def read_table(term: Term) -> str:
-    """Alias of the row of an entity, joined when it was not yet."""
+    """Return the alias of the row of an entity, joining its table if needed."""
     return _read_owner(term).read_table(term.kinds & ~k.NULL, term.value)

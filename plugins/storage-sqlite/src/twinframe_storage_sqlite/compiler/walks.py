@@ -1,7 +1,7 @@
 """Compiles a variable-length relationship to a recursive table that carries the rows before it.
 
-The rows of the SELECT so far seed the recursion, so that each walks on its own; ends and lists
-travel as row ids.
+The rows of the SELECT so far seed the recursion, so that each walks on its own; ends and lists are
+row ids.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from twinframe_storage_sqlite.compiler.term import Term
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """Relationships that the present match crossed: one row id, or with `many` a list of them.
+    """Relationships that the present match used already: one row id, or with `many` a list of them.
 
     `types` are the names they may have; empty is any. A list is text: `,1,2,`.
     """
@@ -34,11 +34,11 @@ class Crossed:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What to walk: from the node `start`, against the pattern's direction if `backwards`.
+    """The parameters of a walk: it starts at the node `start`, reversed if `backwards`.
 
-    `crossed` must not be crossed again; `kept` are the variables needed afterwards; `is_followed`
-    says that another walk of the same match comes after this one; `has_trail` that a named path
-    needs what was crossed, nodes included.
+    `crossed` must not be used again; `kept` are the variables needed afterwards; `is_followed` says
+    that another walk of the same match comes after this one; `has_trail` that a named path needs
+    the relationships and nodes of the walk.
     """
 
     pattern: RelationshipPattern
@@ -67,7 +67,7 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """The SELECT after a walk, the id of the node reached, and what was crossed so far."""
+    """The SELECT after a walk, the id of the node reached, and the relationships used so far."""
 
     select: Select
     node: str
@@ -75,7 +75,7 @@ class Walked:
 
 
 def build_trail_name(variable: str) -> str:
-    """The variable that holds the trail of a walk from its pattern's left end to its right.
+    """Name the variable that holds the trail of a walk from its pattern's left end to its right.
 
     It is the text `,1,2,3,4` of the row ids of relationships and the nodes they reach, in turn.
     """
@@ -85,7 +85,7 @@ def build_trail_name(variable: str) -> str:
 def compile_walk(
     seed: Select, walk: Walk, expressions: Callable[[Select], ExpressionCompiler]
 ) -> Walked:
-    """A SELECT over the walks from every row of `seed`."""
+    """Build a SELECT over the walks from every row of `seed`."""
     statement = seed.statement
     table = statement.alias("w")
     needs_list = walk.pattern.variable in statement.names
@@ -145,7 +145,7 @@ def _compile_step(
     step = Select(seed.statement)
     step.join(f"{table} AS w")
     alias = seed.statement.alias("r")
-    # PERF: the queue's one row drives; SQLite would guess its size otherwise.
+    # PERF: the queue's one row is the outer loop; SQLite would otherwise guess its size.
     step.sources.append(f"CROSS JOIN relationship AS {alias} ON {alias}.{near} = w.node")
     step.register_table(k.RELATIONSHIP, f"{alias}.id", alias)
     for i, name in enumerate(walk.kept):
@@ -174,9 +174,9 @@ def _compile_step(
 
 
 def render_depth(length: Length) -> str:
-    """The depth after a step from a row `w`.
+    """Render the depth after a step from a row `w`.
 
-    NOTE: as a column, it is computed for steps that are made only.
+    NOTE: as a column, it is only computed for steps that are taken.
     """
     if length.limit is None:
         return "w.depth + 1"

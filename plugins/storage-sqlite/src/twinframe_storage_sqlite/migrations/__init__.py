@@ -1,4 +1,4 @@
-"""The ordered migrations of a database file, each applied whole or not at all. It reads no data."""
+"""The ordered schema migrations of a database file, each applied completely or not at all."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Migration:
 
 
 def load_migrations(folder: str = "") -> tuple[Migration, ...]:
-    """All migrations that this release knows, from version 1 up, without a gap.
+    """Load all migrations that this release knows, from version 1 up, without a gap.
 
-    Those of graphs lie in this package itself, others in a `folder` of it.
+    Those of graphs are in this package itself, others in a `folder` of it.
     """
     found = []
     for entry in (resources.files(__name__) / folder).iterdir():
@@ -37,15 +37,15 @@ def load_migrations(folder: str = "") -> tuple[Migration, ...]:
 
 
 def read_version(connection: apsw.Connection) -> int:
-    """The schema version of the file; 0 is an empty file."""
+    """Return the schema version of the file; 0 is an empty file."""
     return int(connection.pragma("user_version"))
 
 
 def apply_migrations(connection: apsw.Connection, migrations: tuple[Migration, ...]) -> int:
-    """Bring the file to the newest version; how many steps were taken.
+    """Migrate the file to the newest version; return the number of steps taken.
 
-    Each step and its version number are one transaction. `ConfigurationError` when the file is
-    newer than this release. The caller holds the turn lock.
+    Each step and its version number are one transaction. Raises `ConfigurationError` when the file
+    is newer than this release. The caller holds the writer lock.
     """
     newest = migrations[-1].version
     present = read_version(connection)
