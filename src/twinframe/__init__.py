@@ -1,4 +1,4 @@
-"""twinframe, a digital-twin graph service: what plugin authors import, not the service itself."""
+"""The names that plugin authors import from twinframe, a digital-twin graph service."""
 
 from __future__ import annotations
 

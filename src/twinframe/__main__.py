@@ -1,4 +1,4 @@
-"""`python -m twinframe` is `twinframe`. Nothing else."""
+"""Runs the command line as `python -m twinframe`."""
 
 from __future__ import annotations
 

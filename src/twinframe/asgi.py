@@ -1,7 +1,7 @@
-"""The ASGI application for any server: `python -m uvicorn twinframe.asgi:app`. No logic of its own.
+"""The ASGI application for any server: `python -m uvicorn twinframe.asgi:app`.
 
-What is wrong with the settings ends the process with one line and exit code 3, which uvicorn and
-gunicorn give themselves for a start-up that failed (gunicorn would start other workers anew).
+An error in the settings ends the process with one line and exit code 3, which uvicorn and gunicorn
+use for a failed start-up (gunicorn would otherwise restart the workers).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""How fast a caller may go on: rates by kind of operation, over all workers. It knows no caller."""
+"""Limits the rate of each caller's operations, by kind of operation and over all workers."""

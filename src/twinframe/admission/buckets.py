@@ -1,8 +1,8 @@
-"""Buckets that processes share: how far ahead of its rate each caller is. It knows no setting.
+"""Rate-limit buckets in memory that the processes of a service share.
 
 A bucket is one number, the moment at which its caller would be back at its rate (the «generic cell
-rate algorithm», as ATM networks have it): a full account of any rate and burst, that costs no timer
-and no cleaning, since a moment that has passed says the same as no bucket at all.
+rate algorithm» of ATM networks). That suffices for any rate and burst and needs no timer and no
+cleaning, since a moment in the past means the same as no bucket.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ _KEPT: Final = 20_000
 class SharedBuckets:
     """A table of buckets in memory that forks of this process share.
 
-    Make it before the fork; it goes with the last process that has it. At most `callers` buckets
-    are remembered: beyond, the one nearest to its rate gives way, which lets more through at most.
+    Make it before the fork; it is freed with the last process that has it. At most `callers`
+    buckets are remembered: beyond, the one nearest to its rate is dropped, which lets more through
+    at most.
 
-    NOTE: what is counted stands under a lock that all have: a process that the system halts between
-    its look and its mark would else undo what others marked meanwhile, thousands under load. Of one
-    that dies there, or is halted for longer than `patience` in seconds, the lock is taken over.
-    SEC: places are found by a keyed hash: nobody can choose names that meet another's.
-    PERF: 1 us a call; the lock is a word in memory as long as nobody else has it.
+    NOTE: buckets are counted under one lock for all processes: a process that the system suspends
+    between reading and writing would otherwise undo what others counted meanwhile, thousands under
+    load. The lock of a process that dies, or is suspended for longer than `patience` in seconds, is
+    taken over. SEC: slots are found by a keyed hash: no caller can choose a name that collides with
+    another's. PERF: 1 us a call; the lock is a word in memory while it is uncontended.
     """
 
     def __init__(self, callers: int, patience: float = 0.05) -> None:
@@ -47,11 +48,12 @@ class SharedBuckets:
         self._known: dict[tuple[str, str], tuple[int, int]] = {}
 
     def take(self, kind: str, caller: str, now: float, interval: float, tolerance: float) -> float:
-        """Count one for the caller; 0, or the seconds until one more would be within its rate.
+        """Count one operation for the caller; return 0, or the seconds until one more is within its
+        rate.
 
-        `now` is of a clock that all processes have in common and that never goes back; a rate is
-        one in `interval` seconds, and `tolerance` how many seconds the caller may be ahead of it.
-        What is refused is not counted.
+        `now` is of a clock that all processes share and that never goes back; a rate is one in
+        `interval` seconds, and `tolerance` how many seconds the caller may be ahead of it. A
+        refused operation is not counted.
         """
         key = kind, caller
         known = self._known.get(key) or self._learn(key)
@@ -75,7 +77,7 @@ class SharedBuckets:
                 self._lock.release()
 
     def _learn(self, key: tuple[str, str]) -> tuple[int, int]:
-        """The tag of a caller, and the word that its moment stands at if it was not given away."""
+        """Return the tag of a caller, and the slot where its moment was last stored."""
         digest = blake2b(
             "\0".join(key).encode("utf-8", "surrogatepass"), digest_size=8, key=self._key
         ).digest()
@@ -86,7 +88,9 @@ class SharedBuckets:
         return known
 
     def _claim(self, tag: int, now: float) -> int:
-        """The place that has the tag, else one whose bucket says nothing, else the emptiest."""
+        """Return the slot that has the tag, else an expired one, else the one nearest to its
+        rate.
+        """
         tags, moments = self._tags, self._moments
         start = tag % (self._size - _PROBES)
         best = start * _WORDS + 1

@@ -1,4 +1,4 @@
-"""The rates of callers by kind of operation, as the settings say. It knows no transport."""
+"""Applies the rates of the settings to each caller, by kind of operation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SLACK: Final = 0.01
 
 
 class Kind(StrEnum):
-    """The kinds of operation that have a rate of their own."""
+    """The kinds of operation, each with a rate of its own."""
 
     READ = "read"
     WRITE = "write"
@@ -29,10 +29,10 @@ class Kind(StrEnum):
 
 
 class CallerRates:
-    """Holds each caller to its rates, over all processes that share the buckets.
+    """Limits each caller to its rates, over all processes that share the buckets.
 
-    A known caller counts by its subject, whatever credential it shows; others by their address.
-    `on_refusal` is told the kind of each operation that is refused.
+    An authenticated caller counts by its subject, whatever its credential; others count by address.
+    `on_refusal` is called with the kind of each refused operation.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class CallerRates:
                 self._limits[kind] = rate, 1 / rate, (burst - 1 + _SLACK) / rate
 
     def spend(self, kind: Kind, caller: Caller | None, client: str) -> None:
-        """Count one operation; `client` is the address that it comes from.
+        """Count one operation; `client` is the address it comes from.
 
         Raises `RateExceeded` when the caller is ahead of its rate; then nothing is counted.
         """
@@ -74,10 +74,10 @@ class CallerRates:
 
 @lru_cache(maxsize=4096)
 def build_address_name(client: str) -> str:
-    """What stands for an address that nobody is known at.
+    """Return the name by which an unauthenticated address counts.
 
-    SEC: of IPv6 the network: whoever has one address there has 2^64 of them.
-    NOTE: behind a proxy all have the proxy's address, and one rate together.
+    SEC: of IPv6 the network, because a client with one address there has 2^64 of them. NOTE: behind
+    a proxy all clients have the proxy's address, and share one rate.
     """
     try:
         address = ipaddress.ip_address(client.partition("%")[0])

@@ -1,4 +1,4 @@
-"""The composition root: settings, plugins, use cases and edge put together. It decides nothing."""
+"""The composition root: builds the service from settings, plugins, use cases and HTTP."""
 
 from __future__ import annotations
 

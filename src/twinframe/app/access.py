@@ -1,4 +1,6 @@
-"""Builds what stands in front of the use cases: authenticators, the provider, the audit trail."""
+"""Builds access control for the use cases: authenticators, the permission provider and the audit
+log.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +18,27 @@ from twinframe.web.audit_log import AuditLog
 
 
 class AccessService:
-    """The gate and its audit trail as the lifespan sees them."""
+    """The gate and its audit log as a lifespan service."""
 
     def __init__(self, gate: Gate, log: AuditLog | None) -> None:
         self.gate = gate
         self._log = log
 
     async def start(self) -> None:
-        """Start the trail, then get the issuer's keys."""
+        """Start the log, then fetch the issuer's keys."""
         if self._log is not None:
             self._log.start()
         await self.gate.start()
 
     async def stop(self) -> None:
-        """Give back what the gate holds, then write the rest of the trail."""
+        """Release the gate's resources, then write the rest of the log."""
         await self.gate.stop()
         if self._log is not None:
             self._log.stop()
 
 
 def build_access(installation: Installation) -> AccessService | None:
-    """The gate of an installation, None when nobody is asked for credentials.
+    """Build the gate of an installation; None when no credentials are required.
 
     Raises `PluginError` or `SettingsError`. Nothing is opened before `start`.
     """
@@ -54,7 +56,7 @@ def build_access(installation: Installation) -> AccessService | None:
 
 
 def check_access(settings: Settings) -> None:
-    """Refuse to check the permissions of nobody. Raises `SettingsError`."""
+    """Refuse to check permissions without authentication. Raises `SettingsError`."""
     if settings.authorization.enabled and not settings.authentication.asks:
         raise SettingsError(
             "Authorization__Enabled=true needs Authentication__Enabled=true: nobody's permissions "
@@ -63,7 +65,7 @@ def check_access(settings: Settings) -> None:
 
 
 def build_authenticator(settings: Settings) -> Authenticator:
-    """The authenticator of the kinds of credentials that are on."""
+    """Build the authenticator of the enabled kinds of credentials."""
     members: list[Authenticator] = []
     if settings.authentication.takes_tokens:
         members.append(build_token_authenticator(settings.authentication, list_audiences(settings)))
@@ -73,6 +75,6 @@ def build_authenticator(settings: Settings) -> Authenticator:
 
 
 def list_audiences(settings: Settings) -> tuple[str, ...]:
-    """The audiences a token may name: the API's, and the MCP server's own URL."""
+    """List the audiences a token may name: the API's, and the MCP server's own URL."""
     named = (settings.authentication.audience, settings.mcp.resource_server_url)
     return tuple(dict.fromkeys(name for name in named if name))

@@ -1,4 +1,4 @@
-"""The composition root: an installation becomes an ASGI application. It alone knows all layers."""
+"""Builds the ASGI application from an installation; the only module that uses all layers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ from twinframe.web.sites import SiteServer
 def create_app(
     settings: Settings | None = None, sections: Mapping[KeyPath, Section] | None = None
 ) -> Guard:
-    """The ASGI application of these settings; without any, of the process's file and environment.
+    """Build the ASGI application of these settings, by default of the settings file and
+    environment.
 
     Raises `ConfigurationError` when they are wrong. The store is opened at the lifespan's start-up.
     """
@@ -56,11 +57,11 @@ def create_app(
 def build_app(
     installation: Installation, relay: Path | None = None, buckets: SharedBuckets | None = None
 ) -> Guard:
-    """The ASGI application of an installation. Call it in the process that serves.
+    """Build the ASGI application of an installation. Call it in the process that serves.
 
-    `relay` is where the workers of a service reach each other, and `buckets` have the rates of
-    callers that they hold together; None is a service of one worker.
-    NOTE: nothing is opened and no thread runs before the lifespan's start-up.
+    `relay` connects the workers of a service, and `buckets` hold the rates of callers that they
+    share; None is a service of one worker. NOTE: nothing is opened and no thread runs before the
+    lifespan's start-up.
     """
     settings = installation.settings
     bind = settings.server.bind
@@ -71,7 +72,7 @@ def build_app(
 def build_mcp_app(
     installation: Installation, relay: Path | None = None, buckets: SharedBuckets | None = None
 ) -> Guard:
-    """The ASGI application of the MCP server alone, with health and discovery beside it.
+    """Build the ASGI application of the MCP server alone, with health checks and discovery.
 
     The installation is one of `build_mcp_installation`.
     """
@@ -118,10 +119,10 @@ def _build(
     hosted = [] if hosted_assistants is None else [hosted_assistants]
     access_services = [] if access is None else [access]
     services = [LogService(), instruments, store, *access_services, *beside, *hosted]
-    # NOTE: asked last: a host name of a hosted graph has no sites.
+    # NOTE: consulted last: a host name of a hosted graph has no sites.
     sites: list[Mounted] = [SiteServer(build_sites(installation))] if routes is ROUTES else []
     resources = () if mcp is None else list_resources(settings, alone=routes is not ROUTES)
-    # NOTE: the server of assistants alone leaves work to the service beside it.
+    # NOTE: the stand-alone MCP server leaves background work to the service beside it.
     working = [background.begin, background.stop] if routes is ROUTES else []
     guard = build_application(
         graph,
@@ -132,7 +133,7 @@ def _build(
         is_ready=store.is_ready,
         is_full=store.is_full,
         routes=routes,
-        # NOTE: the last one is asked first; the host of a hosted graph is that graph's alone.
+        # NOTE: the last one is consulted first; the host of a hosted graph serves that graph alone.
         mounted=[*sites, *(one.endpoint for one in beside)],
         resources=resources if control is None else (*resources, control.resource),
         build_error=None if control is None else control.endpoint.build_error,
@@ -158,10 +159,10 @@ def build_graph(
     graph: str = "",
     memory: MemoryAccount | None = None,
 ) -> Graph:
-    """The use cases over a store, with the query engine that its plugin offers for it.
+    """Build the use cases over a store, with the query engine that its plugin offers for it.
 
-    `graph` is the name of what is stored; empty is the service's own. `memory` is the account of
-    this process; None makes one that has all the memory of the service.
+    `graph` is the name of the stored graph; empty is the service's own. `memory` is the account of
+    this process; None makes one with all the memory of the service.
     """
     engine = installation.build_query_engine(service.store)
     scratch = service.store.scratch
@@ -181,10 +182,10 @@ def build_graph(
 async def open_graph(
     installation: Installation, store: str = "", *, upkeep: bool = False
 ) -> AsyncIterator[Graph]:
-    """The use cases without a service: the store is open inside the context only.
+    """Open the use cases without a service: the store is open inside the context only.
 
     `store` is the name of its graph; empty is the service's own. With `upkeep` old events are
-    forgotten meanwhile, as a service does: who writes much would else leave them all behind.
+    deleted meanwhile, as in a service; otherwise many writes would leave all their events behind.
     """
     service = StoreService(installation.build_store(store), installation.settings)
     await service.start()
@@ -205,7 +206,7 @@ async def open_graph(
 
 
 class StoreService:
-    """A store and its runner as the lifespan sees them: opened at the start, closed at the end."""
+    """A store and its runner as a lifespan service: opened at start-up, closed at shutdown."""
 
     def __init__(
         self, store: GraphStore, settings: Settings, instruments: Instruments | None = None
@@ -218,16 +219,16 @@ class StoreService:
         self.store.open()
 
     async def stop(self) -> None:
-        """Finish accepted work, then close the store."""
+        """Finish accepted writes, then close the store."""
         await self.runner.close()
         self.store.close()
 
     def is_full(self) -> bool:
-        """Whether the store has lately refused writes for want of room."""
+        """Whether the store has recently refused writes for lack of disk space."""
         return self.runner.is_full
 
     async def is_ready(self) -> bool:
-        """Whether the store answers: what cannot be written any more can still be read."""
+        """Whether the store answers reads, even if it cannot be written any more."""
         try:
             await self.runner.read(lambda session: session.read_schema_version())
         except StorageError:

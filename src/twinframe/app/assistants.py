@@ -1,4 +1,7 @@
-"""The MCP server in an installation: beside the API, alone, or on stdio. It imports it late."""
+"""Builds the MCP server of an installation: beside the API, alone, or on stdio.
+
+The MCP modules are imported only when they are used.
+"""
 
 from __future__ import annotations
 
@@ -27,20 +30,20 @@ if TYPE_CHECKING:
 
 
 class McpService:
-    """An MCP server over HTTP as the lifespan sees it, with its audit trail."""
+    """An MCP server over HTTP as a lifespan service, with its audit log."""
 
     def __init__(self, endpoint: McpEndpoint, log: AuditLog | None) -> None:
         self.endpoint = endpoint
         self._log = log
 
     async def start(self) -> None:
-        """Start the trail, then the transports."""
+        """Start the log, then the transports."""
         if self._log is not None:
             self._log.start()
         await self.endpoint.start()
 
     async def stop(self) -> None:
-        """End the transports, then write the rest of the trail."""
+        """End the transports, then write the rest of the log."""
         await self.endpoint.stop()
         if self._log is not None:
             self._log.stop()
@@ -54,10 +57,10 @@ def build_service(
     relay: Path | None,
     rates: CallerRates | None = None,
 ) -> McpService:
-    """The MCP server over these use cases, reached at `bind`.
+    """Build the MCP server over these use cases, served at `bind`.
 
-    Where there is a gate, it has the trail; else nobody is asked who calls, but what is done is
-    written down all the same.
+    A gate has the audit log itself; without one, callers are anonymous, but changes are logged all
+    the same.
     """
     log = build_log(settings) if gate is None else None
     endpoint: McpEndpoint = load_mcp("build").build_mcp(
@@ -79,7 +82,7 @@ def build_hosted_service(
     relay: Path | None,
     rates: CallerRates | None = None,
 ) -> McpService:
-    """The MCP servers of all hosted graphs, put below their addresses."""
+    """Build the MCP servers of all hosted graphs, each below the graph's address."""
     log = None if settings.authentication.asks else build_log(settings)
     endpoint: HostedMcpEndpoint = load_mcp("build").build_hosted_mcp(
         hosting.graphs.find,
@@ -94,7 +97,7 @@ def build_hosted_service(
 
 
 def build_mcp_installation(installation: Installation) -> Installation:
-    """The installation as `twinframe mcp` serves it: at its own address, without the API's URL."""
+    """Build the installation for `twinframe mcp`: at its own address, without the API's URL."""
     configuration = installation.configuration
     server = configuration.settings.server.model_copy(
         update={"bind": configuration.settings.mcp.bind, "public_url": ""}
@@ -104,9 +107,9 @@ def build_mcp_installation(installation: Installation) -> Installation:
 
 
 def list_resources(settings: Settings, *, alone: bool) -> tuple[Resource, ...]:
-    """What discovery says of the MCP server: one document for each URL a client may be given.
+    """List the discovery documents of the MCP server: one for each URL a client may be given.
 
-    With `alone` the origin is its own too, and not the API's.
+    With `alone` the origin is the MCP server's too, and not the API's.
     """
     url, name = settings.mcp.resource_server_url, settings.mcp.server_name
     if not url:
@@ -125,7 +128,7 @@ def list_resources(settings: Settings, *, alone: bool) -> tuple[Resource, ...]:
 async def serve_stdio(installation: Installation, graph: Graph) -> bool:
     """Serve one client on standard input and output until the input ends, or a signal comes.
 
-    Returns whether it is over: after a signal it still waits for its input, in a thread.
+    Returns whether it is over: after a signal a thread still waits for input.
     """
     log = build_log(installation.settings)
     if log is not None:
@@ -151,14 +154,14 @@ async def serve_stdio(installation: Installation, graph: Graph) -> bool:
 
 
 def build_log(settings: Settings) -> AuditLog | None:
-    """The audit trail on standard error, if it is wanted."""
+    """Build the audit log on standard error, if it is enabled."""
     return AuditLog(sys.stderr.buffer) if settings.logging.audit else None
 
 
 def load_mcp(name: str) -> ModuleType:
-    """A module of the MCP server.
+    """Import a module of the MCP server.
 
-    PERF: imported here and not at the head of this file: the SDK takes 0.6 s and 62 MiB, which
-    whoever serves no MCP must not pay.
+    PERF: imported here and not at the head of this file: the SDK takes 0.6 s and 62 MiB, which a
+    service without MCP should not pay.
     """
     return importlib.import_module(f"twinframe.mcp.{name}")

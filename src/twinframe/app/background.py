@@ -1,4 +1,6 @@
-"""Background work as the lifespan sees it: begun when the store is open, ended before it closes."""
+"""Runs background work as a lifespan service: started after the store opens, stopped before it
+closes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ _PAUSE: Final = 0.05
 
 
 class BackgroundService(BackgroundRunner):
-    """The background work of one graph in a worker, with the times that settings give it."""
+    """The background work of one graph in a worker, with the intervals of the settings."""
 
     def __init__(self, runner: StoreRunner, kinds: Sequence[WorkKind], settings: Settings) -> None:
         super().__init__(
@@ -27,11 +29,11 @@ class BackgroundService(BackgroundRunner):
         )
 
     async def begin(self) -> None:
-        """`start`, as a hook of the lifespan."""
+        """Start, as a hook of the lifespan."""
         self.start()
 
     async def finish(self, seconds: float = 60.0) -> None:
-        """Wait until nothing is left to be done here or elsewhere, at most so many seconds."""
+        """Wait until no work is left here or in other processes, at most this many seconds."""
         with suppress(TimeoutError, StorageError):
             async with asyncio.timeout(seconds):
                 while await self.check_pending():

@@ -1,4 +1,4 @@
-"""The control plane in an installation: alone, or beside the graph API. It decides nothing."""
+"""Builds the control plane of an installation: alone, or beside the graph API."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _BILLING = "billing"
 
 
 class ControlService:
-    """A control plane as a process sees it: opened at the start, closed at the end.
+    """A control plane within a process: opened at start-up, closed at shutdown.
 
     `provision` runs a provisioner beside it. Raises `PluginError` or `ConfigurationError`; nothing
     is opened before `start`.
@@ -85,7 +85,7 @@ class ControlService:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Open the store, publish the prices, begin to provision."""
+        """Open the store, publish the prices, start to provision."""
         self._store.open(RECORD_KINDS)
         await self.plane.start()
         if self._provisioner is not None:
@@ -105,7 +105,7 @@ class ControlService:
         self._store.close()
 
     async def wait(self) -> None:
-        """Until something that runs beside the use cases has ended, which it should not."""
+        """Wait until a task beside the use cases has ended, which it should not."""
         await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
 
     def _wake(self) -> None:
@@ -129,7 +129,7 @@ def build_control_app(
     provision: bool | None = None,
     buckets: SharedBuckets | None = None,
 ) -> Guard:
-    """The ASGI application of the control plane alone. Call it in the process that serves.
+    """Build the ASGI application of the control plane alone. Call it in the process that serves.
 
     `provision` None does as the settings say.
     """
@@ -154,7 +154,7 @@ def build_control_app(
 
 
 class MountedControlService:
-    """The control plane inside a service of the graph API, as the lifespan sees it."""
+    """The control plane inside a service of the graph API, as a lifespan service."""
 
     def __init__(self, installation: Installation, rates: CallerRates | None = None) -> None:
         settings = installation.settings
@@ -165,18 +165,18 @@ class MountedControlService:
         self.resource = build_resource(settings)
 
     async def start(self) -> None:
-        """Get ready to verify tokens, open the store, begin to provision."""
+        """Prepare token verification, open the store, start to provision."""
         await self._access.start()
         await self._service.start()
 
     async def stop(self) -> None:
-        """The same, backwards."""
+        """Do the same in reverse."""
         await self._service.stop()
         await self._access.stop()
 
 
 def build_control_access(settings: Settings) -> AccessService:
-    """The gate of the control plane: tokens for its audience. Roles are the use cases' matter."""
+    """Build the gate of the control plane: tokens for its audience. The use cases check roles."""
     log = AuditLog(sys.stderr.buffer) if settings.logging.audit else None
     audience = settings.control.audience or settings.authentication.audience
     authenticator = build_token_authenticator(settings.authentication, (audience,))
@@ -185,7 +185,7 @@ def build_control_access(settings: Settings) -> AccessService:
 
 @asynccontextmanager
 async def open_plane(installation: Installation) -> AsyncIterator[ControlPlane]:
-    """The use cases without a service: the store is open inside the context only."""
+    """Open the use cases without a service: the store is open inside the context only."""
     service = ControlService(installation)
     await service.start()
     try:
@@ -213,7 +213,7 @@ async def run_provisioner(installation: Installation) -> None:
 
 
 def check_control(settings: Settings) -> None:
-    """Refuse a control plane that cannot know who calls. Raises `SettingsError`."""
+    """Refuse a control plane that cannot authenticate its callers. Raises `SettingsError`."""
     if not (settings.authentication.asks and settings.authentication.takes_tokens):
         raise SettingsError(
             "The control plane needs Authentication__Enabled=true with Authentication__Mode=Jwt: "
@@ -228,7 +228,7 @@ def check_control(settings: Settings) -> None:
 
 
 def check_control_store(installation: Installation, workers: int) -> None:
-    """Build the use cases, open the store that so many workers share, and close it.
+    """Build the use cases, open the store that this many workers share, and close it.
 
     Raises `ConfigurationError` or `StorageError`.
 
@@ -247,7 +247,7 @@ def check_control_store(installation: Installation, workers: int) -> None:
         store.close()
     except TwinframeError:
         raise
-    except Exception as error:  # code of somebody else, before anything is served
+    except Exception as error:  # third-party code, before anything is served
         raise PluginError(
             f"Control__Store={settings.control.store}: the store cannot be opened: {error!r}"
         ) from error

@@ -1,4 +1,4 @@
-"""The operator's endpoints of events: settings to sinks, each by its plugin. It opens none."""
+"""Builds the operator's event endpoints from the settings: one sink each, by its plugin."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OWN: Final = ("Type", "Form", "Hosted")
 
 
 def build_endpoints(installation: Installation) -> Endpoints:
-    """All configured endpoints. Raises `SettingsError` with all that is wrong, or `PluginError`."""
+    """Build all configured endpoints. Raises `SettingsError` with all errors, or `PluginError`."""
     events = installation.settings.events
     found: dict[str, Endpoint] = {}
     problems: list[ErrorDetail] = []
@@ -115,7 +115,7 @@ def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        return text  # for the check to refuse
+        return text  # the check refuses it
 
 
 def _parse_form(name: str, text: str) -> EventForm:

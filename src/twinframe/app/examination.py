@@ -1,6 +1,7 @@
-"""Looks an installation over, settings to machine, and says what is wrong. It serves nothing.
+"""Examines an installation for `twinframe check`, from settings to machine, and lists findings.
 
-What stops a start is `preflight`'s; here is also what would fail later, or fail somebody else.
+`preflight` has the checks that stop a start; here are also problems that would show later, or to
+other users.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ _FILES_A_GRAPH = 24
 def examine(
     installation: Installation, config: Path | None = None, *, network: bool = True
 ) -> Iterator[Finding]:
-    """All findings, errors and what is fine too. Without `network` no server is asked.
+    """List all findings: errors, warnings and what is fine. Without `network` no server is
+    contacted.
 
     It opens the store and closes it again, which creates or migrates it.
     """
@@ -69,19 +71,19 @@ def examine(
 
 
 def examine_settings(error: TwinframeError) -> Iterator[Finding]:
-    """The findings of settings or plugins that cannot be loaded at all."""
+    """List the findings of settings or plugins that cannot be loaded at all."""
     for message in [detail.message for detail in error.details] or [error.message]:
         yield build_error("settings", message)
 
 
 def find_worst(findings: Iterable[Finding]) -> Severity:
-    """How bad the worst of them is."""
+    """Return the severity of the worst finding."""
     found = {finding.severity for finding in findings}
     return next((one for one in Severity if one in found), Severity.FINE)
 
 
 def _list_start(installation: Installation) -> Iterator[Finding]:
-    """What would stop the start, and what one should know before it."""
+    """List findings that would stop the start, and warnings about it."""
     problems = list(find_problems(installation, everything=True))
     for problem in problems:
         yield build_error("start", problem)
@@ -97,7 +99,7 @@ def _list_start(installation: Installation) -> Iterator[Finding]:
 
 
 def _sets_control(installation: Installation) -> bool:
-    """Whether these are settings of a control plane in a process of its own, without hosting."""
+    """Return whether these are settings of a stand-alone control plane, without hosting."""
     settings, origins = installation.settings, installation.configuration.origins
     if settings.hosting.enabled or not settings.control.provision:
         return False
@@ -105,7 +107,7 @@ def _sets_control(installation: Installation) -> bool:
 
 
 def _convert(check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """The findings of a check; what it cannot even look at is one too."""
+    """Yield the findings of a check; an error of the check itself becomes one too."""
     try:
         yield from check()
     except (ConfigurationError, StorageError, OSError) as error:
@@ -146,12 +148,12 @@ def _check_directories(settings: Settings) -> Iterator[Finding]:
     if settings.hosting.enabled:
         yield from check_directory("Hosting__Directory", Path(settings.hosting.directory))
     for number, directory in enumerate(settings.jobs.directories):
-        if "{graph}" not in directory:  # those of hosted graphs come with them
+        if "{graph}" not in directory:  # those of hosted graphs are created with them
             yield from check_offered(f"Jobs__Directories__{number}", Path(directory))
 
 
 def _check_keys_file(own: AuthenticationSettings) -> Iterator[Finding]:
-    """Whether the file with the issuer's keys has any: without them, nobody gets in."""
+    """Check that the file of the issuer's keys has any: without them, no token is accepted."""
     if not (own.asks and own.takes_tokens and own.keys_file):
         return
     fix = (
@@ -175,7 +177,7 @@ def _check_keys_file(own: AuthenticationSettings) -> Iterator[Finding]:
 
 
 def _check_issuer(settings: Settings) -> Iterator[Finding]:
-    """Whether the issuer's keys can be had now: without them, nobody gets in."""
+    """Check that the issuer's keys can be fetched now: without them, no token is accepted."""
     own = settings.authentication
     if not (own.asks and own.takes_tokens) or own.keys_file:
         return
@@ -207,10 +209,10 @@ def _check_issuer(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_event_endpoints(installation: Installation) -> Iterator[Finding]:
-    """Whether each endpoint of events can be opened as for its first event; none is sent."""
+    """Check that each event endpoint can be opened as for its first event; none is sent."""
     try:
         endpoints = build_endpoints(installation)
-    except ConfigurationError:  # told of already, as it stops the start
+    except ConfigurationError:  # reported already, as it stops the start
         return
     for name, problem in asyncio.run(endpoints.try_all()).items():
         if problem:

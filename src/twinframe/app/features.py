@@ -1,7 +1,8 @@
-"""The parts of a service that settings turn on, imported where they are on. It decides nothing.
+"""Imports optional parts of a service only when the settings turn them on.
 
-PERF: all imports inside of functions that composing needs stand here. The control plane takes
-0.1 s of CPU and 13 MiB, tokens 0.03 s and 9 MiB, hosting 0.015 s: who has them off does not pay.
+PERF: all imports inside of functions that composing needs are here. The control plane takes 0.1 s
+of CPU and 13 MiB, tokens 0.03 s and 9 MiB, hosting 0.015 s: a service without them does not pay for
+that.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 
 def load_features(settings: Settings) -> None:
-    """Import what these settings turn on. Before a fork: then it is in memory once."""
+    """Import the parts that these settings turn on.
+
+    Call it before a fork, so that memory is shared.
+    """
     if settings.authentication.asks and settings.authentication.takes_tokens:
         import twinframe.authentication.build
     if settings.control.enabled:
@@ -35,14 +39,14 @@ def load_features(settings: Settings) -> None:
 def build_token_authenticator(
     settings: AuthenticationSettings, audiences: tuple[str, ...]
 ) -> Authenticator:
-    """The authenticator of bearer tokens. Raises `SettingsError`, `ValueError`."""
+    """Build the authenticator of bearer tokens. Raises `SettingsError`, `ValueError`."""
     from twinframe.authentication import build
 
     return build.build_token_authenticator(settings, audiences)
 
 
 def build_control(installation: Installation, rates: CallerRates | None) -> MountedControlService:
-    """The control plane beside the graph API. Raises `ConfigurationError`."""
+    """Build the control plane beside the graph API. Raises `ConfigurationError`."""
     from twinframe.app import control
 
     return control.MountedControlService(installation, rates)
@@ -56,28 +60,28 @@ def build_hosting(
     endpoints: Endpoints,
     bodies: Bodies,
 ) -> HostingService:
-    """The hosted graphs of this process."""
+    """Build the hosted graphs of this process."""
     from twinframe.app import hosting
 
     return hosting.HostingService(installation, gate, instruments, rates, endpoints, bodies)
 
 
 def check_control(settings: Settings) -> None:
-    """Whether the control plane can know who calls. Raises `SettingsError`."""
+    """Check that the control plane can authenticate its callers. Raises `SettingsError`."""
     from twinframe.app import control
 
     control.check_control(settings)
 
 
 def check_control_store(installation: Installation, workers: int) -> None:
-    """Whether the store of the control plane can be had. `ConfigurationError`, `StorageError`."""
+    """Check that the control plane's store can be opened. `ConfigurationError`, `StorageError`."""
     from twinframe.app import control
 
     control.check_control_store(installation, workers)
 
 
 def check_hosting(installation: Installation) -> None:
-    """Whether graphs could be hosted, if they are to be. Raises `SettingsError`."""
+    """Check that graphs can be hosted, if hosting is on. Raises `SettingsError`."""
     if installation.settings.hosting.enabled:
         from twinframe.app import hosting
 

@@ -1,4 +1,7 @@
-"""Backups of hosted graphs: making, naming, keeping and putting them back. No store's own doing."""
+"""Backups of hosted graphs: makes, names, prunes and restores them.
+
+The store copies and replaces the data itself.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,10 @@ def list_backups(place: Path) -> list[Path]:
 
 
 def make_backup(installation: Installation, catalog: Catalog, entry: CatalogEntry) -> Path:
-    """Back a hosted graph up while it is served; the new file.
+    """Back a hosted graph up while it is served; return the new file.
 
     Raises `ConfigurationError` for a storage without backups, `InvalidArgument` for a graph that is
-    served no more.
+    no longer served.
     """
     store = installation.build_store(entry.store)
     backups = require_backups(store, installation)
@@ -52,7 +55,7 @@ def is_due(place: Path, retention_days: int, interval: float) -> bool:
     """Whether it is time for another backup."""
     if not retention_days:
         return False
-    # NOTE: one from the future is of a clock that was set back since, and stands for no day.
+    # NOTE: one from the future was made before the clock was set back, and counts for no day.
     ages = [
         datetime.now(UTC) - moment for path in list_backups(place) if (moment := _read_moment(path))
     ]
@@ -60,10 +63,10 @@ def is_due(place: Path, retention_days: int, interval: float) -> bool:
 
 
 def prune_backups(place: Path, retention_days: int) -> list[Path]:
-    """Delete backups that are older than they have to be, and what was left half made.
+    """Delete backups that are past their retention, and unfinished ones.
 
-    The newest one stays, whatever its age, unless there shall be none at all. Those made by hand
-    stay for a day even then.
+    The newest one stays, whatever its age, unless none are to be kept at all. Manual backups stay
+    for a day even then.
     """
     found = list_backups(place)
     oldest = datetime.now(UTC) - timedelta(days=max(retention_days, 1))
@@ -82,7 +85,10 @@ def prune_backups(place: Path, retention_days: int) -> list[Path]:
 
 
 def find_backup(place: Path, name: str) -> Path:
-    """The backup of this name, or the file at this path. Raises `InvalidArgument` for none."""
+    """Return the backup of this name, or the file at this path.
+
+    Raises `InvalidArgument` for none.
+    """
     known = {path.stem: path for path in list_backups(place)}
     if name in known or name.removesuffix(_SUFFIX) in known:
         return known[name.removesuffix(_SUFFIX)]
@@ -96,9 +102,9 @@ def find_backup(place: Path, name: str) -> Path:
 def restore_backup(
     installation: Installation, catalog: Catalog, resource_id: str, name: str
 ) -> Path | None:
-    """Put a backup in the place of a served graph's data; the backup of what was there before.
+    """Replace a served graph's data by a backup; return the backup of the previous data.
 
-    None where that could not be read. Meanwhile requests are answered 503. Raises as
+    None where these could not be read. Meanwhile requests are answered 503. Raises as
     `Backups.restore` does; then the graph is served as it was.
     """
     with catalog.changing_served(resource_id) as change:
@@ -127,7 +133,7 @@ def restore_backup(
 
 
 def require_backups(store: GraphStore, installation: Installation) -> Backups:
-    """The store as one that makes backups. Raises `ConfigurationError`."""
+    """Return the store as one that makes backups. Raises `ConfigurationError`."""
     if isinstance(store, Backups):
         return store
     provider = installation.settings.storage.provider
@@ -139,7 +145,7 @@ def require_backups(store: GraphStore, installation: Installation) -> Backups:
 
 
 def _back_up_before(store: GraphStore, backups: Backups, place: Path) -> Path | None:
-    """What a restore is going to replace, if it can still be read."""
+    """Back up the data that a restore is going to replace, if they can still be read."""
     folder = place / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
     target = folder / f"{datetime.now(UTC).strftime(_FORM)}{_SUFFIX}"

@@ -1,7 +1,6 @@
-"""The hosted graphs of one worker: opened when asked for, closed when unused or taken away.
+"""The hosted graphs of one worker: opened on demand, closed when unused or withdrawn.
 
-It serves no HTTP and writes no catalog. Everything but opening and closing stores runs on the event
-loop.
+Everything but opening and closing stores runs on the event loop.
 """
 
 from __future__ import annotations
@@ -66,18 +65,18 @@ class OpenGraph:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing goes on that no request waits for."""
+        """Whether nothing runs except requests, which wait for their own results."""
         return self.runner.is_idle and self.background.is_idle
 
     @property
     def is_waiting(self) -> bool:
-        """Whether nothing goes on but deliveries to endpoints that take none, maybe for a day."""
+        """Whether nothing runs but deliveries to endpoints that accept none, maybe for a day."""
         return self.runner.is_idle and self.background.running <= self.delivery.list_failing()
 
     async def close(self) -> None:
         """Finish accepted work and close the store."""
         await self.background.stop()
-        has_work = True  # unless the store says otherwise
+        has_work = True  # unless the store reports otherwise
         with suppress(StorageError):
             has_work = await self.background.check_pending()
         await self.runner.close()
@@ -105,30 +104,30 @@ class HostedTenant:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody uses it, in the background neither."""
+        """Whether neither a request nor background work uses it."""
         return not self.users and (self.opened is None or self.opened.is_idle)
 
     @property
     def is_dispensable(self) -> bool:
-        """Whether it may be closed, though not before those that are idle: its work gets nowhere
-        and can be taken up again.
+        """Whether it may be closed, after the idle ones: its work makes no progress and can be
+        resumed.
         """
         return not self.users and self.opened is not None and self.opened.is_waiting
 
     def take(self, entry: CatalogEntry) -> None:
-        """Go on with newer settings."""
+        """Continue with newer settings."""
         self.entry = entry
         self.journal.settings = entry.settings
         if self.opened is not None:
             self.opened.quotas.take(entry.settings)
 
     def use(self) -> GraphUse:
-        """The open graph; see `web.hosting.Tenant`."""
+        """Return the open graph; see `web.hosting.Tenant`."""
         return GraphUse(self, self._owner)
 
 
 class GraphUse(AbstractAsyncContextManager[Edge]):
-    """One request at a graph: counted, and ended when the graph is taken away and waits no longer.
+    """One request at a graph: counted, and ended when the graph is withdrawn and its grace is over.
 
     PERF: a class; two generators and a `timeout` for it took 15 us a request.
     """
@@ -173,21 +172,21 @@ class GraphUse(AbstractAsyncContextManager[Edge]):
         tenant.users -= 1
         if self._opened is not None:
             self._opened.load.leave()
-        # NOTE: as `asyncio.timeout` does: cancelled by `end`, and by nobody else.
+        # NOTE: as `asyncio.timeout` does: cancelled by `end`, and not by another task.
         if self._ended and task is not None:
             by_us = task.uncancel() <= self._cancelling
             if by_us and kind is asyncio.CancelledError:
                 raise StorageBusy("The graph was taken away; try again.") from None
 
     def end(self) -> None:
-        """Stop what is inside."""
+        """Cancel the request inside."""
         if self._task is not None and not self._ended:
             self._ended = True
             self._task.cancel()
 
 
 class HostedGraphs:
-    """All graphs that have an address, for one worker."""
+    """All published graphs, for one worker."""
 
     def __init__(
         self,
@@ -200,7 +199,7 @@ class HostedGraphs:
         build_host: BuildHost = str,
         memory: MemoryAccount | None = None,
     ) -> None:
-        """`build_host` gives what the events of a graph name as their source.
+        """`build_host` gives the source of a graph's events.
 
         `memory` is what the worker may hold for all its graphs.
         """
@@ -220,18 +219,18 @@ class HostedGraphs:
         self._watching: asyncio.Task[None] | None = None
 
     def read_levels(self) -> Mapping[Level, float]:
-        """How many graphs are open."""
+        """Return how many graphs are open."""
         return {Level.GRAPHS_OPEN: self._open}
 
     async def start(self) -> None:
-        """Begin to look after graphs that are taken away."""
+        """Start to watch for withdrawn graphs."""
         if self._instruments is not None:
             self._instruments.watch(self)
         await asyncio.to_thread(self.catalog.tidy)
         self._watching = asyncio.create_task(self._watch())
 
     async def stop(self) -> None:
-        """Close all. No request is under way."""
+        """Close all graphs. No request is running."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait([self._watching])
@@ -242,17 +241,17 @@ class HostedGraphs:
 
     @property
     def open_graphs(self) -> int:
-        """How many are open now."""
+        """Return how many are open now."""
         return self._open
 
     def end_streams(self) -> None:
-        """Let all come to an end who follow events."""
+        """End all event streams."""
         for tenant in self._tenants.values():
             if tenant.opened is not None:
                 tenant.opened.edge.graph.event_streams.end()
 
     def find(self, resource_id: str) -> HostedTenant | None:
-        """The graph as the catalog has it at this moment."""
+        """Return the graph as the catalog has it at this moment."""
         entry = self.catalog.find(resource_id)
         tenant = self._tenants.get(resource_id)
         if tenant is not None and tenant.entry is entry:
@@ -271,11 +270,11 @@ class HostedGraphs:
         return tenant
 
     async def open(self, tenant: HostedTenant) -> OpenGraph:
-        """The open graph of a tenant that is in use. All who ask meanwhile wait for one opening."""
+        """Return the open graph of a tenant in use. Concurrent callers share one opening."""
         if tenant.opening is None:
             tenant.opening = asyncio.create_task(self._open_once(tenant))
             tenant.opening.add_done_callback(_look_at)
-        # NOTE: shielded: a client that leaves must not leave a store open that nobody knows of.
+        # NOTE: shielded: a client that disconnects must not leave an untracked store open.
         return await asyncio.shield(tenant.opening)
 
     # --- opening and closing --------------------------------------------------------------------
@@ -301,7 +300,7 @@ class HostedGraphs:
         return opened
 
     def _open_store(self, tenant: HostedTenant) -> OpenGraph:
-        """PERF: in a thread, with all that the first request would else open on the loop."""
+        """PERF: in a thread, with all that the first request would otherwise open on the loop."""
         settings, place = self._settings, tenant.place
         store = self._installation.build_store(tenant.entry.store)
         with self.catalog.keeping(tenant.entry) as served:
@@ -342,7 +341,7 @@ class HostedGraphs:
         return OpenGraph(store, runner, edge, load, quotas, background, graph.delivery, mark)
 
     async def _make_room(self) -> None:
-        """Take one of the places, closing the longest unused graph if there is none left."""
+        """Take a slot, closing the longest unused graph if there is none left."""
         wait = self._settings.hosting.open_wait
         try:
             async with asyncio.timeout(wait):
@@ -360,10 +359,10 @@ class HostedGraphs:
         self._open += 1
 
     def _find_victim(self) -> HostedTenant | None:
-        """The longest unused graph that is open; such as wait for an endpoint only after others.
+        """Return the longest unused open graph; those waiting for an endpoint come last.
 
-        NOTE: else an endpoint that is down, and offered to all, would keep each graph open that
-        has an event for it, until no other could be opened.
+        NOTE: otherwise an endpoint that is down, and offered to all, would keep each graph open
+        that has an event for it, until no other could be opened.
         """
         idle = self._list_idle()
         if idle:
@@ -374,7 +373,7 @@ class HostedGraphs:
         return [one for one in self._tenants.values() if one.opened and one.is_idle]
 
     async def _close(self, tenant: HostedTenant, *, by_force: bool = False) -> None:
-        """Close the store if nobody came meanwhile."""
+        """Close the store if no request came meanwhile."""
         async with tenant.lock:
             opened = tenant.opened
             if opened is None or (tenant.users and not by_force):
@@ -389,7 +388,7 @@ class HostedGraphs:
     # --- leaving --------------------------------------------------------------------------------
 
     def _retire(self, resource_id: str) -> None:
-        """Serve it no more; what is under way may end."""
+        """Stop serving it; running requests may end."""
         tenant = self._tenants.pop(resource_id)
         task = asyncio.create_task(self._leave(tenant))
         self._leaving.add(task)
@@ -419,7 +418,7 @@ class HostedGraphs:
         return True
 
     def _forget_unused(self) -> None:
-        """Keep what is known of closed graphs bounded."""
+        """Bound the number of closed graphs that are remembered."""
         surplus = len(self._tenants) - self._most * _KNOWN_PER_OPEN
         if surplus > 0:
             newest = next(reversed(self._tenants))
@@ -447,8 +446,8 @@ class HostedGraphs:
     async def _reopen(self) -> None:
         """Open graphs whose workers died or closed them before their work was done.
 
-        They get the places that are free and those of graphs that nobody uses; when these are
-        too few, others of them the next time.
+        They get the free slots and those of unused graphs; when these are too few, the rest is
+        opened the next time.
         """
         try:
             left = await asyncio.to_thread(self._list_left)
@@ -473,7 +472,7 @@ class HostedGraphs:
         ]
 
     def _look_after(self, resource_id: str, tenant: HostedTenant) -> None:
-        """Let go of a graph that is served no more, though nobody asks for it."""
+        """Drop a graph that is no longer served, even without a request for it."""
         try:
             entry = self.catalog.find(resource_id)
         except StorageError as error:
@@ -486,7 +485,7 @@ class HostedGraphs:
 
 
 def _enter(opened: OpenGraph, limit: int) -> None:
-    """Count a request, and spend an operation: in this order, as what is refused costs none."""
+    """Count a request, and spend an operation: in this order, as a refused request costs none."""
     if not opened.load.enter(limit):
         raise TooManyConnections(limit)
     try:
@@ -498,7 +497,7 @@ def _enter(opened: OpenGraph, limit: int) -> None:
 
 def _look_at(task: asyncio.Task[OpenGraph]) -> None:
     if not task.cancelled():
-        task.exception()  # those who wait have it; also when all of them have gone
+        task.exception()  # the waiters have it; read here in case all of them have gone
 
 
 def _write(counted: list[tuple[GraphJournal, Unwritten]]) -> None:

@@ -1,6 +1,6 @@
-"""What a hosted graph remembers of its requests: an audit log and statistics, as files.
+"""The audit log and request statistics of a hosted graph, as files in the graph's directory.
 
-It decides nothing, and it never makes a directory: what is removed with its graph stays removed.
+It never creates a directory, so that a removed graph stays removed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LARGEST_LINE: Final = 64 * 1024
 
 @dataclass(slots=True)
 class _Counter:
-    """Answers of one operation since the last time they were written down."""
+    """Answers of one operation since the last write to the file."""
 
     count: int = 0
     refused: int = 0
@@ -42,7 +42,7 @@ class _Counter:
 
 @dataclass(slots=True)
 class Unwritten:
-    """What was counted since it was last written down."""
+    """The counts since the last write to the file."""
 
     charge: float = 0.0
     operations: dict[str, _Counter] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class GraphJournal:
     """The journal of the graph whose directory is `place`, for one worker of several.
 
     Totals are kept for every graph, as usage is billed by them; days and operations only where the
-    owner wants analytics. What other workers counted in the last seconds is not in it yet.
+    owner wants analytics. Counts of other workers in the last seconds are not included yet.
     """
 
     def __init__(self, place: Path, settings: HostedSettings) -> None:
@@ -66,13 +66,13 @@ class GraphJournal:
 
     @property
     def audits(self) -> bool:
-        """Whether changes are written down."""
+        """Whether changes are logged."""
         return self.settings.audit_logging
 
     def note_change(self, change: Change) -> None:
         """Append a line to the file of its day.
 
-        NOTE: it survives the end of the process; power loss may take the last seconds.
+        NOTE: it survives the end of the process; power loss may lose the last seconds.
         """
         time_text = render_moment(change.moment)
         line = orjson.dumps(
@@ -98,7 +98,7 @@ class GraphJournal:
     async def read_changes(
         self, day: str, offset: int, limit: int
     ) -> tuple[list[bytes], int | None]:
-        """Whole lines of the day's file from `offset`, and where the next one begins."""
+        """Return whole lines of the day's file from `offset`, and the offset of the next one."""
         return await asyncio.to_thread(
             read_lines, self._place / AUDIT / f"{day}.jsonl", offset, limit
         )
@@ -119,7 +119,7 @@ class GraphJournal:
     # --- statistics -----------------------------------------------------------------------------
 
     def note_answer(self, operation: str, status: int, seconds: float, charge: float) -> None:
-        """Count an answer; it is written down with others."""
+        """Count an answer; it is written later, with others."""
         unwritten = self._unwritten
         counter = unwritten.operations.get(operation)
         if counter is None:
@@ -133,19 +133,24 @@ class GraphJournal:
         unwritten.charge += charge
 
     async def read_statistics(self) -> bytes | None:
-        """The statistics with all this worker counted; None where the owner wants none."""
+        """Return the statistics with all of this worker's counts; None where the owner wants
+        none.
+        """
         if not self.settings.analytics:
             return None
         await asyncio.to_thread(self.write, self.take())
         return orjson.dumps(await asyncio.to_thread(read_statistics, self._place))
 
     def take(self) -> Unwritten:
-        """What is to be written down. Call it where answers are counted, on the event loop."""
+        """Return and reset the counts to be written.
+
+        Call it on the event loop, where answers are counted.
+        """
         unwritten, self._unwritten = self._unwritten, Unwritten()
         return unwritten
 
     def write(self, unwritten: Unwritten) -> None:
-        """Add what was counted to the file that all workers share; in a thread, as it may wait."""
+        """Add the counts to the file that all workers share; in a thread, as it may wait."""
         if not unwritten.operations:
             return
         try:
@@ -159,18 +164,18 @@ class GraphJournal:
             _log.warning("The statistics of %s are not written: %s", self._place, error)
 
     def close(self) -> None:
-        """Write down what was counted, and give the file back."""
+        """Write the remaining counts, and close the file."""
         self.write(self.take())
         self._close_file()
 
 
 def prepare_journal(place: Path) -> None:
-    """Make what the journal of a new graph needs."""
+    """Create the files that the journal of a new graph needs."""
     (place / AUDIT).mkdir(mode=0o700, exist_ok=True)
 
 
 def prune_journal(place: Path, audit_days: int, statistics_days: int) -> None:
-    """Forget the days that are older."""
+    """Delete older days."""
     oldest = _render_day(audit_days)
     for path in (place / AUDIT).glob("*.jsonl"):
         if path.stem < oldest:
@@ -185,7 +190,7 @@ def prune_journal(place: Path, audit_days: int, statistics_days: int) -> None:
 
 
 def read_lines(path: Path, offset: int, limit: int) -> tuple[list[bytes], int | None]:
-    """Whole lines from `offset` on, without their ends, and where the next begins."""
+    """Return whole lines from `offset` on, without their ends, and the offset of the next."""
     lines: list[bytes] = []
     try:
         with path.open("rb") as stream:
@@ -193,7 +198,7 @@ def read_lines(path: Path, offset: int, limit: int) -> tuple[list[bytes], int | 
                 return lines, None
             stream.seek(max(offset - 1, 0))
             if offset and stream.read(1) != b"\n":
-                stream.readline(_LARGEST_LINE)  # an offset of somebody's own making
+                stream.readline(_LARGEST_LINE)  # an offset chosen by the caller
             while len(lines) <= limit:
                 line = stream.readline()
                 if not line.endswith(b"\n"):
@@ -207,7 +212,7 @@ def read_lines(path: Path, offset: int, limit: int) -> tuple[list[bytes], int | 
 
 
 def read_statistics(place: Path) -> dict[str, Any]:
-    """What was written down: `since`, `totals` and `days`."""
+    """Read the file: `since`, `totals` and `days`."""
     try:
         document: dict[str, Any] = orjson.loads((place / STATISTICS).read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):

@@ -1,4 +1,4 @@
-"""How many requests of one graph are under way, over all workers. It refuses nobody by itself."""
+"""Counts the running requests of one graph over all workers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _FORMAT: Final = "I"
 
 
 class SharedCount:
-    """A number in each worker's own place of a small file that all have in memory.
+    """A number in each worker's own slot of a small memory-mapped file.
 
-    What a worker that died left in its place is cleared by the next one that meets the limit.
-    PERF: a request in and out costs 2 us; a lock a request would cost a system call each.
+    The count of a dead worker is cleared by the next worker that reaches the limit. PERF: a request
+    in and out costs 2 us; a lock would cost a system call for each request.
     """
 
     def __init__(self, path: Path, workers: int) -> None:
-        """`workers` is how many share it; while they are exchanged there may be twice as many."""
+        """`workers` is how many share it; during a reload there may be twice as many."""
         self._places = SharedPlaces(path, _FORMAT, 1, workers)
         self._numbers = self._places.numbers
         self._own = self._places.own
@@ -27,8 +27,8 @@ class SharedCount:
 
     def enter(self, limit: int) -> bool:
         """Count one more, unless that would be more than `limit` in all."""
-        # NOTE: counted first and looked at after: two that come at once may both be refused, but
-        # never both be let in.
+        # NOTE: counted first and checked afterwards: two that come at once may both be refused, but
+        # never both be admitted.
         self._numbers[self._own] += 1
         if sum(self._numbers) <= limit or (self._clear_dead() and sum(self._numbers) <= limit):
             return True
@@ -41,7 +41,7 @@ class SharedCount:
             self._numbers[self._own] -= 1
 
     def close(self) -> None:
-        """Give the place back. Nothing of this worker is under way."""
+        """Release the slot. No request of this worker is running."""
         self._closed = True
         self._numbers[self._own] = 0
         self._places.close()

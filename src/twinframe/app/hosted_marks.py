@@ -1,7 +1,7 @@
-"""Which hosted graphs may have unfinished work though nobody has them open. It opens none.
+"""Marks hosted graphs that may have unfinished background work although no worker has them open.
 
-A file in the graph's directory stands for as long as any worker has the graph open; who closes it
-as the last one takes the file away, unless work is left. So it also stands after workers died.
+A file in the graph's directory exists as long as any worker has the graph open; the last one to
+close it removes the file, unless work is left. So it also remains after workers died.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ class WorkMark:
             except BaseException:
                 os.close(handle)
                 raise
-            os.close(handle)  # it was taken away just now
+            os.close(handle)  # it was removed just now
         self._handle = handle
 
     def close(self, *, has_work: bool) -> None:
-        """Hold it no more. Without work the last holder takes it away."""
+        """Release the mark. Without work the last holder removes it."""
         try:
             if not has_work:
                 fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._path.unlink(missing_ok=True)
         except BlockingIOError:
-            pass  # another worker has the graph open, and looks after its work
+            pass  # another worker has the graph open and its work in progress
         finally:
             os.close(self._handle)
 
@@ -53,7 +53,7 @@ class WorkMark:
 
 
 def is_left(place: Path) -> bool:
-    """Whether the graph may have unfinished work, and no worker has it open."""
+    """Return whether the graph may have unfinished work while no worker has it open."""
     try:
         handle = os.open(place / _NAME, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:

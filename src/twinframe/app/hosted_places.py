@@ -1,7 +1,4 @@
-"""A small file of numbers that all workers have in memory, with a place for each of them.
-
-It knows nothing of what is counted there.
-"""
+"""A small memory-mapped file of numbers that all workers share, with a slot for each of them."""
 
 from __future__ import annotations
 
@@ -13,24 +10,25 @@ from pathlib import Path
 from typing import Final, Literal
 
 _PLACES: Final = 1024
-# NOTE: locks of an open file, not of a process: closing another one must not take them away.
+# NOTE: locks of an open file, not of a process: closing another file must not release them.
 _SET_LOCK: Final = getattr(fcntl, "F_OFD_SETLK", fcntl.F_SETLK)
 
 
 class SharedPlaces:
-    """The places of one file. A place belongs to whoever has it locked; each reads all of them.
+    """The slots of one file. A slot belongs to the worker that has it locked; each reads all of
+    them.
 
-    `numbers` are those of all places, one place after the other; `own` is where this one's begin.
-    A new owner finds what the last one left there.
+    `numbers` are those of all slots, one slot after the other; `own` is where this worker's begin.
+    A new owner finds the last one's numbers there.
     """
 
     def __init__(
         self, path: Path, number_format: Literal["I", "Q"], width: int, workers: int
     ) -> None:
-        """`width` numbers of a `struct` format make a place.
+        """`width` numbers of a `struct` format make a slot.
 
-        `workers` is how many share the file; while they are exchanged there may be twice as many.
-        Raises `OSError` when all places are taken.
+        `workers` is how many share the file; during a reload there may be twice as many. Raises
+        `OSError` when all slots are taken.
         """
         self._bytes = struct.calcsize(number_format) * width
         self._count = min(2 * workers + 2, _PLACES)
@@ -46,15 +44,15 @@ class SharedPlaces:
             raise
 
     def claim(self, place: int) -> bool:
-        """Have the place, unless somebody lives who has it."""
+        """Take the slot, unless a live worker has it."""
         return self._lock(place, fcntl.F_WRLCK)
 
     def give_back(self, place: int) -> None:
-        """Let another have the place."""
+        """Release the slot."""
         self._lock(place, fcntl.F_UNLCK)
 
     def close(self) -> None:
-        """Give everything back; the numbers stay in the file."""
+        """Release everything; the numbers stay in the file."""
         self.numbers.release()
         self._all.release()
         self._memory.close()

@@ -1,6 +1,6 @@
-"""Holds one hosted graph to what its sku allows: operations over all workers, twins and storage.
+"""Enforces the quotas of one hosted graph: operations over all workers, twins and storage.
 
-The limits themselves come with the catalog entry; `resourcetypes.quotas` says what is beyond one.
+The limits come with the catalog entry; `resourcetypes.quotas` decides when one is exceeded.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _WIDTH: Final = 2 * len(_SECONDS)
 
 
 class SharedCounter:
-    """An `OperationCounter` in a file: start and count of each window, a place for each worker.
+    """An `OperationCounter` in a file: start and count of each window, with a slot for each worker.
 
-    What a worker counted stays counted when it ends: whoever has its place next goes on from there.
-    Only power loss, or a smaller number of workers, may forget counts.
-    PERF: 2 us to count; nothing is locked.
+    Counts of a worker that ended are kept: the next owner of its slot continues from there. Only
+    power loss, or a smaller number of workers, may lose counts. PERF: 2 us to count; nothing is
+    locked.
     """
 
     def __init__(self, path: Path, workers: int) -> None:
-        """`workers` is how many share it. Raises `OSError` when it cannot be had."""
+        """`workers` is how many share it. Raises `OSError` when it cannot be opened."""
         self._places = SharedPlaces(path, _FORMAT, _WIDTH, workers)
         self._numbers = self._places.numbers
 
@@ -52,11 +52,11 @@ class SharedCounter:
         """Count one more below the limit, in all workers together."""
         numbers, own = self._numbers, self._places.own + 2 * _SECONDS.index(seconds)
         if numbers[own] != start:
-            # NOTE: in this order, so that nobody sees the old count under the new start.
+            # NOTE: in this order, so that no reader sees the old count under the new start.
             numbers[own + 1] = 0
             numbers[own] = start
-        # NOTE: counted first and looked at after: two that come at once may both be refused, but
-        # never both be let in.
+        # NOTE: counted first and checked afterwards: two that come at once may both be refused, but
+        # never both be admitted.
         numbers[own + 1] += 1
         used = self.read(seconds, start) - 1
         if used >= limit:
@@ -64,7 +64,7 @@ class SharedCounter:
         return used
 
     def read(self, seconds: int, start: int) -> int:
-        """What all workers counted."""
+        """Return the count of all workers."""
         numbers, first = self._numbers, 2 * _SECONDS.index(seconds)
         return sum(
             numbers[place + 1]
@@ -73,12 +73,12 @@ class SharedCounter:
         )
 
     def close(self) -> None:
-        """Give the place back, with its counts."""
+        """Release the slot, keeping its counts."""
         self._places.close()
 
 
 class GraphQuotas:
-    """The quotas of one graph in one worker; they hold as the settings say at the moment."""
+    """The quotas of one graph in one worker; changed settings apply at once."""
 
     def __init__(
         self, settings: HostedSettings, counter: SharedCounter, clock: Clock = read_clock
@@ -88,7 +88,10 @@ class GraphQuotas:
         self.take(settings)
 
     def take(self, settings: HostedSettings) -> None:
-        """Go on with newer limits. What is over a lower one stays; only more is refused."""
+        """Apply newer limits.
+
+        A graph that is over a lower one keeps its data; only growth is refused.
+        """
         # NOTE: replaced as a whole: the writing thread reads them.
         self._sku, self._limits = parse_limits(settings)
         self._budget = OperationBudget(
@@ -96,15 +99,16 @@ class GraphQuotas:
         )
 
     def spend(self) -> None:
-        """Take one operation. Raises `QuotaExceeded`."""
+        """Count one operation. Raises `QuotaExceeded`."""
         self._budget.spend()
 
     def bind(self, work: Work[T]) -> Work[T]:
-        """The work, undone with `QuotaExceeded` when it makes the graph larger than it may be.
+        """Wrap a write function to undo it with `QuotaExceeded` when the graph grows beyond its
+        limits.
 
-        SEC: judged in the transaction by what it changed: writers come one after the other, so no
-        two of them pass by each other, and it makes no difference how a twin is written.
-        PERF: 8 us for both limits, 1.5 us without any.
+        SEC: decided in the transaction by its changes: writers are serialized, so no two of them
+        can pass together, and it makes no difference how a twin is written. PERF: 8 us for both
+        limits, 1.5 us without any.
         """
 
         def bound(transaction: GraphTransaction) -> T:
@@ -125,12 +129,12 @@ class GraphQuotas:
         return bound
 
     def close(self) -> None:
-        """Give back the place among the workers."""
+        """Release the slot among the workers."""
         self._counter.close()
 
 
 class QuotaRunner(StoreRunner):
-    """Runs a store's work, and takes no write beyond the graph's quotas."""
+    """A store runner that refuses writes beyond the graph's quotas."""
 
     def __init__(
         self,
@@ -143,13 +147,15 @@ class QuotaRunner(StoreRunner):
         self._quotas = quotas
 
     async def write(self, work: Work[T]) -> T:
-        """Run `work` in the next batch; `QuotaExceeded` undoes it alone, unless it is our own."""
+        """Run `work` in the next batch; `QuotaExceeded` undoes it alone, unless it is the service's
+        own.
+        """
         bound = work if isinstance(work, OwnWork) else self._quotas.bind(work)
         return await super().write(bound)
 
 
 def parse_limits(settings: HostedSettings) -> tuple[Sku, Sequence[QuotaLimit]]:
-    """Sku and limits of a catalog entry. `StorageDamaged` for a limit that is not known here."""
+    """Return sku and limits of a catalog entry. Raises `StorageDamaged` for an unknown limit."""
     try:
         sku = Sku(settings.sku or Sku.FREE)
         return sku, [QuotaLimit(sku, Quota(name), limit) for name, limit in settings.limits.items()]

@@ -1,4 +1,4 @@
-"""What is done for hosted graphs now and then, by one process of all: backups, forgetting."""
+"""Periodic upkeep of hosted graphs, by one process of all: backups and deletion of old data."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _NICE: Final = 10
 
 
 class HostedUpkeep:
-    """Looks after all graphs of the catalog, as long as no other process of the machine does.
+    """Maintains all graphs of the catalog, unless another process of the machine already does.
 
-    Its work runs in a thread of its own that gives way to all others.
+    It runs in a thread of its own with the lowest priority.
     """
 
     def __init__(self, installation: Installation, catalog: Catalog) -> None:
@@ -40,12 +40,12 @@ class HostedUpkeep:
         self._ending = threading.Event()
 
     async def start(self) -> None:
-        """Begin."""
+        """Start."""
         self._threads = ThreadPoolExecutor(1, "twinframe-upkeep", initializer=_step_down)
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """End, after a backup that is being made."""
+        """Stop, after a backup in progress."""
         self._ending.set()
         if self._task is not None:
             self._task.cancel()
@@ -67,7 +67,7 @@ class HostedUpkeep:
             await asyncio.sleep(pause)
 
     def look_after_all(self) -> None:
-        """Do what is due, if it is this process that does."""
+        """Do the work that is due, if this process is the one to do it."""
         if not self._is_chosen():
             return
         for entry in self._catalog.list_served():
@@ -85,7 +85,7 @@ class HostedUpkeep:
             try:
                 made = make_backup(self._installation, self._catalog, entry)
                 _log.info("The graph %s is backed up in %s.", entry.resource_id, made)
-            except ConfigurationError as error:  # a storage without backups: said once a look
+            except ConfigurationError as error:  # a storage without backups: reported once a round
                 _log.warning("%s", error.message)
         prune_backups(place, days)
         settings = self._settings

@@ -1,4 +1,4 @@
-"""Hosted graphs in an installation: serving them, and bringing them up for a provisioner."""
+"""Hosted graphs of an installation: serves them in a worker and creates them for a provisioner."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _COUNT: Final = "SELECT COUNT() FROM DIGITALTWINS"
 
 
 class HostingService:
-    """The hosted graphs of a worker as the lifespan sees them."""
+    """The hosted graphs of a worker as a lifespan service."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class HostingService:
         self._settings = settings
 
     async def start(self) -> None:
-        """Take what a former process left half done away, then look after the graphs."""
+        """Remove what a former process left half done, then watch over the graphs."""
         allow_files(self._settings)
         await self.graphs.start()
         await self._upkeep.start()
@@ -158,7 +158,7 @@ def _check_names(settings: Settings) -> None:
 
 
 def allow_files(settings: Settings) -> None:
-    """Let the process have as many files open as its graphs and connections may need."""
+    """Raise the limit on open files to what the graphs and connections of the process may need."""
     needed = settings.hosting.max_open_graphs * _FILES_PER_GRAPH + settings.server.max_connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
@@ -185,7 +185,7 @@ def _build_gate(installation: Installation, gate: Gate | None, resource_id: str)
 
 @dataclass(frozen=True, slots=True)
 class GraphUsage:
-    """What a graph holds now, and what was done with it since it is there."""
+    """What a graph holds now, and its operations since it was created."""
 
     twins: int
     storage_bytes: int
@@ -202,7 +202,7 @@ class LocalGraphHost:
         self._catalog = build_catalog(installation.settings)
 
     async def create(self, graph: HostedGraph) -> None:
-        """Record the graph, then make its store.
+        """Record the graph, then create its store.
 
         Raises `ProvisionFailed` where the settings say that no service serves it.
         """
@@ -216,12 +216,12 @@ class LocalGraphHost:
         await run_blocking(self._create, graph)
 
     async def publish(self, graph: HostedGraph) -> str:
-        """Have it served as told; its address."""
+        """Publish the graph with these settings; return its address."""
         await run_blocking(self._publish, graph)
         return build_address(self._settings, graph.name.resource_id)
 
     async def unpublish(self, name: ResourceName, fence: int) -> None:
-        """Have it served no more; servers see it at their next look."""
+        """Withdraw the graph; servers see it at their next look at the catalog."""
         await run_blocking(self._unpublish, name, fence)
 
     async def remove(self, name: ResourceName, fence: int) -> None:
@@ -232,16 +232,18 @@ class LocalGraphHost:
         await run_blocking(self._remove, name, fence)
 
     async def check(self, graph: HostedGraph) -> str | None:
-        """What is amiss: an address that does not answer as told, or data that is not sound."""
+        """Return the fault, if any: an address that does not answer as it should, or damaged
+        data.
+        """
         return await run_blocking(self._check, graph)
 
     async def list_names(self) -> Sequence[ResourceName]:
-        """All graphs with a record. Nothing is made without one."""
+        """List all graphs with a record. Nothing is created without one."""
         found = await run_blocking(self._catalog.list_records)
         return [ResourceName(*pair) for pair in found]
 
     async def read_usage(self, name: ResourceName) -> GraphUsage | None:
-        """What is to be billed; None where there is no such graph."""
+        """Return what is to be billed; None where there is no such graph."""
         served = self._catalog.find(name.resource_id)
         if served is None or served.incarnation != name.incarnation:
             return None
@@ -276,7 +278,7 @@ class LocalGraphHost:
             entry = replace(_build_entry(graph), store=kept.store, generation=kept.generation)
             if change.serves_this and change.served is not None:
                 if replace(change.served, fence=graph.fence) == entry:
-                    return  # nothing to be told: servers need not read it again
+                    return  # no change: servers need not read it again
                 entry = replace(entry, availability=change.served.availability)
             change.serve(entry)
 
@@ -288,7 +290,7 @@ class LocalGraphHost:
         wait = self._settings.hosting.drain_seconds + _MORE_SECONDS
         deadline = time.monotonic() + wait
         while True:
-            # NOTE: the catalog is not kept for the whole time: others have graphs to open.
+            # NOTE: the catalog is not locked for the whole time: others have graphs to open.
             with _Change(self._catalog, name, fence) as change:
                 change.withdraw()
                 if change.record is None:
@@ -353,7 +355,7 @@ class LocalGraphHost:
 
 
 class _Change:
-    """A change in the catalog, whose lost fences are the provisioner's lost leases."""
+    """A change in the catalog, which reports a lost fence as the provisioner's lost lease."""
 
     def __init__(self, catalog: Catalog, name: ResourceName, fence: int) -> None:
         self._changing = catalog.changing(name.resource_id, name.incarnation, fence)
@@ -369,7 +371,7 @@ class _Change:
 
 
 def build_address(settings: Settings, resource_id: str) -> str:
-    """The URL that a graph answers at: its host name if there is a domain, else its path."""
+    """Return the URL of a graph: its host name if there is a domain, else its path."""
     hosting = settings.hosting
     scheme = "https" if settings.server.tls.certificate else "http"
     origin = (
@@ -383,7 +385,7 @@ def build_address(settings: Settings, resource_id: str) -> str:
 
 
 def build_host(settings: Settings, resource_id: str) -> str:
-    """The address of a graph without its scheme: the source of its events."""
+    """Return the address of a graph without its scheme: the source of its events."""
     return build_address(settings, resource_id).partition("://")[2]
 
 
@@ -391,7 +393,7 @@ def _build_entry(graph: HostedGraph) -> CatalogEntry:
     name = graph.name
     database = graph.database_name.lower()[:_DATABASE_LENGTH]
     if database == name.resource_id:
-        database = ""  # it stands in the name anyway
+        database = ""  # it is part of the name anyway
     parts = (database, name.resource_id, name.incarnation)
     return CatalogEntry(
         resource_id=name.resource_id,

@@ -1,4 +1,4 @@
-"""What is installed and chosen: settings, plugins, what they build. It opens and serves nothing."""
+"""An installation: the checked settings, the chosen plugins, and the objects that these build."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Installation:
         return self._load(STORAGE, self.settings.storage.provider)
 
     def build_store(self, graph: str = "") -> GraphStore:
-        """The store of a graph, not opened; without a name of the one the settings name.
+        """Build the store of a graph, without opening it; without a name the graph of the settings.
 
         Raises `PluginError`, `ConfigurationError`.
         """
@@ -66,14 +66,14 @@ class Installation:
         return plugin.build("twinframe_graph_store", GraphStore, settings=section, graph=graph)  # type: ignore[type-abstract]  # only for isinstance
 
     def build_query_engine(self, store: GraphStore) -> QueryEngine | None:
-        """The engine inside the store, None when it has none. Raises `PluginError`."""
+        """Build the query engine of the store, None when it has none. Raises `PluginError`."""
         plugin = self.load_storage()
         if plugin.call("twinframe_query_engine", store=store) is None:
             return None
         return plugin.build("twinframe_query_engine", QueryEngine, store=store)  # type: ignore[type-abstract]  # only for isinstance
 
     def build_triple_writer(self, graph: str = "") -> TripleWriter:
-        """What writes a graph as RDF, whatever stores it. Raises `PluginError`."""
+        """Build the writer of graphs as RDF, for any storage. Raises `PluginError`."""
         plugin = self._load(STORAGE, self.settings.export.writer)
         return plugin.build(
             "twinframe_triple_writer",
@@ -83,14 +83,17 @@ class Installation:
         )
 
     def build_sparql_engine(self, store: GraphStore) -> SparqlEngine | None:
-        """SPARQL over the store, None when it is not of RDF. Raises `PluginError`."""
+        """Build the SPARQL engine of the store, None when it is not an RDF store.
+
+        Raises `PluginError`.
+        """
         plugin = self.load_storage()
         if plugin.call("twinframe_sparql_engine", store=store) is None:
             return None
         return plugin.build("twinframe_sparql_engine", SparqlEngine, store=store)  # type: ignore[type-abstract]  # only for isinstance
 
     def build_control_store(self) -> ControlStore:
-        """The store of the control plane's records, not opened.
+        """Build the store of the control plane's records, without opening it.
 
         Raises `PluginError`, also for a storage plugin that keeps graphs only.
         """
@@ -106,7 +109,8 @@ class Installation:
         return plugin.build(hook, ControlStore, settings=section, name=CONTROL_NAME)  # type: ignore[type-abstract]  # only for isinstance
 
     def build_permission_provider(self, resource: str = "") -> PermissionProvider | None:
-        """The chosen provider, None when authorization is off. Raises `PluginError`.
+        """Build the chosen permission provider, None when authorization is off. Raises
+        `PluginError`.
 
         `resource` is the hosted graph that it answers for; empty is the service's own graph.
         """
@@ -124,7 +128,7 @@ class Installation:
         )
 
     def list_findings(self) -> Sequence[Finding]:
-        """What the plugins in use find wrong where they would work. Raises `PluginError`."""
+        """List the findings of the plugins in use about their environment. Raises `PluginError`."""
         settings = self.settings
         chosen = [(STORAGE, settings.storage.provider)]
         if settings.control.enabled and settings.control.store != settings.storage.provider:
@@ -139,7 +143,7 @@ class Installation:
         return found
 
     def build_resource_types(self) -> ResourceTypeRegistry:
-        """All resource types of all plugins. Raises `PluginError` for two of one name."""
+        """Build all resource types of all plugins. Raises `PluginError` for two of one name."""
         plugins = load_plugins(self.manager, RESOURCE_TYPE)
         found: list[ResourceType] = []
         for plugin in plugins:
@@ -148,7 +152,7 @@ class Installation:
         return ResourceTypeRegistry(found)
 
     def build_sites(self, service: ServiceFacts) -> Sequence[tuple[str, Site]]:
-        """The sites of all plugins, each with who brings it. Raises `PluginError`."""
+        """Build the sites of all plugins, each with its plugin's name. Raises `PluginError`."""
         found: list[tuple[str, Site]] = []
         for plugin in load_plugins(self.manager, SITE):
             section = self._read_section(plugin)
@@ -157,11 +161,11 @@ class Installation:
         return found
 
     def load_event_sink(self, kind: str) -> Plugin:
-        """The plugin of event sinks of this type. Raises `PluginError`."""
+        """Load the plugin of event sinks of this type. Raises `PluginError`."""
         return self._load(EVENT_SINK, kind)
 
     def _load(self, seam: Seam, name: str) -> Plugin:
-        # PERF: looking through all distributions takes 3 ms, which each hosted graph would pay.
+        # PERF: searching all distributions takes 3 ms, which each hosted graph would pay.
         with self._turn:  # graphs are created in threads, several at once
             plugin = self._loaded.get((seam.group, name))
             if plugin is None:
@@ -178,7 +182,7 @@ def load_installation(
 ) -> Installation:
     """Read the settings and load the plugins they choose.
 
-    Raises `SettingsError` or `PluginError` with all that is wrong in `details`.
+    Raises `SettingsError` or `PluginError` with all errors in `details`.
     """
     manager = build_manager()
     return Installation(load_settings(config, environ, build_places(manager)), manager)
@@ -187,5 +191,7 @@ def load_installation(
 def build_installation(
     settings: Settings, sections: Mapping[KeyPath, Section] | None = None
 ) -> Installation:
-    """An installation of settings made in Python; `sections` by path: `("Storage", "Sqlite")`."""
+    """Build an installation of settings made in Python; `sections` by path: `("Storage",
+    "Sqlite")`.
+    """
     return Installation(Configuration(settings, sections or {}), build_manager())

@@ -1,6 +1,6 @@
-"""The instruments that the settings ask for, and their part of the lifespan. It measures nothing.
+"""Builds the metrics, traces and slow-query log that the settings ask for.
 
-What is off is not even imported.
+Disabled instruments are not even imported.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _INSTALL: Final = "pip install 'twinframe[otel]'"
 
 
 class InstrumentService:
-    """Metrics, traces and slow queries of a worker, as the lifespan and the application see them.
+    """Metrics, traces and slow queries of a worker, for the lifespan and the application.
 
-    `instruments` is None when nothing is wanted: then nobody makes a record of anything.
-    Raises `ConfigurationError` for what is asked for and not installed.
+    `instruments` is None when all are off: then requests are not recorded at all. Raises
+    `ConfigurationError` for instruments that are enabled and not installed.
     """
 
     def __init__(self, settings: Settings, memory: MemoryAccount | None = None) -> None:
@@ -68,11 +68,11 @@ class InstrumentService:
 
     @property
     def on_refusal(self) -> Callable[[str], None] | None:
-        """What is told of operations that were refused for their caller's rate."""
+        """The callback for operations that are refused for their caller's rate."""
         return None if self.metrics is None else self.metrics.note_refusal
 
     def attach(self, guard: Guard) -> None:
-        """Have the guard show what it does; without instruments of requests, nothing is added."""
+        """Let the guard report its requests; without request instruments, nothing is added."""
         if self.metrics is not None:
             metrics = self.metrics
 
@@ -91,7 +91,7 @@ class InstrumentService:
             guard.wrap(partial(layers.TraceLayer, self.traces))
 
     async def start(self) -> None:
-        """Export spans, serve metrics, look at levels now and then."""
+        """Export spans, serve metrics, sample levels periodically."""
         if self.traces is not None:
             self.traces.start()
         if self.metrics is None:
@@ -105,7 +105,7 @@ class InstrumentService:
         self._sampling = asyncio.create_task(self._sample(), name="metrics")
 
     async def stop(self) -> None:
-        """Export what is left, listen no more."""
+        """Export what is left, stop listening."""
         if self._sampling is not None:
             self._sampling.cancel()
         if self._listener is not None:
@@ -143,7 +143,7 @@ class InstrumentService:
 
 
 def build_traces(settings: Settings) -> Traces | None:
-    """The traces that are asked for. Raises `ConfigurationError` when they cannot be had."""
+    """Build the traces of the settings. Raises `ConfigurationError` when they are not available."""
     if not settings.traces.enabled:
         return None
     made: Traces = load_optional("twinframe.instruments.traces").Traces(twinframe.__version__)
@@ -151,7 +151,8 @@ def build_traces(settings: Settings) -> Traces | None:
 
 
 def load_optional(name: str) -> ModuleType:
-    """A module that stands on OpenTelemetry. `ConfigurationError` when that is not installed.
+    """Import a module that needs OpenTelemetry. Raises `ConfigurationError` if that is not
+    installed.
 
     PERF: imported here and not at the head of this file, since it takes 0.1 s and 20 MiB.
     """
@@ -168,9 +169,9 @@ def load_optional(name: str) -> ModuleType:
 
 @contextmanager
 def open_metrics(settings: Settings) -> Iterator[None]:
-    """A directory for the metrics of the workers to be started; it goes with this process.
+    """Create a directory for the metrics of the workers, removed with this process.
 
-    Where the environment names one already, that is used, and left.
+    Where the environment names one already, that is used, and kept.
     """
     if not settings.metrics.enabled or os.environ.get(_METRICS_VARIABLE):
         yield

@@ -1,6 +1,6 @@
-"""What may be wrong with the addresses that are listened on, for `twinframe check`. It serves none.
+"""Checks the addresses that the service listens on, for `twinframe check`.
 
-An address in use is no fault where a service of ours answers there: it is the one looked at.
+An address in use is no fault if this service itself answers there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OTHER_FIX: Final = "Stop what listens there (ss -ltnp), or choose another addre
 
 
 def check_addresses(settings: Settings) -> Iterator[Finding]:
-    """Whether the addresses can be had, by whom they are reached, and what travels there."""
+    """Check that the addresses are free, who can reach them, and whether traffic is encrypted."""
     yield _check_own(settings.server)
     if settings.metrics.enabled:
         yield from _check_metrics(settings.metrics, settings.server)
@@ -68,7 +68,7 @@ def _check_metrics(metrics: MetricsSettings, server: ServerSettings) -> Iterator
         yield build_error("address", text, "Give metrics a port of their own.")
         return
     try:
-        # NOTE: a service of this user that runs shares the address; another program does not.
+        # NOTE: a running service of this user shares the address; another program does not.
         open_socket(metrics.bind).close()
     except OSError as error:
         text = f"{key}: {error.strerror or error}."

@@ -1,4 +1,4 @@
-"""The service's log: one line a record on standard error. It is not the access log."""
+"""The service's log on standard error, one line per record; the access log is separate."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {
     "message",
     "asctime",
     "taskName",
-    "color_message",  # the same message again, from uvicorn
+    "color_message",  # a copy of the message, from uvicorn
 }
 
 _QUIET = ("httpx", "httpx2", "httpcore", "httpcore2", "stevedore", "asyncio")
-"""Libraries whose informational lines say nothing to an operator."""
+"""Libraries whose informational lines are of no use to an operator."""
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a record: time, level, logger, message, the record's extra fields, error."""
+    """Formats a record as one JSON object: time, level, logger, message, the record's extra fields,
+    error.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as JSON text; values that JSON has no form for become their text."""
+        """Return the record as JSON text; values without a JSON form are converted to text."""
         document: dict[str, object] = {
             "time": _render_time(record.created),
             "level": record.levelname.lower(),
@@ -43,12 +45,12 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """One line of text a record, for people; a traceback follows on its own lines."""
+    """Formats a record as one line of text; a traceback follows on its own lines."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as text, control characters of its message escaped."""
+        """Return the record as text, with control characters of its message escaped."""
         extra = "".join(f" {name}={value!r}" for name, value in read_extra(record).items())
-        # SEC: a value of a request must not be able to write a line of its own.
+        # SEC: a value of a request must not be able to forge a line of its own.
         message = record.getMessage().replace("\r", "\\r").replace("\n", "\\n")
         line = (
             f"{_render_time(record.created)} {record.levelname:7} {record.name}: {message}{extra}"
@@ -61,8 +63,8 @@ class TextFormatter(logging.Formatter):
 class ServiceHandler(logging.StreamHandler[TextIO]):
     """Writes records to standard error; while its thread runs, no caller waits for the stream.
 
-    SEC: a pipe that nobody reads would hold up the event loop with the first line that does not
-    fit. Lines that come faster than they can be written are dropped and counted.
+    SEC: a pipe that is not read would block the event loop with the first line that does not fit.
+    Lines that come faster than they can be written are dropped and counted.
     """
 
     def __init__(self, stream: TextIO, capacity: int = 10_000) -> None:
@@ -73,7 +75,7 @@ class ServiceHandler(logging.StreamHandler[TextIO]):
         self._thread: threading.Thread | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the record, or leave it to the thread."""
+        """Write the record, or queue it for the thread."""
         lines = self._lines
         if lines is None:
             super().emit(record)
@@ -94,13 +96,13 @@ class ServiceHandler(logging.StreamHandler[TextIO]):
         self._thread.start()
 
     def end(self, seconds: float = 2.0) -> None:
-        """Write what is queued, and from now on write directly; for at most so long."""
+        """Write the queued records, and from now on write directly; waits at most this long."""
         lines, self._lines = self._lines, None
         if lines is None or self._thread is None:
             return
         try:
             lines.put(None, timeout=seconds)
-        except Full:  # nobody reads the stream: what is queued is lost
+        except Full:  # the stream is not read: the queued records are lost
             return
         self._thread.join(seconds)
 
@@ -115,20 +117,20 @@ class ServiceHandler(logging.StreamHandler[TextIO]):
         try:
             self.stream.write(line + self.terminator)
             self.flush()
-        except (OSError, ValueError):  # the stream is gone: there is nowhere left to say so
+        except (OSError, ValueError):  # the stream is closed, so the error cannot be reported
             return
 
 
 class LogService:
-    """The service's log as the lifespan sees it: first to start, last to stop."""
+    """The service's log as a lifespan service: first to start, last to stop."""
 
     async def start(self) -> None:
-        """From now on nobody waits for standard error."""
+        """Write through the thread from now on, so that no caller waits for standard error."""
         for handler in _find_handlers():
             handler.begin()
 
     async def stop(self) -> None:
-        """Write the rest."""
+        """Write the queued records."""
         for handler in _find_handlers():
             handler.end()
 
@@ -152,7 +154,7 @@ def configure_logging(settings: LoggingSettings) -> None:
 
 
 def read_extra(record: logging.LogRecord) -> dict[str, object]:
-    """The fields that were given with `extra`."""
+    """Return the fields that were given with `extra`."""
     return {
         name: mask_secrets(value) if isinstance(value, str) else value
         for name, value in vars(record).items()

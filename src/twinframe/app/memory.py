@@ -1,4 +1,4 @@
-"""The account of memory of a worker, as the settings and the machine say. It holds nothing."""
+"""Builds the memory account of a worker from the settings and the machine's memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MIB: Final = 1024 * 1024
 _BASE_BYTES: Final = 96 * _MIB
 _MOST_BYTES: Final = 384 * _MIB
 _LEAST_BYTES: Final = 32 * _MIB
-"""What an account has in any case: with less not even the limits of single documents hold."""
+"""The least size of an account: with less not even the limits of single documents fit."""
 
 _LEVELS: Final = {
     Part.REQUESTS: Level.MEMORY_REQUESTS,
@@ -28,13 +28,13 @@ _LEVELS: Final = {
 
 
 class MemoryLevels:
-    """An account as the instruments see it."""
+    """An account as a source of metrics."""
 
     def __init__(self, account: MemoryAccount) -> None:
         self._account = account
 
     def read_levels(self) -> Mapping[Level, float]:
-        """What each part holds, and how often somebody was refused."""
+        """Return the bytes that each part holds, and how many requests were refused."""
         levels: dict[Level, float] = {
             level: self._account.read_held(part) for part, level in _LEVELS.items()
         }
@@ -43,7 +43,7 @@ class MemoryLevels:
 
 
 def build_account(settings: Settings, workers: int = 0) -> MemoryAccount:
-    """The account of one of `workers` processes; 0 takes those of the service."""
+    """Build the account of one of `workers` processes; 0 uses the service's number of workers."""
     own = settings.memory
     shares = {
         Part.REQUESTS: own.requests,
@@ -58,7 +58,7 @@ def build_account(settings: Settings, workers: int = 0) -> MemoryAccount:
 
 
 def check_memory(settings: Settings) -> Finding:
-    """Whether the memory is enough for the workers, and is there at all."""
+    """Check that the machine has the memory, and that it suffices for the workers."""
     workers = settings.server.workers
     share, machine = _read_share(settings, workers), read_memory_limit()
     if share - _BASE_BYTES < _LEAST_BYTES:

@@ -1,6 +1,6 @@
-"""Billing over hosted graphs: their meters are read here, months closed, statements handed over.
+"""Connects billing to hosted graphs: reads their meters, closes months and sends statements.
 
-What is owed for what was measured is told in `control.billing`.
+`control.billing` computes the amounts.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _PAUSE = 60.0
 
 
 class ReadsUsage(Protocol):
-    """Whoever hosts graphs that are metered."""
+    """A host of graphs that are metered."""
 
     async def read_usage(self, name: ResourceName) -> GraphUsage | None:
-        """What is to be billed; None where there is no such graph."""
+        """Return what is to be billed; None where there is no such graph."""
 
 
 class HostMeter:
@@ -43,7 +43,7 @@ class HostMeter:
         self._host = host
 
     async def sample(self, name: ResourceName) -> Usage | None:
-        """The meters of this graph; None when it is not served, or another under its id."""
+        """Return the meters of this graph; None when it is not served, or another has its id."""
         found = await self._host.read_usage(name)
         if found is None:
             return None
@@ -52,22 +52,22 @@ class HostMeter:
 
 
 class MeteredHost:
-    """A `GraphHost` that has graphs measured a last time before they go."""
+    """A `GraphHost` that measures a graph a last time before it is removed."""
 
     def __init__(self, host: GraphHost, sampler: UsageSampler) -> None:
         self._host = host
         self._sampler = sampler
 
     async def create(self, graph: HostedGraph) -> None:
-        """As the host does."""
+        """Call the host."""
         await self._host.create(graph)
 
     async def publish(self, graph: HostedGraph) -> str:
-        """As the host does."""
+        """Call the host."""
         return await self._host.publish(graph)
 
     async def unpublish(self, name: ResourceName, fence: int) -> None:
-        """Measure it while it is served, then as the host does.
+        """Measure the graph while it is served, then call the host.
 
         NOTE: a deletion must not wait for a meter that cannot be read.
         """
@@ -78,20 +78,20 @@ class MeteredHost:
         await self._host.unpublish(name, fence)
 
     async def remove(self, name: ResourceName, fence: int) -> None:
-        """As the host does."""
+        """Call the host."""
         await self._host.remove(name, fence)
 
     async def check(self, graph: HostedGraph) -> str | None:
-        """As the host does."""
+        """Call the host."""
         return await self._host.check(graph)
 
     async def list_names(self) -> Sequence[ResourceName]:
-        """As the host does."""
+        """Call the host."""
         return await self._host.list_names()
 
 
 class BillingRounds:
-    """Measures, closes months, hands statements over, again and again; several processes may."""
+    """Measures, closes months and sends statements, periodically; several processes may do so."""
 
     def __init__(self, runner: ControlRunner, settings: Settings, meter: UsageMeter) -> None:
         self.sampler = UsageSampler(runner, meter, settings.billing.sampling_seconds)
@@ -99,8 +99,9 @@ class BillingRounds:
         self._delivery = StatementDelivery(runner, load_providers())
 
     async def run(self) -> None:
-        """Go round for ever. Errors of the control store are logged and tried again."""
-        # NOTE: apart, as what is not measured in its period is lost, and providers may take long.
+        """Repeat for ever. Errors of the control store are logged and retried."""
+        # NOTE: separate, as usage that is not measured in its period is lost, and providers may be
+        # slow.
         async with asyncio.TaskGroup() as rounds:
             rounds.create_task(self._repeat(self._measure))
             rounds.create_task(self._repeat(self._delivery.deliver_due))

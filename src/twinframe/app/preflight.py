@@ -1,4 +1,4 @@
-"""Checks an installation before it serves: what is wrong is one clear line. It serves nothing."""
+"""Checks an installation before it serves, and reports each problem in one clear line."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from twinframe.settings import LOOPBACK_BINDS, ServerSettings, Settings, TlsSett
 from twinframe.web.routes import ROUTES
 
 Refusal: TypeAlias = ConfigurationError | StorageError
-"""Why a service does not start; its message is one line."""
+"""A reason why a service does not start; its message is one line."""
 
-_LONGEST_SOCKET_PATH = 107  # what the kernel takes, less the closing zero
+_LONGEST_SOCKET_PATH = 107  # the kernel's limit, less the closing zero
 
 
 def find_problems(
     installation: Installation, *, everything: bool = False, section: str = "Server"
 ) -> Iterator[str]:
-    """The messages of `find_refusals`, one line each."""
+    """List the messages of `find_refusals`, one line each."""
     for refusal in find_refusals(installation, everything=everything, section=section):
         yield refusal.message
 
@@ -42,9 +42,9 @@ def find_problems(
 def find_refusals(
     installation: Installation, *, everything: bool = False, section: str = "Server"
 ) -> Iterator[Refusal]:
-    """What would stop the start; with `everything` also what is not in use.
+    """Yield the problems that would stop the start; with `everything` also those of unused parts.
 
-    `section` has the address that is listened on.
+    `section` has the address to listen on.
 
     It opens the store and closes it again, which creates or migrates it.
     """
@@ -77,7 +77,7 @@ def _list_failures(checks: Iterable[Callable[[], object]]) -> Iterator[Refusal]:
 
 
 def find_control_refusals(installation: Installation, *, serves: bool = True) -> Iterator[Refusal]:
-    """What would stop the start of the control plane, or of a provisioner alone.
+    """Yield the problems that would stop the control plane, or a stand-alone provisioner.
 
     It opens the control store and closes it again, which creates or migrates it.
     """
@@ -92,7 +92,7 @@ def find_control_refusals(installation: Installation, *, serves: bool = True) ->
 
 
 def list_warnings(settings: Settings, section: str = "Server") -> list[str]:
-    """What an operator should know though it stops nothing."""
+    """List warnings for the operator that do not stop the start."""
     warnings = []
     if not settings.authentication.asks and not settings.server.bind.startswith(LOOPBACK_BINDS):
         warnings.append(
@@ -111,7 +111,7 @@ def list_warnings(settings: Settings, section: str = "Server") -> list[str]:
     if provisions and settings.control.provision and not settings.hosting.enabled:
         warnings.append(NOT_HOSTED)
     if os.geteuid() == 0:
-        # NOTE: no refusal: in a container without other users root may be all there is.
+        # NOTE: no refusal: a container may have no other user than root.
         warnings.append(
             "The service runs as root: whoever makes it do something else owns the machine. Run it "
             "as a user of its own, as with User=twinframe in a systemd unit."
@@ -127,7 +127,7 @@ NOT_HOSTED: Final = (
 
 
 def _list_shared_permissions(settings: Settings) -> Iterator[str]:
-    """Kinds of credentials whose permissions hold at all hosted graphs alike."""
+    """Yield the kinds of credentials whose permissions apply to all hosted graphs alike."""
     authentication, provider = settings.authentication, settings.authorization.provider
     if not (settings.hosting.enabled and authentication.asks and settings.checks_permissions):
         return
@@ -147,7 +147,7 @@ def _list_shared_permissions(settings: Settings) -> Iterator[str]:
 
 
 def check_anonymous(settings: Settings, section: str = "Server") -> None:
-    """Refuse an address that others reach while nobody is asked. Raises `SettingsError`."""
+    """Refuse an address that others can reach without authentication. Raises `SettingsError`."""
     bind = settings.server.bind
     if settings.authentication.asks or settings.authentication.allow_anonymous:
         return
@@ -160,7 +160,10 @@ def check_anonymous(settings: Settings, section: str = "Server") -> None:
 
 
 def check_base_path(base_path: str) -> None:
-    """Refuse one that begins like an operation and would hide it. Raises `SettingsError`."""
+    """Refuse a base path that begins like an operation and would hide it.
+
+    Raises `SettingsError`.
+    """
     taken = {route.path.split("/")[1] for route in ROUTES}
     first = base_path.partition("/")[2].partition("/")[0]
     if first.casefold() in taken:
@@ -194,9 +197,8 @@ def check_tls(tls: TlsSettings, section: str = "Server") -> None:
 def check_store(installation: Installation) -> None:
     """Open the store and close it. Raises `ConfigurationError` or `StorageError`.
 
-    Whatever else a plugin's store may raise there becomes a `PluginError`.
-
-    NOTE: it is closed before any process forks: an open database must not cross a fork.
+    Any other error of a plugin's store becomes a `PluginError`. NOTE: it is closed before any
+    process forks: an open database must not cross a fork.
     """
     store = installation.build_store()
     server = installation.settings.server
@@ -210,13 +212,13 @@ def check_store(installation: Installation) -> None:
         store.close()
     except TwinframeError:
         raise
-    except Exception as error:  # code of somebody else, before anything is served
+    except Exception as error:  # third-party code, before anything is served
         owner = installation.load_storage().info.owner
         raise PluginError(f"{owner} cannot open its store: {error!r}") from error
 
 
 def check_bind(server: ServerSettings, section: str = "Server") -> None:
-    """Bind the address and let it go. Raises `SettingsError` when it cannot be had."""
+    """Bind the address and release it. Raises `SettingsError` when that fails."""
     if server.bind.startswith("unix:"):
         _check_socket(Path(server.bind.removeprefix("unix:")), section)
         return
@@ -236,7 +238,9 @@ def check_bind(server: ServerSettings, section: str = "Server") -> None:
 
 
 def _check_socket(path: Path, section: str) -> None:
-    """A socket file that can be made: gunicorn removes one that is there, in use or not."""
+    """Check that the socket file can be created: gunicorn removes an existing one, even if in
+    use.
+    """
     problem = ""
     if not path.parent.is_dir():
         problem = f"there is no directory {path.parent}."
@@ -257,7 +261,7 @@ def _is_listening(path: Path) -> bool:
         try:
             probe.connect(str(path))
         except ConnectionRefusedError:
-            return False  # left behind by a process that is gone
+            return False  # left by a process that ended
         except OSError:
             return True
     return True

@@ -1,4 +1,4 @@
-"""The rates of callers in an installation. It counts nothing."""
+"""Builds the callers' rate limits of an installation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from twinframe.settings import Settings
 
 
 def build_buckets(settings: Settings) -> SharedBuckets | None:
-    """What the workers to be forked shall share; None where callers surely have no rates.
+    """Build the buckets that the forked workers share; None if callers certainly have no rates.
 
-    PERF: memory that nobody counts in is never there: it costs addresses alone.
+    PERF: unused memory is never allocated: it costs addresses alone.
     """
     limits = settings.rate_limits
     return None if limits.enabled is False else SharedBuckets(limits.callers * len(Kind))
@@ -25,10 +25,10 @@ def build_rates(
     *,
     asks: bool,
 ) -> CallerRates | None:
-    """The rates of callers; None where they have none. Without `buckets`, of this process alone.
+    """Build the rates of callers; None for no rates. Without `buckets`, of this process alone.
 
-    `asks` says whether callers show credentials, by which they can be told apart: unless the
-    settings say otherwise they have rates then, and only then.
+    `asks` says whether callers must authenticate: unless the settings say otherwise they have rates
+    then, and only then.
     """
     enabled = settings.rate_limits.enabled
     if not (asks if enabled is None else enabled):

@@ -1,6 +1,6 @@
-"""Directories that the workers of one service share: sockets of MCP, files of metrics.
+"""Temporary directories that the workers of one service share: for MCP sockets and metrics files.
 
-They are made by the process that starts the workers, and go with it. It listens at no socket.
+The process that starts the workers creates them, and removes them when it ends.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _LOCK: Final = "lock"
 
 
 def open_relay() -> AbstractContextManager[Path]:
-    """A directory for the sockets of this service's workers; it goes with this process."""
+    """Create a directory for the sockets of this service's workers, removed with this process."""
     return open_private_directory(_PREFIX)
 
 
 @contextmanager
 def open_private_directory(prefix: str) -> Iterator[Path]:
-    """A directory for the workers of this service alone; it goes with this process.
+    """Create a directory for the workers of this service alone, removed with this process.
 
-    What is left of other services' directories of this prefix, that were killed, goes first.
-    NOTE: workers leave by the same way, as copies of this process; it is not theirs to remove.
+    Directories of this prefix that killed services left are removed first. NOTE: workers leave this
+    context too, as copies of this process; they must not remove the directory.
     """
     remove_abandoned(prefix)
     owner = os.getpid()
@@ -45,10 +45,10 @@ def open_private_directory(prefix: str) -> Iterator[Path]:
 
 
 def remove_abandoned(prefix: str = _PREFIX) -> None:
-    """Remove the directories of services that were killed: nobody holds their lock any more.
+    """Remove the directories of services that were killed: their lock is held no more.
 
-    The workers hold it with the process that started them, until the last of them has ended.
-    SEC: in a place where everybody may write, only what is this user's own is looked at.
+    The workers hold it with the process that started them, until the last of them has ended. SEC:
+    in a place where everybody may write, only this user's own directories are considered.
     """
     for directory in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         with contextlib.suppress(OSError):
@@ -64,10 +64,11 @@ def remove_abandoned(prefix: str = _PREFIX) -> None:
 
 
 def _lock(directory: Path) -> int:
-    """Hold the directory's lock as long as what is returned is open, here or in a fork."""
+    """Hold the directory's lock as long as the returned file is open, here or in a fork."""
     new = directory / f"{_LOCK}.new"
     lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    # NOTE: it gets its name when it is held: who looks meanwhile finds none, and leaves it alone.
+    # NOTE: it is named once it is locked: until then others find no lock, and leave the directory
+    # alone.
     new.rename(directory / _LOCK)
     return lock

@@ -1,6 +1,5 @@
-"""The sites of an installation: what they are told of the service, and that none is in the way.
-
-It serves none.
+"""Builds the sites of plugins with their facts about the service, and checks their paths for
+conflicts.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ _TAKEN: Final = frozenset(
     {route.path.split("/")[1] for route in HOSTED_ROUTES}
     | {HOSTED, PREFIX.split("/")[1], "mcp", "sse", "messages"}
 )
-"""First segments of the service's own paths, whether what is there is on or not."""
+"""First segments of the service's own paths, whether these are enabled or not."""
 
 
 def build_sites(installation: Installation) -> tuple[Site, ...]:
-    """The sites of all plugins.
+    """Build the sites of all plugins.
 
-    Raises `PluginError` for one whose path is not its to take, `SettingsError` for a base path that
-    would hide one.
+    Raises `PluginError` for an invalid or taken path, `SettingsError` for a base path that would
+    hide a site.
     """
     settings = installation.settings
     first = settings.server.base_path.partition("/")[2].partition("/")[0].lower()
@@ -55,7 +54,7 @@ def build_sites(installation: Installation) -> tuple[Site, ...]:
 
 
 def build_facts(settings: Settings) -> ServiceFacts:
-    """What sites are told of a service with these settings."""
+    """Return the facts that sites get about a service with these settings."""
     access, control = settings.authentication, settings.control
     return ServiceFacts(
         version=twinframe.__version__,
@@ -74,6 +73,6 @@ def build_facts(settings: Settings) -> ServiceFacts:
 
 
 def _find_control(settings: ControlSettings) -> str:
-    if settings.enabled:  # it is in this process, wherever that is
+    if settings.enabled:  # it is in this process, whatever its address
         return PREFIX
     return settings.public_url and settings.public_url + PREFIX

@@ -1,4 +1,4 @@
-"""What an installation has for graphs as RDF: the writer is loaded when it is first asked for."""
+"""Support for graphs as RDF in an installation; the writer is loaded at first use."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from twinframe.storage.triples import TripleSupport, TripleWriter
 def build_triple_support(
     installation: Installation, store: GraphStore, graph: str = ""
 ) -> TripleSupport:
-    """For a graph and its store; without a name for the graph that the settings name."""
+    """Build it for a graph and its store; without a name for the graph of the settings."""
 
-    @cache  # PERF: the plugin brings libraries that a service without exports never imports
+    @cache  # PERF: the plugin's libraries are imported only if there is an export
     def load_writer() -> TripleWriter:
         try:
             return installation.build_triple_writer(graph)
