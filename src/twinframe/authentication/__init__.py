@@ -1,1 +1,3 @@
-"""Who is calling, and may they: tokens, API keys, the gate in front of every use case."""
+"""Authenticates and authorizes callers: tokens, API keys, and the gate in front of every use
+case.
+"""

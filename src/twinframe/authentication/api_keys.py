@@ -1,4 +1,4 @@
-"""Finds out who calls by `X-API-Key`. It makes no keys and grants nothing itself."""
+"""The authenticator of API keys in the header `X-API-Key`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _MOST_KNOWN = 1024
 class ApiKeyAuthenticator(Authenticator):
     """Reads one `X-API-Key` header of the form `tfk_<id>_<secret>`.
 
-    The file is asked for its version at each request, so a key that is revoked or made counts at
-    once, in every worker. A file that is missing or cannot be read knows no key.
+    The version of the key file is checked at each request, so a new or revoked key counts at once,
+    in every worker. A file that is missing or unreadable contains no key.
 
-    PERF: 7 us for a key that was looked up before, 13 us for another one.
-    SEC: the difference tells whether an id is in use. Ids are 64 random bits and open no door; it
-    is the secret that is compared in constant time.
+    PERF: 7 us for a key that was looked up before, 13 us for another one. SEC: the difference
+    reveals whether an id is in use. Ids are 64 random bits and grant nothing; the secret is
+    compared in constant time.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
@@ -38,7 +38,7 @@ class ApiKeyAuthenticator(Authenticator):
         self._known: dict[str, _Known] = {}
 
     async def start(self) -> None:
-        """Tell of a file that is missing or cannot be read; the service starts nevertheless."""
+        """Log a file that is missing or unreadable; the service starts nevertheless."""
         try:
             self._keys.file.read("SELECT 1")
         except StorageError as error:
@@ -51,7 +51,7 @@ class ApiKeyAuthenticator(Authenticator):
         self._keys.file.close()
 
     async def authenticate(self, headers: Headers) -> Caller:
-        """The caller whose key this is. Raises `Unauthenticated`."""
+        """Return the caller whose key this is. Raises `Unauthenticated`."""
         sent = [value for name, value in headers if name == _HEADER]
         if not sent:
             raise Unauthenticated(MISSING)
@@ -68,7 +68,7 @@ class ApiKeyAuthenticator(Authenticator):
         except StorageError as error:
             self._tell(error.message)
             raise Unauthenticated("the file of API keys cannot be read") from error
-        # SEC: an id that nobody has costs as much as one with a wrong secret.
+        # SEC: an unknown id takes as long as a wrong secret.
         hashed = found.hashed if found is not None else NO_SECRET
         is_right = hashed.matches(secret.encode())
         if found is None:
@@ -86,7 +86,7 @@ class ApiKeyAuthenticator(Authenticator):
 
     def _find(self, key_id: str) -> _Known | None:
         version = self._keys.file.read_version()
-        # NOTE: asked for before the key is read: what is remembered is never older than it.
+        # NOTE: read before the key: the cached version is never newer than the cached key.
         if version != self._version or len(self._known) >= _MOST_KNOWN:
             self._known.clear()
             self._version = version
@@ -106,7 +106,7 @@ class ApiKeyAuthenticator(Authenticator):
             )
 
     def _tell(self, problem: str) -> None:
-        # NOTE: once, until a key was accepted or the problem is another: not once a request.
+        # NOTE: once, until a key was accepted or the problem changes: not once a request.
         if problem != self._told:
             self._told = problem
             _LOG.warning("%s", problem)
@@ -119,7 +119,7 @@ class _Known(NamedTuple):
 
 
 def build_caller(key: ApiKey) -> Caller:
-    """The caller that shows this key."""
+    """Build the caller that this key authenticates."""
     return Caller(
         subject=f"apikey:{key.id}",
         claims={"name": key.name},

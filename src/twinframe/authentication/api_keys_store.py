@@ -1,4 +1,4 @@
-"""The stored API keys: made, listed, revoked, looked up. It reads no request."""
+"""The store of API keys: creates, lists, revokes and looks them up."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _KEY = re.compile(rf"{_PREFIX}_([0-9a-f]{{{2 * _ID_BYTES}}})_([0-9a-f]{{64}})")
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is known of a key. Times are seconds since the epoch; `expires` None is never."""
+    """A stored key. Times are seconds since the epoch; `expires` None is never."""
 
     id: str
     name: str
@@ -53,7 +53,7 @@ class ApiKey:
     revoked: float | None = None
 
     def is_expired(self, now: float) -> bool:
-        """Whether its time is over."""
+        """Whether the key has expired."""
         return self.expires is not None and now >= self.expires
 
 
@@ -67,7 +67,8 @@ class ApiKeys:
     def create(
         self, name: str, permissions: Iterable[str], lifetime: float | None = None
     ) -> tuple[ApiKey, str]:
-        """A new key and its text, which is stored nowhere. `lifetime` in seconds, None is for ever.
+        """Create a key; return it and its text, which is not stored. `lifetime` in seconds, None is
+        for ever.
 
         The permissions are stored as given: check them before.
         """
@@ -88,7 +89,7 @@ class ApiKeys:
         return key, f"{_PREFIX}_{key.id}_{secret}"
 
     def list_keys(self) -> list[ApiKey]:
-        """All keys, the oldest first; revoked and expired ones stay."""
+        """List all keys, the oldest first, including revoked and expired ones."""
         return [_build_key(row) for row in self.file.read(_LIST)]
 
     def find(self, key_id: str) -> tuple[ApiKey, SecretHash] | None:

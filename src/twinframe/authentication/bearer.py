@@ -1,4 +1,4 @@
-"""Bearer tokens in the Authorization header (RFC 6750 section 2.1). No other place is looked at."""
+"""The authenticator of bearer tokens in the Authorization header (RFC 6750 section 2.1)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class BearerAuthenticator(Authenticator):
         self._verified = verified
 
     async def start(self) -> None:
-        """Ask for the issuer's keys, without waiting for them."""
+        """Request the issuer's keys, without waiting for them."""
         await self._keys.start()
 
     async def stop(self) -> None:
-        """Give up asking."""
+        """Cancel the request for keys."""
         await self._keys.stop()
 
     async def authenticate(self, headers: Headers) -> Caller:
-        """The caller whose valid access token the request shows."""
+        """Return the caller of the request's valid access token."""
         token = read_bearer(headers)
         if self._keys.touch():
             known = self._verified.get(token, self._keys.generation)

@@ -1,4 +1,4 @@
-"""Puts token authentication together from the settings. It verifies nothing."""
+"""Builds token authentication from the settings."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from twinframe.settings import AuthenticationSettings
 def build_token_authenticator(
     settings: AuthenticationSettings, audiences: tuple[str, ...]
 ) -> Authenticator:
-    """The authenticator of bearer tokens for one of these audiences; empty names do not count.
+    """Build the authenticator of bearer tokens for one of these audiences; empty names are ignored.
 
-    Raises `ValueError` when no audience or no issuer is left: every token of anybody would do.
+    Raises `ValueError` when no audience or no issuer is left, because any token would be accepted.
     """
     policy = TokenPolicy(
         settings.expected_issuer,
@@ -42,7 +42,7 @@ def build_token_authenticator(
 
 
 def build_key_source(settings: AuthenticationSettings) -> KeySource:
-    """Where the issuer's keys come from: the file, else the issuer."""
+    """Build the source of the issuer's keys: the file, else the issuer."""
     if settings.keys_file:
         return KeyFile(Path(settings.keys_file))
     issuer = build_issuer(settings)
@@ -50,7 +50,7 @@ def build_key_source(settings: AuthenticationSettings) -> KeySource:
 
 
 def build_issuer(settings: AuthenticationSettings) -> IssuerKeys:
-    """The reader of the issuer's keys over HTTP. Raises `SettingsError`."""
+    """Build the reader of the issuer's keys over HTTP. Raises `SettingsError`."""
     return IssuerKeys(
         IssuerAddress(
             settings.expected_issuer,
@@ -64,7 +64,10 @@ def build_issuer(settings: AuthenticationSettings) -> IssuerKeys:
 
 
 def load_trust(ca_file: str) -> ssl.SSLContext | None:
-    """The authorities in a file; None for those of the system. Raises `SettingsError`."""
+    """Load the certificate authorities of a file; None for those of the system.
+
+    Raises `SettingsError`.
+    """
     if not ca_file:
         return None
     try:

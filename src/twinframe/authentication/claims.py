@@ -1,4 +1,4 @@
-"""The claims of an access token against what this service accepts. It knows no signature."""
+"""Checks the claims of an access token against the service's policy and builds its caller."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from twinframe.permissions.base import Caller
 _SCOPES: Final = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*")
 
 _FOREIGN: Final = {
-    # SEC: RFC 8725 section 3.12: tokens of the same issuer that say something else.
+    # SEC: RFC 8725 section 3.12: tokens of the same issuer with another purpose.
     "events": "a security event or logout token",
     "at_hash": "an ID token",
     "c_hash": "an ID token",
-    # SPEC: RFC 7800: of use only with a proof of possession, which a bearer does not show.
+    # SPEC: RFC 7800: only valid with a proof of possession, which a bearer token does not have.
     "cnf": "a token bound to a key",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class TokenPolicy:
-    """What a token must be like.
+    """The requirements on a token.
 
     `issuer` is compared exactly; one of `audiences` must be named. `leeway` and `max_lifetime` are
     seconds; `max_bytes` bounds the token as sent.
@@ -43,7 +43,7 @@ class TokenPolicy:
 
 
 def build_caller(claims: dict[str, JsonValue], policy: TokenPolicy, now: float) -> Caller:
-    """The caller these claims state; `now` in seconds since the epoch.
+    """Build the caller of these claims; `now` in seconds since the epoch.
 
     `expires` is `exp`, without leeway. Raises `Unauthenticated` for claims that are missing, of
     another type, or not for this service at this time (RFC 7519 section 4.1, RFC 9068 section 4).
@@ -108,7 +108,7 @@ def _read_subject(claims: Mapping[str, JsonValue]) -> str:
     subject = claims.get("sub")
     if not isinstance(subject, str) or not subject.strip():
         raise Unauthenticated("sub is missing, empty or not a string")
-    # SEC: the subject ends up in logs, in audit lines and in URLs of a permission service.
+    # SEC: the subject is used in logs, in audit lines and in URLs of a permission service.
     if not subject.isprintable():
         raise Unauthenticated(f"sub {render_value(subject)} has unprintable characters")
     return subject

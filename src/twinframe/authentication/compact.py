@@ -1,4 +1,4 @@
-"""The compact form of a signed token, read by its strictest reading. It verifies no signature."""
+"""A strict parser for signed tokens in compact form; it does not verify their signatures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from twinframe.errors import Unauthenticated
 from twinframe.model.values import JsonValue
 
 _SEGMENT: Final = re.compile(rb"[A-Za-z0-9_-]+")
-# PERF: a string that never ends is taken to the end, so that the search is linear in any text.
+# PERF: an unterminated string matches to the end, so that the search is linear in any text.
 _STRUCTURE: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _MAX_DEPTH: Final = 16
 _MAX_DIGITS: Final = 24
@@ -23,8 +23,8 @@ _MAX_KID: Final = 256
 _REFUSED_MEMBERS: Final = {
     # SEC: RFC 8725 section 3.10: keys come from the issuer's own address, never from a token.
     **dict.fromkeys(("jwk", "jku", "x5u", "x5c"), "a key or the address of one"),
-    # SPEC: RFC 7515 section 4.1.11: what is critical and not understood makes a token invalid.
-    # RFC 7797 (`b64`) is the only registered extension of a signature, and of no use in a token.
+    # SPEC: RFC 7515 section 4.1.11: an unknown critical extension makes a token invalid. RFC 7797
+    # (`b64`) is the only registered extension of a signature, and of no use in a token.
     **dict.fromkeys(("crit", "b64"), "an extension that is not understood"),
     # SEC: RFC 8725 section 3.6.
     "zip": "compression",
@@ -39,9 +39,9 @@ ACCEPTED_TYPES: Final = frozenset(("jwt", "at+jwt", "application/at+jwt"))
 
 @dataclass(frozen=True, slots=True)
 class CompactToken:
-    """A token taken apart: nothing in it is to be believed before its signature is verified.
+    """A parsed token, which must not be trusted before its signature is verified.
 
-    `kid` is None when the header names no key. `signed` are the bytes that `signature` is of.
+    `kid` is None when the header names no key. `signed` are the bytes that `signature` covers.
     """
 
     algorithm: str
@@ -52,11 +52,11 @@ class CompactToken:
 
 
 def parse_compact(token: bytes, max_bytes: int) -> CompactToken:
-    """The parts of a token in JWS compact serialization (RFC 7515 section 7.1).
+    """Parse a token in JWS compact serialization (RFC 7515 section 7.1).
 
-    Exactly three segments of canonical unpadded base64url; header and claims are JSON objects in
-    UTF-8 without duplicate members, lone surrogates or numbers beyond a double. Raises
-    `Unauthenticated` with what is wrong, for the log.
+    Requires exactly three segments of canonical unpadded base64url; header and claims are JSON
+    objects in UTF-8 without duplicate members, lone surrogates or numbers beyond a double. Raises
+    `Unauthenticated` with the reason, for the log.
     """
     if len(token) > max_bytes:
         raise Unauthenticated(f"the token is longer than {max_bytes} bytes")
@@ -75,12 +75,12 @@ def parse_compact(token: bytes, max_bytes: int) -> CompactToken:
 
 
 def parse_object(raw: bytes, what: str) -> dict[str, JsonValue]:
-    """The JSON object in `raw`; `what` names it in the reason of `Unauthenticated`."""
+    """Parse the JSON object in `raw`; `what` names it in the reason of `Unauthenticated`."""
     try:
         text = raw.decode("utf-8")
         _check_depth(text)
         value = _DECODER.decode(text)
-        if "\\u" in text:  # PERF: only an escape can spell what is no text
+        if "\\u" in text:  # PERF: only an escape can encode what is not valid text
             json.dumps(value, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         # NOTE: the error's own text would quote the token.
@@ -92,13 +92,13 @@ def parse_object(raw: bytes, what: str) -> dict[str, JsonValue]:
 
 
 def render_value(value: object) -> str:
-    """A value out of a token for the log: printable, short, on one line."""
+    """Render a value of a token for the log: printable, short, on one line."""
     text = ascii(value)
     return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 class _Refused(ValueError):
-    """JSON that other parsers might take, or take differently."""
+    """JSON that other parsers might accept, or read differently."""
 
 
 def _decode_segment(segment: bytes, what: str) -> bytes:
@@ -108,7 +108,7 @@ def _decode_segment(segment: bytes, what: str) -> bytes:
         decoded = urlsafe_b64decode(segment + b"=" * (-len(segment) % 4))
     except binascii.Error:
         raise Unauthenticated(f"the {what} is not base64url without padding") from None
-    # SEC: left-over bits would make two spellings of one token.
+    # SEC: unused bits would allow two spellings of one token.
     if urlsafe_b64encode(decoded).rstrip(b"=") != segment:
         raise Unauthenticated(f"the {what} is not canonical base64url")
     return decoded
@@ -144,7 +144,7 @@ def _check_depth(text: str) -> None:
 def _build_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     built = dict(members)
     if len(built) != len(members):
-        # SEC: parsers differ in which of two they take.
+        # SEC: parsers differ in which of two duplicates they take.
         raise _Refused("a member appears twice")
     return built
 

@@ -1,7 +1,7 @@
-"""An SQLite file of credentials: one process writes while several read. It knows no credential.
+"""An SQLite file of credentials that one process writes while several read.
 
-Nothing is remembered between two reads, so what was written counts from the next one on, in
-every process. Who remembers more asks for the version first.
+Reads are not cached, so a write counts from the next read on, in every process. A caller that
+caches checks the version first.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ Row = tuple[Any, ...]
 
 
 class CredentialsFile:
-    """A file at `path`, of the tables that `schema` makes; `version` is theirs.
+    """A file at `path` with the tables that `schema` creates; `version` is the schema's.
 
-    A file that is not there holds nothing. It is made by the first write, with mode 0600, and so
-    is its directory.
+    A missing file counts as empty. The first write creates it with mode 0600, and its directory.
     """
 
     def __init__(self, path: Path, schema: str, version: int) -> None:
@@ -37,21 +36,22 @@ class CredentialsFile:
         self._opened = 0
 
     def exists(self) -> bool:
-        """Whether there is a file."""
+        """Whether the file exists."""
         return self.path.exists()
 
     def read_version(self) -> tuple[int, int]:
-        """Another value whenever the file may hold something else. Raises `StorageError`.
+        """Return a value that changes whenever the contents may have changed. Raises
+        `StorageError`.
 
-        PERF: 1.9 us and 1.1 us for the look at the file.
+        PERF: 1.9 us, and 1.1 us to stat the file.
         """
         rows = self.read("PRAGMA data_version")
         return self._opened, rows[0][0] if rows else 0
 
     def read(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        """The rows of a statement; none while there is no file. Raises `StorageError`.
+        """Return the rows of a statement; none if the file is missing. Raises `StorageError`.
 
-        PERF: 3.3 us for a row by its key and 1.1 us for the look at the file.
+        PERF: 3.3 us for a row by its key, and 1.1 us to stat the file.
         """
         try:
             reader = self._open_reader()
@@ -62,7 +62,8 @@ class CredentialsFile:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: committed and on disk when the block ends, undone when it raises.
+        """Open a transaction: committed and on disk when the block ends, rolled back when it
+        raises.
 
         Raises `StorageError`.
         """
@@ -74,12 +75,12 @@ class CredentialsFile:
                 yield connection
                 connection.execute("COMMIT")
             finally:
-                connection.close()  # which undoes what was not committed
+                connection.close()  # which rolls back uncommitted changes
         except (sqlite3.Error, OSError) as error:
             raise StorageError(f"{self.path} cannot be written: {error}.") from error
 
     def close(self) -> None:
-        """Give the reading connection back; the next read opens another."""
+        """Close the reading connection; the next read opens another."""
         if self._reader is not None:
             self._reader.close()
             self._reader = None
@@ -91,7 +92,7 @@ class CredentialsFile:
         except FileNotFoundError:
             self.close()
             return None
-        # NOTE: an inode is not given away while we hold it open: equal means the same file.
+        # NOTE: an inode is not reused while the file is open: equal means the same file.
         if self._reader is not None and self._identity == (found.st_dev, found.st_ino):
             return self._reader
         self.close()
@@ -118,7 +119,7 @@ class CredentialsFile:
     def _open_writer(self) -> sqlite3.Connection:
         make_directory(self.path.parent, 0o700)
         with suppress(FileExistsError):
-            # SEC: made before SQLite opens it, which would take the umask; its -wal and -shm
+            # SEC: created before SQLite opens it, which would apply the umask; its -wal and -shm
             # files get the mode of this one.
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = sqlite3.connect(self.path, timeout=_WRITE_SECONDS, isolation_level=None)
@@ -139,7 +140,7 @@ class CredentialsFile:
         connection.execute(f"PRAGMA user_version={self._version:d}")
 
     def _is_complete(self, connection: sqlite3.Connection) -> bool:
-        """Whether the tables are there; the process that made the file may have been killed."""
+        """Whether the tables exist; the process that created the file may have been killed."""
         found: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if found not in (0, self._version):
             raise StorageError(
@@ -149,10 +150,10 @@ class CredentialsFile:
 
 
 def make_directory(path: Path, mode: int) -> None:
-    """Make a directory, and those above it that are missing. Raises `OSError`.
+    """Create a directory and its missing parents. Raises `OSError`.
 
-    SEC: whatever the umask is, only the owner can write into any of them: whoever can may put
-    another directory in the place of this one. (`Path.mkdir` gives `mode` to the last alone.)
+    SEC: whatever the umask is, only the owner can write into any of them: anybody else could
+    replace this directory by another. (`Path.mkdir` gives `mode` to the last alone.)
     """
     missing = [folder for folder in path.parents if not folder.exists()]
     for folder in reversed(missing):

@@ -1,7 +1,7 @@
-"""The gate in front of every use case: who calls, and may they. It knows no transport.
+"""The gate in front of every use case: authenticates and authorizes callers over any transport.
 
-Deny by default: what is neither granted by a provider nor held by the credential is refused, and
-each decision goes to the audit trail with its reason.
+Deny by default: what is neither granted by a provider nor held by the credential is refused. Each
+decision is written to the audit log with its reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNCHECKED: Final = Decision(True, "permissions are not checked (Authorization__
 
 
 class Errand(NamedTuple):
-    """What a request is about, for the audit trail: `action` such as `GET /digitaltwins/a`.
+    """Facts about a request for the audit log: `action` such as `GET /digitaltwins/a`.
 
     PERF: a named tuple is made in a third of the time of a frozen dataclass.
     """
@@ -35,10 +35,10 @@ class Errand(NamedTuple):
 
 
 class AuditEntry(NamedTuple):
-    """One decision: who wanted what, what it needs, and why it was allowed or refused.
+    """One decision: caller, action, required permission, outcome and reason.
 
-    `moment` is in seconds since the epoch. `subject` is empty for callers who are not known.
-    `needed` is a permission, or scopes; empty where it was about credentials.
+    `moment` is in seconds since the epoch. `subject` is empty for unauthenticated callers. `needed`
+    is a permission, or scopes; empty where the decision was about credentials.
     """
 
     moment: float
@@ -55,16 +55,17 @@ Audit: TypeAlias = Callable[[AuditEntry], None]
 
 
 def log_refusal(entry: AuditEntry) -> None:
-    """The audit of a service whose trail is off: why somebody was not known is told all the same.
+    """Log a failed authentication in a service whose audit log is off.
 
-    SEC: only then. Logging waits for who reads it; a trail does not, and anybody can be refused.
+    SEC: only then. Logging may block on its reader, an audit log does not, and anybody can be
+    refused.
     """
     if not entry.allowed and not entry.subject:
         logger.info("Refused: %s.", entry.reason, extra={"request_id": entry.errand.request_id})
 
 
 class Gate:
-    """Authenticates and authorizes. `provider` None checks no permissions.
+    """Authenticates and authorizes. With `provider` None it checks no permissions.
 
     `start` and `stop` run in the process that serves.
     """
@@ -77,28 +78,28 @@ class Gate:
         self._audit = audit
 
     def build_other(self, provider: PermissionProvider | None) -> Gate:
-        """A gate that takes the same credentials and has the same trail, with other permissions.
+        """Build a gate with the same credentials and audit log, but other permissions.
 
-        Of it, end the provider alone: the authenticator stays this gate's.
+        Close only its provider: the authenticator belongs to this gate.
         """
         return Gate(self._authenticator, provider, self._audit)
 
     async def start(self) -> None:
-        """Get ready to verify credentials."""
+        """Prepare to verify credentials."""
         await self._authenticator.start()
 
     async def stop(self) -> None:
-        """Give back what verifying and asking hold."""
+        """Release the resources of authenticator and provider."""
         await self._authenticator.stop()
         await self.close_provider()
 
     async def close_provider(self) -> None:
-        """Give back what asking for permissions holds."""
+        """Release the resources of the permission provider."""
         if self._provider is not None:
             await self._provider.close()
 
     async def authenticate(self, headers: Headers, errand: Callable[[], Errand]) -> Caller:
-        """Who sent a request with these headers. Raises `Unauthenticated`, audited.
+        """Return the caller of a request with these headers. Raises `Unauthenticated`, audited.
 
         `errand` is only called for a refusal.
         """
@@ -111,8 +112,8 @@ class Gate:
     def check_scopes(self, caller: Caller, scopes: tuple[str, ...], errand: Errand) -> None:
         """Raise `ScopeMissing` unless the caller's token carries all of these scopes.
 
-        An API key has no scopes; its permissions say all it may do. SEC: its kind tells, not that
-        the permissions are known: those of a token's caller are too, once it has entered.
+        An API key has no scopes, only permissions. SEC: the decision uses the kind of credential,
+        not whether permissions are known: those of a token's caller are known too after `enter`.
         """
         if caller.kind == API_KEY or all(scope in caller.scopes for scope in scopes):
             return
@@ -124,7 +125,7 @@ class Gate:
         """Raise `PermissionMissing` unless the caller has the permission now."""
         try:
             decision = await self._decide(caller, needed)
-        except Exception as error:  # code of somebody else may do anything; the trail tells of it
+        except Exception as error:  # third-party code may raise anything; the audit log records it
             self._write(caller, errand, str(needed), _build_failure(error))
             raise
         self._write(caller, errand, str(needed), decision)
@@ -132,19 +133,20 @@ class Gate:
             raise PermissionMissing(str(needed))
 
     async def admit(self, caller: Caller, needed: Permission, errand: Errand) -> Caller:
-        """As `authorize`; the caller with its permissions of now, for the rest of this errand.
+        """Authorize, and return the caller with its current permissions, for the rest of the
+        request.
 
-        PERF: a provider that keeps nothing asks its service anew each time.
+        PERF: a provider without a cache asks its service each time.
         """
         caller = await self._ask(caller, lambda: errand, str(needed))
         await self.authorize(caller, needed, errand)
         return caller
 
     async def enter(self, caller: Caller, errand: Callable[[], Errand]) -> Caller | None:
-        """The caller with the permissions it has now, so that they are asked for once a request.
+        """Return the caller with its current permissions, so that they are read once a request.
 
-        None for one without any, which is audited: to such a caller a graph among many looks like
-        one that does not exist.
+        None for a caller without any, which is audited: to such a caller a graph among many looks
+        like one that does not exist.
         """
         if self._provider is None:
             return caller
@@ -155,18 +157,18 @@ class Gate:
         return None
 
     async def holds(self, caller: Caller, needed: Permission) -> bool:
-        """Whether the caller has the permission now: for offering only what may be done.
+        """Return whether the caller has the permission now, to offer only permitted operations.
 
-        It is no decision, so it leaves no trail.
+        It is not a decision and is not audited.
         """
         return (await self._decide(caller, needed)).allowed
 
     async def list_held(
         self, caller: Caller, permissions: Iterable[Permission], errand: Errand
     ) -> list[Permission]:
-        """Those of the permissions that the caller has now, who is asked about once.
+        """Return those of the permissions that the caller has now, reading them once.
 
-        As with `holds`, only a provider that breaks leaves a trail.
+        As with `holds`, only a failure of the provider is audited.
         """
         caller = await self._ask(caller, lambda: errand, "")
         return [one for one in permissions if await self.holds(caller, one)]
@@ -180,12 +182,12 @@ class Gate:
         return _decide(granted, needed)
 
     async def _ask(self, caller: Caller, errand: Callable[[], Errand], needed: str) -> Caller:
-        """The caller with its permissions of now; a provider that breaks is in the trail first."""
+        """Return the caller with its current permissions; audit a failure of the provider."""
         if self._provider is None or caller.permissions is not None:
             return caller
         try:
             granted = await self._provider.read_permissions(caller)
-        except Exception as error:  # code of somebody else may do anything
+        except Exception as error:  # third-party code may raise anything
             self._write(caller, errand(), needed, _build_failure(error))
             raise
         return replace(caller, permissions=granted)
@@ -210,6 +212,6 @@ def _build_failure(error: Exception) -> Decision:
 
 @lru_cache(maxsize=2048)
 def _decide(granted: frozenset[str], needed: Permission) -> Decision:
-    # PERF: callers repeat themselves; a remembered decision takes 0.3 us. It depends on nothing
-    # but the two values.
+    # PERF: callers repeat themselves; a cached decision takes 0.3 us. It depends only on the two
+    # values.
     return decide(sorted(granted), needed)

@@ -1,4 +1,4 @@
-"""Reads an issuer's keys over HTTP, by its metadata or its key address. It remembers no key."""
+"""Reads an issuer's keys over HTTP, from its metadata or its key address, without caching them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _HEADERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class IssuerAddress:
-    """Where an issuer is found.
+    """The addresses of an issuer.
 
     `issuer` is its exact name. Of the rest the first that is set is used: `keys` is the address of
-    its JWK Set, `metadata` that of its metadata, `authority` the base that metadata lies below.
+    its JWK Set, `metadata` that of its metadata, `authority` the base URL of its metadata.
     """
 
     issuer: str
@@ -43,11 +43,10 @@ class IssuerAddress:
 class IssuerKeys:
     """Reads the keys of one issuer; `read` fits `KeyCache`.
 
-    Only configured addresses are asked, and the one that the issuer's own metadata names: https,
-    or plain http to this machine from this machine. Metadata is asked for at each reading: an old
-    address may go on giving the keys that the issuer withdrew by naming another. No redirect is
-    followed, no proxy and no credential of the environment is used, an answer has `timeout` seconds
-    and `MAX_SET_BYTES`.
+    Only configured addresses are used, and the one that the issuer's own metadata names: https, or
+    plain http from this machine to itself. Metadata is read each time: an old address may still
+    return keys that the issuer withdrew by naming another. No redirect is followed, no proxy and no
+    credential of the environment is used, an answer has `timeout` seconds and `MAX_SET_BYTES`.
     """
 
     def __init__(
@@ -63,9 +62,9 @@ class IssuerKeys:
         self._context = trust
 
     async def read(self) -> KeySet:
-        """The issuer's keys now. Raises `KeysUnavailable` for whatever is wrong with an answer."""
+        """Return the issuer's current keys. Raises `KeysUnavailable` for any unusable answer."""
         try:
-            # NOTE: one client a reading: they are minutes apart, and nothing is left to be closed.
+            # NOTE: one client per read: they are minutes apart, and nothing needs closing later.
             async with self._build_client() as client:
                 url = self._address.keys or await self._find_keys(client)
                 return await self._read_keys(client, url)
@@ -74,7 +73,7 @@ class IssuerKeys:
 
     async def _read_keys(self, client: httpx2.AsyncClient, url: str) -> KeySet:
         try:
-            # PERF: a set of 1 MiB takes 60 ms to load; others are not to wait for it.
+            # PERF: a set of 1 MiB takes 60 ms to load; other requests must not wait for it.
             return await asyncio.to_thread(build_key_set, await self._get(client, url))
         except ValueError as error:
             raise KeysUnavailable(f"{url}: {error}") from None
@@ -114,7 +113,7 @@ class IssuerKeys:
 
     def _check_metadata(self, url: str, document: dict[str, JsonValue]) -> str:
         issuer, keys = document.get("issuer"), document.get("jwks_uri")
-        # SPEC: RFC 8414 section 3.3: identical, or the metadata is of somebody else.
+        # SPEC: RFC 8414 section 3.3: identical, or the metadata belongs to another issuer.
         if issuer != self._address.issuer:
             raise KeysUnavailable(
                 f"{url} is of issuer {render_value(issuer)}, not {self._address.issuer}"
@@ -123,7 +122,7 @@ class IssuerKeys:
             address = check_endpoint(keys) if isinstance(keys, str) else ""
         except ValueError:
             address = ""
-        # SEC: an issuer elsewhere must not point into this machine.
+        # SEC: a remote issuer must not point to this machine.
         if not address or (address[:5] == "http:" and url[:5] != "http:"):
             raise KeysUnavailable(f"{url} names no usable jwks_uri: {render_value(keys)}")
         return address
@@ -141,7 +140,7 @@ class IssuerKeys:
 
 
 class _NotHere(KeysUnavailable):
-    """An address that has nothing of the kind; another may."""
+    """An address without a document of this kind; another address may have it."""
 
 
 async def _read_body(client: httpx2.AsyncClient, url: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Keeps an issuer's keys and asks for them anew, rarely and once. It does no I/O itself."""
+"""Caches an issuer's keys and refreshes them rarely, one read at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from twinframe.errors import Unauthenticated
 _LOG: Final = logging.getLogger(__name__)
 
 _AHEAD: Final = 0.8
-"""Share of the keys' lifetime after which they are asked for while the old ones still serve."""
+"""The share of the keys' lifetime after which they are refreshed while the old ones still serve."""
 
 _MAX_RETRY: Final = 30.0
 _BURST: Final = 2
@@ -30,23 +30,24 @@ class KeysUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KeyAges:
-    """How long keys serve, in seconds: `lifetime` until they are asked for anew, `max_age` while
-    the issuer does not answer."""
+    """How long keys serve, in seconds: `lifetime` until they are refreshed, `max_age` while the
+    issuer does not answer.
+    """
 
     lifetime: float = 300.0
     max_age: float = 24 * 3600.0
 
 
 class KeyCache(KeySource):
-    """The keys that `read` gave last.
+    """The keys that `read` last returned.
 
-    - One reading at a time, shared by all who wait for it.
-    - Keys are read anew ahead of their lifetime, while requests go on with the old ones. After it
-      a request waits for the new ones, so that a withdrawn key ends there; unless the issuer was
-      found failing: then the old keys serve on, up to `max_age`, and nobody waits.
-    - A key id nobody knows makes the issuer be asked at most twice at once and then every 30 s.
-    - After a failure the issuer is asked again after 1, 2, 4 … 30 s. A set of no keys is no
-      failure: it takes the place of the old ones.
+    - One read at a time, shared by all waiters.
+    - Keys are refreshed ahead of their lifetime, while requests use the old ones. After it a
+      request waits for the new ones, so that a withdrawn key ends there; unless the issuer was
+      found failing: then the old keys serve on, up to `max_age`, without waiting.
+    - An unknown key id causes a read, at most twice at once and then every 30 s.
+    - After a failure the issuer is retried after 1, 2, 4 … 30 s. An empty set is no failure: it
+      replaces the old keys.
 
     `steady` is a monotonic clock in seconds. `readings` and `failures` count for metrics.
     """
@@ -70,26 +71,26 @@ class KeyCache(KeySource):
         self.failures = 0
 
     async def start(self) -> None:
-        """Ask for the keys, so that the first request need not wait."""
+        """Request the keys, so that the first request need not wait."""
         self._launch()
 
     async def stop(self) -> None:
-        """End a reading that is under way."""
+        """Cancel a read that is under way."""
         if self._flight is not None and not self._flight.done():
             self._flight.cancel()
             await asyncio.gather(self._flight, return_exceptions=True)
 
     def touch(self) -> bool:
-        """Start a reading when one is due; whether the known keys stand without waiting for it."""
+        """Start a read when one is due; return whether the cached keys are valid without it."""
         now = self._steady()
         if now >= self._due:
             if self._failures_in_row and now < self._trusted_until:
-                self._trusted_until = self._oldest_end  # the issuer may hang: nobody shall wait
+                self._trusted_until = self._oldest_end  # the issuer may hang: no request may wait
             self._launch()
         return now < self._trusted_until
 
     async def find(self, kid: str | None, algorithm: str) -> VerificationKey:
-        """The key for a token's header, see `KeySource.find`."""
+        """Return the key for a token's header, see `KeySource.find`."""
         if not self.touch():
             await self._land()
         key = self._known().find(kid, algorithm)
@@ -110,10 +111,11 @@ class KeyCache(KeySource):
         return self._keys
 
     def _may_ask(self) -> bool:
-        """Start a reading, or find one under way, for a key id nobody knows."""
+        """Start a read, or join one under way, for an unknown key id."""
         if self._flight is not None and not self._flight.done():
             return True
-        # SEC: anybody can make up key ids; the issuer must not be asked for each, nor while down.
+        # SEC: anybody can invent key ids; the issuer must not be asked for each, nor while it is
+        # down.
         if self._failures_in_row or not self._bucket.take():
             return False
         self._launch()
@@ -124,7 +126,7 @@ class KeyCache(KeySource):
             self._flight = asyncio.get_running_loop().create_task(self._refresh())
 
     async def _land(self) -> None:
-        """Wait for the reading under way, if there is one; a waiter that leaves does not end it."""
+        """Wait for the read under way, if there is one; cancelling a waiter does not end it."""
         if self._flight is not None and not self._flight.done():
             await asyncio.shield(self._flight)
 
@@ -167,7 +169,7 @@ class KeyCache(KeySource):
 
 
 class _Bucket:
-    """Two takings at once, then one every 30 seconds."""
+    """A rate limit: two at once, then one every 30 seconds."""
 
     def __init__(self, steady: Callable[[], float]) -> None:
         self._steady = steady

@@ -1,4 +1,4 @@
-"""The issuer's keys in a file, read again when it changes. It asks nobody."""
+"""The issuer's keys in a local file, read again when it changes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _LOOK_EVERY: Final = 1.0
 class KeyFile(KeySource):
     """The keys of a JWK Set in a file.
 
-    Whether it changed is looked at no more than once a second. A file that is gone or broken
-    leaves the keys that were read last; one that is not there at the start gives none until it is.
-    A set of no keys is neither: it withdraws them all.
+    The file is checked for changes at most once a second. If it is removed or broken, the keys read
+    last stay valid; if it is missing at the start, there are none until it appears. An empty set
+    withdraws all keys.
     """
 
     def __init__(self, path: Path, steady: Callable[[], float] = time.monotonic) -> None:
@@ -35,11 +35,11 @@ class KeyFile(KeySource):
         self._look_at = float("-inf")
 
     async def start(self) -> None:
-        """Read the file, so that what is wrong with it is logged at the start."""
+        """Read the file, so that errors in it are logged at the start."""
         self.touch()
 
     def touch(self) -> bool:
-        """Read the file again when it changed since a second ago; the keys read stand."""
+        """Read the file again if it changed, at most once a second; the cached keys are valid."""
         now = self._steady()
         if now >= self._look_at:
             self._look_at = now + _LOOK_EVERY
@@ -47,7 +47,7 @@ class KeyFile(KeySource):
         return True
 
     async def find(self, kid: str | None, algorithm: str) -> VerificationKey:
-        """The key for a token's header, see `KeySource.find`."""
+        """Return the key for a token's header, see `KeySource.find`."""
         self.touch()
         if self._keys is None:
             raise Unauthenticated(f"the issuer's keys are not known: {self._problem}")
@@ -62,7 +62,7 @@ class KeyFile(KeySource):
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
             if stamp != self._stamp:
                 self._take(read_keys(self._path))
-                # SEC: only now: what could not be read a moment ago may be what withdraws a key.
+                # SEC: only now: what could not be read before may withdraw a key.
                 self._stamp = stamp
         except (OSError, ValueError) as error:
             if str(error) != self._problem:
@@ -80,7 +80,7 @@ class KeyFile(KeySource):
 
 
 def read_keys(path: Path) -> KeySet:
-    """The keys of the JWK Set in a file. Raises `OSError`, `ValueError` for what is none."""
+    """Read the JWK Set in a file. Raises `OSError`, or `ValueError` for an invalid one."""
     with path.open("rb") as file:
         raw = file.read(MAX_SET_BYTES + 1)
     if len(raw) > MAX_SET_BYTES:

@@ -1,4 +1,4 @@
-"""The port behind token verification: where the issuer's keys come from. It holds none."""
+"""The port for the source of an issuer's keys, as token verification uses it."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from twinframe.authentication.keys import VerificationKey
 
 
 class KeySource(ABC):
-    """Gives the key a token is to be verified with.
+    """Returns the key to verify a token with.
 
-    `generation` grows whenever a key was withdrawn or replaced: what was verified before is then
-    to be verified anew.
+    `generation` grows whenever a key was withdrawn or replaced: tokens verified before must then be
+    verified again.
     """
 
     generation: int = 0
 
     async def start(self) -> None:  # noqa: B027  (a source may have nothing to start)
-        """Get ready in the process that serves; never waits for an issuer, never fails."""
+        """Prepare in the process that serves; never waits for an issuer, never fails."""
 
     async def stop(self) -> None:  # noqa: B027
-        """Give up what is under way."""
+        """Cancel what is under way."""
 
     @abstractmethod
     def touch(self) -> bool:
-        """Have keys looked after when it is time, without waiting for it.
+        """Refresh the keys when it is time, without waiting for it.
 
-        True when known keys still stand, so that what was verified with them does too. Called for
-        each request: costs nothing while there is nothing to do.
+        Returns True when the known keys are still valid, and with them the tokens they verified.
+        Called for each request: it costs nothing while there is nothing to do.
         """
 
     @abstractmethod
     async def find(self, kid: str | None, algorithm: str) -> VerificationKey:
-        """The key for a token's header; may ask the issuer for it.
+        """Return the key for a token's header; may request it from the issuer.
 
-        Raises `Unauthenticated` when there is none, or the issuer's keys cannot be had; never
+        Raises `Unauthenticated` when there is none, or the issuer's keys are unavailable; never
         anything else.
         """

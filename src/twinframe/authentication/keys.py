@@ -1,4 +1,4 @@
-"""The verification keys in a JWK Set. It fetches nothing and keeps no secret."""
+"""The public verification keys of a JWK Set."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from twinframe.errors import Unauthenticated
 from twinframe.model.values import JsonValue
 
 MAX_SET_BYTES: Final = 1024 * 1024
-"""The longest JWK Set that is read, more than 2,000 RSA keys. All of its keys are looked at: one
-left out for its place would refuse whom the issuer let in.
+"""The longest JWK Set that is read, more than 2,000 RSA keys.
+
+All of its keys are used: omitting some would refuse callers that the issuer accepts.
 """
 
 _MIN_RSA_BITS: Final = 2048
@@ -31,12 +32,14 @@ _FORMS: Final[dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...]]]] = 
     ("EC", "P-521"): (("ES512",), ("x", "y")),
     ("OKP", "Ed25519"): (("EdDSA",), ("x",)),
 }
-"""Key type and curve -> the algorithms it may be for, the first by default; its public members."""
+"""Key type and curve -> the algorithms it may be used for, the first by default; its public
+members.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationKey:
-    """A public key, good for exactly one algorithm (RFC 8725 section 3.1).
+    """A public key, for exactly one algorithm (RFC 8725 section 3.1).
 
     Equality is that of the key material, so that equal sets read twice are equal.
     """
@@ -47,7 +50,7 @@ class VerificationKey:
     _jwk: PyJWK = field(repr=False, compare=False)
 
     def verify(self, signed: bytes, signature: bytes) -> bool:
-        """Whether `signature` is one of `signed` by the owner of this key."""
+        """Return whether `signature` is one of `signed` by the owner of this key."""
         return self._jwk.Algorithm.verify(signed, self._jwk.key, signature)
 
 
@@ -55,7 +58,7 @@ class VerificationKey:
 class KeySet:
     """The keys an issuer signs with at present.
 
-    `left_out` counts the entries of its JWK Set that no signature can be verified by.
+    `left_out` counts the entries of its JWK Set that cannot verify a signature.
     """
 
     keys: tuple[VerificationKey, ...]
@@ -75,10 +78,10 @@ class KeySet:
         return f"{text} (and {self.left_out} that are of no use)" if self.left_out else text
 
     def find(self, kid: str | None, algorithm: str) -> VerificationKey | None:
-        """The key a token with this header is to be verified with; None when `kid` is not known.
+        """Return the key to verify a token with this header; None when `kid` is not known.
 
-        Without `kid` only a set of one key tells which is meant. Raises `Unauthenticated` when no
-        new set of keys could change the refusal.
+        Without `kid` only a set of one key is unambiguous. Raises `Unauthenticated` when no new set
+        of keys could change the refusal.
         """
         named = self.keys if kid is None else self._named.get(kid, ())
         if not named:
@@ -87,7 +90,7 @@ class KeySet:
             raise Unauthenticated("the header has no kid and the issuer has several keys")
         fitting = [key for key in named if key.algorithm == algorithm]
         if not fitting:
-            # SEC: the key says what it is for; the token has no say in it.
+            # SEC: the key defines its algorithm; the token has no say in it.
             raise Unauthenticated(f"the key is not for {algorithm}")
         if len(fitting) > 1:
             raise Unauthenticated("the issuer has several keys of this kid and algorithm")
@@ -95,10 +98,10 @@ class KeySet:
 
 
 def build_key_set(document: Mapping[str, JsonValue]) -> KeySet:
-    """The usable keys of a JWK Set (RFC 7517 section 5), each stripped to its public members.
+    """Build the usable keys of a JWK Set (RFC 7517 section 5), each reduced to its public members.
 
     Keys for other purposes, of other types, too short or too long, symmetric or malformed are left
-    out. A set of none is one: so an issuer withdraws all of its keys. Raises `ValueError` for what
+    out. An empty set is valid: so an issuer withdraws all of its keys. Raises `ValueError` for what
     is no JWK Set.
     """
     entries = document.get("keys")
@@ -117,7 +120,7 @@ def _build_key(entry: JsonValue) -> VerificationKey | None:
     if not isinstance(kty, str) or not isinstance(curve, str):
         return None
     algorithms, members = _FORMS.get((kty, curve), ((), ()))
-    # NOTE: some issuers give no `alg`; the type and curve then tell which.
+    # NOTE: some issuers give no `alg`; it follows from type and curve then.
     algorithm = entry.get("alg", algorithms[0] if algorithms else None)
     if algorithm not in algorithms or not (kid is None or (isinstance(kid, str) and kid)):
         return None

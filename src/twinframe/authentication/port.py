@@ -1,4 +1,4 @@
-"""The port of authentication: headers in, a caller out. It verifies nothing itself."""
+"""The port of authentication: request headers in, a caller out."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ MISSING = "no credentials were sent"
 
 
 class Authenticator(ABC):
-    """Finds out who sent a request.
+    """Identifies the caller of a request.
 
     `start` and `stop` run in the process that serves, around its requests.
     """
 
     async def start(self) -> None:  # noqa: B027  (most have nothing to start)
-        """Get ready. An issuer that cannot be reached now must not stop the start."""
+        """Prepare. An issuer that cannot be reached now must not stop the start."""
 
     async def stop(self) -> None:  # noqa: B027
-        """Give back connections and files."""
+        """Close connections and files."""
 
     @abstractmethod
     async def authenticate(self, headers: Headers) -> Caller:
-        """The caller of a request with these headers.
+        """Return the caller of a request with these headers.
 
         Raises `Unauthenticated` for none, more than one, or bad credentials; never anything else.
         """
 
 
 class AnyOf(Authenticator):
-    """Several kinds of credentials; a request may show one of them.
+    """Accepts several kinds of credentials, of which a request may use one.
 
-    Each member is asked in turn; one that finds no credential of its kind says `MISSING`.
+    Each member is tried in turn; one that finds no credential of its kind raises with `MISSING`.
     """
 
     def __init__(self, members: Iterable[Authenticator]) -> None:
@@ -53,7 +53,7 @@ class AnyOf(Authenticator):
             await member.stop()
 
     async def authenticate(self, headers: Headers) -> Caller:
-        """The caller, by the one kind of credential that was sent; several are refused."""
+        """Return the caller, by the one kind of credential that was sent; several are refused."""
         found: list[Caller] = []
         for member in self._members:
             try:
@@ -62,7 +62,7 @@ class AnyOf(Authenticator):
                 if error.reason != MISSING:
                     raise
         if len(found) != 1:
-            # SEC: with two the request would be done as whoever is looked at first.
+            # SEC: with two the caller would depend on the order of checks.
             raise Unauthenticated(
                 "more than one kind of credentials was sent" if found else MISSING
             )

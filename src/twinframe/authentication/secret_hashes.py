@@ -1,8 +1,7 @@
-"""Hashes of generated secrets: what is stored instead of them. They are no hashes of passwords.
+"""Salted hashes of generated secrets, stored instead of the secrets; unsuitable for passwords.
 
-A generated secret has 256 bits of randomness, so nobody finds it by trying, however fast one try
-is: a salted SHA-256 is enough. A slow hash (scrypt) would make each request cost what an attacker
-wants it to cost.
+A generated secret has 256 bits of randomness, so it cannot be found by trying, however fast one try
+is: a salted SHA-256 is enough. A slow hash (scrypt) would only make each request expensive.
 """
 
 from __future__ import annotations
@@ -29,7 +28,9 @@ class SecretHash:
 
 
 def build_secret() -> str:
-    """A new secret: 64 hexadecimal digits, which no shell, URL or double click breaks."""
+    """Build a new secret: 64 hexadecimal digits, safe in shells, in URLs and for double-click
+    selection.
+    """
     return secrets.token_hex(_SECRET_BYTES)
 
 
@@ -40,7 +41,7 @@ def build_hash(secret: str) -> SecretHash:
 
 
 NO_SECRET = build_hash(build_secret())
-"""The hash of a secret nobody has.
+"""The hash of a secret that no caller has.
 
-SEC: where there is nothing to compare with, compare with this, so that it takes as long.
+SEC: compare with it where there is no stored hash, so that it takes as long.
 """

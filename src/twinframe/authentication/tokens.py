@@ -1,4 +1,4 @@
-"""Verifies one access token from its bytes to its caller. It remembers no token."""
+"""Verifies an access token and returns its caller."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from twinframe.permissions.base import Caller
 class TokenVerifier:
     """Verifies JWT access tokens (RFC 9068, as strict as RFC 8725 asks).
 
-    `now` is the wall clock, in seconds since the epoch. The form is parsed here, by the strictest
-    reading, so that no library's leniency decides; the signature is checked by PyJWT.
+    `now` is the wall clock, in seconds since the epoch. The form is parsed here, strictly, so that
+    no library's leniency decides; PyJWT checks the signature.
     """
 
     def __init__(
@@ -27,15 +27,15 @@ class TokenVerifier:
         self._now = now
 
     async def verify(self, token: bytes) -> Caller:
-        """The caller of a token as it was sent.
+        """Return the caller of a token as it was sent.
 
         Raises `Unauthenticated` for every token that is not exactly right, never anything else.
         """
         parts = parse_compact(token, self._policy.max_bytes)
         if parts.algorithm not in self._policy.algorithms:
             raise Unauthenticated(f"alg {render_value(parts.algorithm)} is not accepted")
-        # NOTE: claims before the key: a token that would be refused anyway costs the issuer
-        # nothing. None of them is used before the signature is verified.
+        # NOTE: claims before the key: a token that would be refused anyway causes no request to the
+        # issuer. None of them is used before the signature is verified.
         caller = build_caller(parts.claims, self._policy, self._now())
         key = await self._keys.find(parts.kid, parts.algorithm)
         if not key.verify(parts.signed, parts.signature):

@@ -1,4 +1,4 @@
-"""Remembers tokens that were verified a moment ago. It holds no token, only its hash."""
+"""A short-lived cache of verified tokens, kept by hash only."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from cachetools import LRUCache
 from twinframe.permissions.base import Caller
 
 MAX_REMEMBERED: Final = 60.0
-"""Seconds after which a token is verified anew at the latest."""
+"""Seconds after which a token is verified again at the latest."""
 
 
 class VerifiedTokens:
-    """The callers of at most `size` tokens, the least recently used dropped first.
+    """The callers of at most `size` tokens, dropping the least recently used first.
 
-    A caller is given until the token ends, at most for a minute, and while the issuer's keys are
-    of the generation they were of. `now` and `steady` are the wall and the monotonic clock.
+    A caller is cached until the token expires, at most for a minute, and while the issuer's keys
+    are of the same generation. `now` and `steady` are the wall and the monotonic clock.
     """
 
     def __init__(
@@ -36,7 +36,8 @@ class VerifiedTokens:
         self._callers: LRUCache[bytes, tuple[Caller, float, float]] = LRUCache(size)
 
     def get(self, token: bytes, generation: int) -> Caller | None:
-        """The caller of a token that was verified with keys of this generation; None is unknown.
+        """Return the caller of a token that was verified with keys of this generation; None is
+        unknown.
 
         PERF: with the reading of the header 3 to 6 us of CPU for tokens of 0.6 to 2 KB, against 60
         to 240 us for a verification.
@@ -47,7 +48,7 @@ class VerifiedTokens:
         if found is None:
             return None
         caller, ends, forgotten = found
-        # NOTE: both clocks: the wall clock may be set back, and the token ends by it.
+        # NOTE: both clocks: the wall clock may be set back, and the token expires by it.
         if self._now() < ends and self._steady() < forgotten:
             return caller
         del self._callers[key]
@@ -65,11 +66,11 @@ class VerifiedTokens:
 
     def _enter(self, generation: int) -> None:
         if generation != self._generation:
-            # SEC: a key was withdrawn: what it signed is to be refused now.
+            # SEC: a key was withdrawn: tokens it signed must be refused now.
             self._callers.clear()
             self._generation = generation
 
 
 def _hash(token: bytes) -> bytes:
-    # SEC: a dump of this process's memory shall hold as few usable tokens as can be.
+    # SEC: a dump of this process's memory should contain as few usable tokens as possible.
     return hashlib.sha256(token).digest()
