@@ -1,4 +1,6 @@
-"""The command line: `twinframe COMMAND`. Each command group is a module; the work is done below."""
+"""The command line `twinframe COMMAND`: each command group is a module that calls the layers
+below.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`twinframe apikey`: the keys for `X-API-Key`. It asks no service: keys count at once."""
+"""`twinframe apikey`: manages the keys for `X-API-Key` in their file; changes count at once."""
 
 from __future__ import annotations
 

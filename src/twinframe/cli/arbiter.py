@@ -1,6 +1,6 @@
-"""The process over the workers: gunicorn's arbiter, which says that it leaves before it does.
+"""A gunicorn arbiter that reports unready for a while before it stops at TERM.
 
-It serves nothing. HUP, INT and QUIT are gunicorn's own.
+HUP, INT and QUIT are gunicorn's own.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _LONGEST_WAIT: Final = 0.25
 
 
 class LeaveFlag:
-    """A mark that the arbiter sets and its workers see. Make it before the fork."""
+    """A flag that the arbiter sets and its workers read. Make it before the fork."""
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, 1)
 
     def set(self) -> None:
-        """The service is about to end."""
+        """Record that the service is about to end."""
         self._memory[0] = 1
 
     def is_set(self) -> bool:
-        """Whether it is."""
+        """Return whether it is set."""
         return self._memory[0] == 1
 
 
 class LeavingArbiter(Arbiter):
-    """At TERM it is not ready for a delay in seconds, in which it works as ever; then it stops.
+    """At TERM it reports unready for a delay in seconds while it serves as before, then stops.
 
-    NOTE: who stops accepting while a balancer still sends requests refuses them. The delay is the
-    time that balancers need to notice; a second signal ends it at once.
+    NOTE: a server that stops accepting while a balancer still sends requests refuses them. The
+    delay is the time that balancers need to notice; a second signal ends it at once.
     """
 
     def __init__(self, app: Any, leave: LeaveFlag, read_delay: Callable[[], float]) -> None:
@@ -49,7 +49,7 @@ class LeavingArbiter(Arbiter):
         self._read_delay = read_delay
 
     def handle_term(self) -> None:
-        """Say that the service leaves, wait, and stop."""
+        """Report unready, wait, and stop."""
         self._leave.set()
         delay = self._read_delay()
         if delay > 0:
@@ -58,10 +58,11 @@ class LeavingArbiter(Arbiter):
         super().handle_term()
 
     def wait_for_signals(self, timeout: float | None = 1.0) -> list[int]:
-        """As the base class does, for a quarter of a second at most: workers are looked at behind.
+        """Wait as the base class does, for a quarter of a second at most, after which it checks
+        workers.
 
-        NOTE: gunicorn ends a frozen worker in two looks (ABRT, then KILL), a second apart; until
-        then it may hold the turn to write.
+        NOTE: gunicorn ends a frozen worker in two checks (ABRT, then KILL), a second apart; until
+        then it may hold the writer lock.
         """
         longest = _LONGEST_WAIT if timeout is None else min(timeout, _LONGEST_WAIT)
         signals: list[int] = super().wait_for_signals(longest)

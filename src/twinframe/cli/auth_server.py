@@ -1,4 +1,4 @@
-"""`twinframe auth-server`: the token server under gunicorn. What it answers is `tokenserver`'s."""
+"""`twinframe auth-server`: runs the token server of `tokenserver` under gunicorn."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def auth_server(config: Path | None, *, rotate_key: bool) -> None:
 
 
 def check_start(settings: Settings) -> None:
-    """Refuse settings the server cannot run with, and make its keys. Raises `TwinframeError`.
+    """Refuse settings the server cannot run with, and create its keys. Raises `TwinframeError`.
 
     NOTE: here, in the arbiter, a problem is one line and not a worker that dies again and again.
     """
@@ -69,18 +69,18 @@ class TokenService(BaseApplication):
         super().__init__()
 
     def load_config(self) -> None:
-        """Translate our settings to gunicorn's. Its own files and variables are not read."""
+        """Translate our settings to gunicorn's. Gunicorn's own files and variables are not read."""
         server = build_server_settings(self._settings)
         settings = build_gunicorn_settings(server) | {"proc_name": "twinframe-auth-server"}
         for name, value in settings.items():
             self.cfg.set(name, value)
 
     def load(self) -> Guard:
-        """The ASGI application, in the worker process."""
+        """Build the ASGI application, in the worker process."""
         return build_token_server(self._settings)
 
     def reload(self) -> None:
-        """Read the settings again; wrong ones are told and the old ones stay in force."""
+        """Read the settings again; report errors and keep the old ones in force."""
         try:
             settings = load_installation(self._config).settings
             check_start(settings)

@@ -1,4 +1,4 @@
-"""`twinframe backup`: one backup of a graph now, or the list of those there are."""
+"""`twinframe backup`: makes a backup of a graph, or lists its backups."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def backup(graph: str, target: Path | None, config: Path | None, *, as_list: boo
 
 
 def find_entry(catalog: Catalog, graph: str) -> CatalogEntry:
-    """What is served under this id. Raises `InvalidArgument`."""
+    """Return the catalog entry of this id. Raises `InvalidArgument`."""
     entry = catalog.find(graph)
     if entry is None:
         known = ", ".join(one.resource_id for one in catalog.list_served()[:20]) or "none"

@@ -1,4 +1,6 @@
-"""`twinframe check`: everything wrong with an installation, at once. It repairs nothing."""
+"""`twinframe check`: examines an installation and reports all findings at once, repairing
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def check(
 
 
 def build_document(findings: Sequence[Finding]) -> dict[str, object]:
-    """The findings as JSON shows them, with how many there are of each severity."""
+    """Build the JSON form of the findings, with their number by severity."""
     counts = Counter(finding.severity for finding in findings)
     return {
         "errors": counts[Severity.ERROR],
@@ -56,7 +58,7 @@ def build_document(findings: Sequence[Finding]) -> dict[str, object]:
 
 
 def write_findings(findings: Sequence[Finding], *, verbose: bool) -> None:
-    """Print a line a finding and, below it, what mends it; then a summary."""
+    """Print each finding with its remedy below it, then a summary."""
     ranks = list(Severity)
     for finding in sorted(findings, key=lambda one: ranks.index(one.severity)):
         if finding.severity is Severity.FINE and not verbose:

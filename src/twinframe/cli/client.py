@@ -1,4 +1,6 @@
-"""`twinframe client`: the clients of the token server. It asks no server: changes count at once."""
+"""`twinframe client`: manages the clients of the token server in their file; changes count at
+once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all commands share: the settings option, errors as lines, JSON. It knows no command."""
+"""Shared by all commands: the settings option, errors as lines, and JSON output."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from twinframe.errors import QueryInvalid, StorageDamaged, TwinframeError
 from twinframe.errors.masking import mask_secrets
 
 DAMAGED: Final = os.EX_DATAERR
-"""Exit code (65) of a service that does not start as its stored data is damaged: no other start
-will do better, until somebody has restored a backup."""
+"""Exit code (65) of a service that does not start because its stored data is damaged: a restart
+will not help until a backup is restored.
+"""
 
 config_option = click.option(
     "--config",
@@ -26,12 +27,13 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, 
 
 
 class Commands(click.Group):
-    """A group whose commands end with a line a problem and exit code 1, not with a traceback."""
+    """A command group that ends with a line per error and exit code 1, not with a traceback."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; errors raised on purpose become lines on standard error.
+        """Run the command; the service's own errors become lines on standard error.
 
-        SEC: what it and its processes make is for this user alone, whatever the shell says.
+        SEC: files made by the command and its processes are for this user alone, whatever the
+        shell's umask.
         """
         before = os.umask(0o077)
         os.umask(before | 0o077)
@@ -41,7 +43,7 @@ class Commands(click.Group):
             write_error(error)
             ctx.exit(1)
         except OSError as error:
-            # NOTE: a closed pipe (`| head`) is click's to handle.
+            # NOTE: click handles a closed pipe (`| head`).
             if isinstance(error, BrokenPipeError):
                 raise
             write_problems([str(error)])
@@ -56,7 +58,7 @@ def write_error(error: TwinframeError) -> None:
         write_problems([detail.message for detail in error.details])
         return
     write_problems([error.message])
-    # NOTE: Cypher's messages end with the excerpt, the vendor's form of them lacks it.
+    # NOTE: Cypher's messages end with the excerpt, which the vendor's form of them lacks.
     if isinstance(error, QueryInvalid) and error.excerpt and error.excerpt not in error.message:
         click.echo(error.excerpt, err=True)
 
@@ -68,7 +70,9 @@ def write_problems(problems: Iterable[str]) -> None:
 
 
 def refuse_start(refusals: Sequence[TwinframeError]) -> NoReturn:
-    """End the start of a service for these reasons, one line each, with `DAMAGED` or 1."""
+    """Abort the start of a service for these reasons, one line each, with exit code `DAMAGED` or
+    1.
+    """
     write_problems(refusal.message for refusal in refusals)
     is_damaged = any(isinstance(refusal, StorageDamaged) for refusal in refusals)
     raise SystemExit(DAMAGED if is_damaged else 1)

@@ -1,4 +1,6 @@
-"""`twinframe control`: the control plane under gunicorn, its provisioner, its first owner."""
+"""`twinframe control`: runs the control plane under gunicorn, or a provisioner, and creates the
+first owner.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,7 @@ def init_control(
 
 
 def parse_owner(text: str) -> Principal:
-    """The owner that a text names. Raises `InvalidArgument`.
+    """Parse the owner. Raises `InvalidArgument`.
 
     NOTE: subjects may look like emails too (`abc@clients`); those have no dot in the domain.
     """
@@ -113,7 +115,7 @@ def _provision(installation: Installation) -> None:
 
 
 class ControlServer(Service):
-    """The control plane that gunicorn runs."""
+    """The control plane as a gunicorn service."""
 
     section: ClassVar = "Control"
     name: ClassVar = "twinframe-control"
@@ -129,15 +131,15 @@ class ControlServer(Service):
         return build_control_settings(installation.settings)
 
     def list_refusals(self, installation: Installation) -> list[Refusal]:
-        """What would stop the start."""
+        """List the problems that would stop the start."""
         return list(find_control_refusals(installation))
 
     def uses_mcp(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def build(self) -> Guard:
-        """The ASGI application of the installation."""
+        """Build the ASGI application of the installation."""
         return build_control_app(
             self._installation, provision=self._provision, buckets=self._buckets
         )

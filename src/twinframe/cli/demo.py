@@ -1,4 +1,4 @@
-"""`twinframe demo`: a service and, as its client, the guided tour. It knows neither's inside."""
+"""`twinframe demo`: starts a service and runs the guided tour against it as a client."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PERMISSIONS = ("digitaltwins/*", "models/*", "query/*", "mcp/*")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What the service and the tour are told when callers have to show tokens."""
+    """The access settings of service and tour when callers must show tokens."""
 
     service: Mapping[str, str]
     tour: Mapping[str, str]
@@ -53,7 +53,7 @@ def demo(config: Path | None, *, once: bool, auth: bool) -> None:
     """
     settings = load_installation(config).settings
     url = build_url(settings.server)
-    check_bind(settings.server)  # NOTE: else the tour might load its sample into another service
+    check_bind(settings.server)  # NOTE: or the tour could load its sample into another service
     signal.signal(signal.SIGTERM, _end)
     with ExitStack() as running:
         access = running.enter_context(_issuing(settings, config)) if auth else Access({}, {})
@@ -77,7 +77,10 @@ def demo(config: Path | None, *, once: bool, auth: bool) -> None:
 
 
 def build_url(server: ServerSettings) -> str:
-    """The address of the service for a client on this machine. Raises `ConfigurationError`."""
+    """Return the address of the service for a client on this machine.
+
+    Raises `ConfigurationError`.
+    """
     host, _colon, port = server.bind.rpartition(":")
     if server.tls.certificate or server.bind.startswith("unix:") or not int(port):
         raise ConfigurationError(
@@ -92,7 +95,7 @@ def build_url(server: ServerSettings) -> str:
 
 @contextmanager
 def _issuing(settings: Settings, config: Path | None) -> Iterator[Access]:
-    """A token server with one client for the demo, which goes with it."""
+    """Run a token server with one client for the demo, and stop it at the end."""
     addresses = build_addresses(settings.token_server)
     check_bind(settings.server.model_copy(update={"bind": settings.token_server.bind}))
     clients = Clients(Path(settings.token_server.directory))
@@ -137,7 +140,7 @@ def _tell_access(access: Access, url: str) -> None:
 def _serving(
     command: str, config: Path | None, settings: Mapping[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server of its own process, ended in any case."""
+    """Run a server in a process of its own, ended in any case."""
     words = [sys.executable, "-m", "twinframe", command]
     if config is not None:
         words += ["--config", str(config)]
@@ -145,7 +148,7 @@ def _serving(
     try:
         yield service
     except KeyboardInterrupt:
-        pass  # NOTE: the terminal has told the service too
+        pass  # NOTE: the terminal has signalled the service too
     finally:
         if service.poll() is None:
             service.terminate()
@@ -157,7 +160,9 @@ def _end(_number: int, _frame: FrameType | None) -> None:
 
 
 def _answers(url: str) -> bool:
-    """Whether there is a page: one that is not installed is 404, one that is not built 503."""
+    """Return whether there is a page: one that is not installed is 404, one that is not built
+    503.
+    """
     try:
         with urllib.request.urlopen(url, timeout=2):  # noqa: S310  (http only)
             return True
@@ -175,4 +180,4 @@ def _wait_until_ready(service: subprocess.Popen[bytes], url: str) -> None:
             time.sleep(_POLL_SECONDS)
     if service.poll() is None:
         raise ConfigurationError(f"The service at {url} was not ready in {_START_SECONDS:.0f} s.")
-    raise SystemExit(service.returncode or 1)  # it has said why
+    raise SystemExit(service.returncode or 1)  # it has reported the reason

@@ -1,4 +1,4 @@
-"""`twinframe dtdl`: models checked, shown and compared. It needs no settings and no store."""
+"""`twinframe dtdl`: checks, shows and compares models without settings or a store."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def _read(names: Iterable[str]) -> list[ModelText]:
 
 
 def _parse(names: tuple[str, ...], bases: tuple[str, ...]) -> ModelSet:
-    """NOTE: whoever only looks at models takes all there is: undefined contexts, all limits."""
+    """NOTE: for reading models everything is accepted: undefined contexts, all limits."""
     return parse_model_texts(
         _read(names),
         resolve=_build_resolver(bases),

@@ -1,4 +1,4 @@
-"""`twinframe export`: a whole graph as a file that `twinframe import` reads. It changes nothing."""
+"""`twinframe export`: writes a whole graph to a file that `twinframe import` reads."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def export(
 
 @contextmanager
 def _open_target(file: str, *, packed: bool) -> Iterator[IO[bytes]]:
-    """Standard output, or a file that gets its name when it is whole."""
+    """Open standard output, or a file that is renamed once it is complete."""
     if file == STDIO:
         with _pack(sys.stdout.buffer, packed) as out:
             yield out

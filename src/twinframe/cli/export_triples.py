@@ -1,4 +1,4 @@
-"""The graph as RDF for `twinframe export --format`: the bytes of GET /export. It opens no file."""
+"""Writes the graph as RDF for `twinframe export --format`, with the same bytes as GET /export."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from twinframe.app.installation import Installation
 from twinframe.storage.triples import GRAPH_SYNTAXES, Content, Syntax
 
 SYNTAXES: Final = {syntax.name: syntax for syntax in GRAPH_SYNTAXES}
-"""By the name that the option and the parameter `format` of GET /export have for it."""
+"""The formats by their name in the option and in the parameter `format` of GET /export."""
 
 
 async def export_triples(
     installation: Installation, store: str, syntax: Syntax, out: IO[bytes]
 ) -> int:
-    """Write the stored graph of this name; how many bytes there are.
+    """Write the stored graph of this name; return the number of bytes.
 
-    Raises what stops an export: `Unsupported` without a plugin that writes RDF, and the limits of
-    `Export__Timeout` and `Export__MaxBytes`.
+    Raises the errors of an export: `Unsupported` without a plugin that writes RDF, and the limits
+    of `Export__Timeout` and `Export__MaxBytes`.
     """
     size = 0
     async with open_graph(installation, store) as opened:

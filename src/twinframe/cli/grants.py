@@ -1,4 +1,4 @@
-"""Reads permissions, scopes and times from the command line. It is no command."""
+"""Parses permissions, scopes, durations and names given on the command line."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LONGEST_SECONDS = 100 * 365 * 86400
 
 
 def parse_grants(texts: Iterable[str]) -> tuple[str, ...]:
-    """The grants these texts name, aliases resolved. Raises `InvalidArgument` for others.
+    """Parse grants and resolve aliases. Raises `InvalidArgument` for unknown ones.
 
-    A grant must cover a permission that some operation asks for.
+    A grant must cover a permission that some operation requires.
     """
     return tuple(dict.fromkeys(str(_parse_known(text)) for text in texts))
 
@@ -47,7 +47,7 @@ def _covers_any(grant: Grant, permissions: Iterable[Permission]) -> bool:
 
 
 def parse_scopes(texts: Iterable[str]) -> tuple[str, ...]:
-    """The scopes these texts name. Raises `InvalidArgument`."""
+    """Parse scopes. Raises `InvalidArgument`."""
     found = tuple(dict.fromkeys(texts))
     for text in found:
         if not _SCOPE.fullmatch(text):
@@ -59,7 +59,10 @@ def parse_scopes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def parse_duration(text: str) -> int:
-    """Seconds of `90d`, `12h`, `30m`, `45s` or `2w`, to 100 years. Raises `InvalidArgument`."""
+    """Parse `90d`, `12h`, `30m`, `45s` or `2w` to seconds, up to 100 years.
+
+    Raises `InvalidArgument`.
+    """
     found = _DURATION.fullmatch(text)
     if found is None:
         raise InvalidArgument(
@@ -72,14 +75,14 @@ def parse_duration(text: str) -> int:
 
 
 def parse_name(text: str) -> str:
-    """A name for people. Raises `InvalidArgument` if it is empty, long or unprintable."""
+    """Parse a display name. Raises `InvalidArgument` if it is empty, long or unprintable."""
     if not text.strip() or len(text) > _LONGEST_NAME or not text.isprintable():
         raise InvalidArgument(f"A name has 1 to {_LONGEST_NAME} printable characters.")
     return text
 
 
 def render_moment(seconds: float | None) -> str:
-    """A time as `2026-01-31 12:00` in UTC; empty for none."""
+    """Render a time as `2026-01-31 12:00` in UTC; empty for none."""
     if seconds is None:
         return ""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

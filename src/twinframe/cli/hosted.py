@@ -1,4 +1,4 @@
-"""The option of commands that work on the service's own graph or a hosted one."""
+"""The option that selects the service's own graph or a hosted one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ graph_option = click.option(
 
 
 def find_store(installation: Installation, graph: str) -> str:
-    """The name of the store of a hosted graph; empty is the service's own.
+    """Return the name of the store of a hosted graph; empty is the service's own.
 
     Raises `InvalidArgument` for a graph that is not hosted here.
     """

@@ -1,4 +1,6 @@
-"""`twinframe import`: a file into a graph, whatever stores it. It makes no job of it."""
+"""`twinframe import`: reads a file into a graph of any storage, directly and without an import
+job.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,7 @@ def import_(
 
 
 class _Counted:
-    """A source that moves the bar on as it is read."""
+    """A source that advances the progress bar as it is read."""
 
     def __init__(self, source: IO[bytes], bar: Bar, task: TaskID) -> None:
         self._source, self._bar, self._task = source, bar, task
@@ -84,7 +86,7 @@ class _Counted:
 
 
 class _Run:
-    """One import with what it tells."""
+    """One import with its report."""
 
     def __init__(
         self,
@@ -103,7 +105,7 @@ class _Run:
         self.done = Progress()
 
     async def store(self, store: str, after_line: int) -> bool:
-        """Whether the file was read to its end."""
+        """Import the file; return whether it was read to its end."""
         self._write(self._log.render_status("Started"))
         self.done = Progress(line=after_line)
         try:
@@ -120,7 +122,7 @@ class _Run:
         return True
 
     def tell(self) -> None:
-        """What was refused, and what is there now."""
+        """Print the refused lines and the resulting counts."""
         write_problems(
             f"line {one.line} ({one.section.value}{f', {one.item}' if one.item else ''}): "
             + "; ".join([one.message, *(detail.message for detail in one.details)])

@@ -1,4 +1,4 @@
-"""`twinframe index`: indexes on properties of the configured store. It runs no query."""
+"""`twinframe index`: manages indexes on properties in the configured store."""
 
 from __future__ import annotations
 

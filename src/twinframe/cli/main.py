@@ -1,4 +1,4 @@
-"""The command table of `twinframe`. It holds no command itself."""
+"""The root command `twinframe` with its table of commands."""
 
 from __future__ import annotations
 

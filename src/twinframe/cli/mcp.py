@@ -1,4 +1,4 @@
-"""`twinframe mcp`: the MCP server alone, under gunicorn, or for one client on stdio."""
+"""`twinframe mcp`: runs the MCP server alone, under gunicorn, or for one client on stdio."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ async def _serve_stdio(installation: Installation) -> None:
     async with open_graph(installation) as graph:
         is_over = await serve_stdio(installation, graph)
     if not is_over:
-        # NOTE: a signal came. The thread that reads the input waits for a line, nothing else can
-        # end it, and all that was accepted is stored.
+        # NOTE: a signal came. The thread that reads the input waits for a line and cannot be ended
+        # otherwise, and all accepted writes are stored.
         os._exit(0)
 
 
 class McpService(Service):
-    """The MCP server that gunicorn runs."""
+    """The MCP server as a gunicorn service."""
 
     section: ClassVar = "MCP"
     name: ClassVar = "twinframe-mcp"
 
     def read_installation(self) -> Installation:
-        """The installation as the settings are now, at the address of this server."""
+        """Return the installation with the current settings, at the address of this server."""
         return build_mcp_installation(load_installation(self._config))
 
     def uses_mcp(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def build(self) -> Guard:
-        """The ASGI application of the installation."""
+        """Build the ASGI application of the installation."""
         return build_mcp_app(self._installation, self._relay, self._buckets)

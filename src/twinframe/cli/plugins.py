@@ -1,4 +1,4 @@
-"""`twinframe plugins`: what is installed, from where, and what is in use. It loads none of it."""
+"""`twinframe plugins`: lists the installed plugins, their distributions, and which are in use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def plugins(config: Path | None, *, as_json: bool) -> None:
 
 
 def _load_settings(config: Path | None) -> Settings | None:
-    """NOTE: with settings that do not load, a list of what is installed helps most."""
+    """NOTE: with settings that do not load, a list of installed plugins helps most."""
     try:
         return load_installation(config).settings
     except ConfigurationError as error:

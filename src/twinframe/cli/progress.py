@@ -1,4 +1,4 @@
-"""The bar that long commands show on a terminal. It measures nothing itself."""
+"""The progress bar that long commands show on a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ progress_option = click.option(
 
 @contextmanager
 def open_bar(wanted: bool | None) -> Iterator[Progress]:
-    """A bar on standard error; None asks for one where that is a terminal."""
+    """Open a bar on standard error; with None only if that is a terminal."""
     console = Console(stderr=True)
     shown = console.is_terminal if wanted is None else wanted
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())

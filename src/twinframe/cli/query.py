@@ -1,4 +1,6 @@
-"""`twinframe query` and `twinframe explain`: queries on the configured store, without a service."""
+"""`twinframe query` and `twinframe explain`: run and explain queries on the configured store,
+without a service.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,7 @@ def explain(text: str, params: Sequence[str], config: Path | None, *, as_json: b
 
 
 def parse_params(params: Sequence[str]) -> dict[str, Any]:
-    """Parameters from `NAME=JSON` texts. Raises `click.BadParameter` naming what is wrong."""
+    """Parse parameters from `NAME=JSON` texts. Raises `click.BadParameter` naming the error."""
     values: dict[str, Any] = {}
     for param in params:
         name, equals, text = param.partition("=")

@@ -1,4 +1,4 @@
-"""The commands as text: the reference page. It runs none of them."""
+"""Generates the reference page of the commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twinframe.cli.main import main
 
 
 def render_commands_page() -> str:
-    """The page `docs/reference/commands.md`."""
+    """Render the page `docs/reference/commands.md`."""
     parts = [_INTRODUCTION]
     for name, command in _list_commands(main):
         parts += _render_command(name, command)
@@ -19,7 +19,7 @@ def render_commands_page() -> str:
 
 
 def _list_commands(group: click.Group) -> Iterator[tuple[str, click.Command]]:
-    """Yield every command with its name; of a group within the group what it holds."""
+    """Yield every command with its name, including those of nested groups."""
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
             if command.invoke_without_command:

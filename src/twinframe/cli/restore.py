@@ -1,4 +1,4 @@
-"""`twinframe restore`: a backup in the place of a graph's data. It makes none itself."""
+"""`twinframe restore`: replaces a graph's data by a backup."""
 
 from __future__ import annotations
 

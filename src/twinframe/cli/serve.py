@@ -1,4 +1,7 @@
-"""`twinframe serve`: gunicorn with our worker class. Reload and drain are gunicorn's own."""
+"""`twinframe serve`: runs the graph API under gunicorn with our worker class.
+
+Reload and graceful shutdown are gunicorn's own.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def serve(config: Path | None) -> None:
 
 
 def run_service(service: Service, installation: Installation) -> None:
-    """Check what would stop the start, then serve until told to end."""
+    """Run the start-up checks, then serve until a signal ends the service."""
     refusals = service.list_refusals(installation)
     if refusals:
         refuse_start(refusals)
@@ -61,10 +64,10 @@ def run_service(service: Service, installation: Installation) -> None:
 
 
 class ServiceLogger(Logger):
-    """gunicorn's and uvicorn's lines in the form of all others."""
+    """Formats gunicorn's and uvicorn's lines as all others."""
 
     def setup(self, cfg: Config) -> None:
-        """Take the handlers and the level of the root logger."""
+        """Use the handlers and the level of the root logger."""
         self.cfg = cfg
         root = logging.getLogger()
         for log in (self.error_log, self.access_log):
@@ -73,9 +76,9 @@ class ServiceLogger(Logger):
 
 
 class Service(BaseApplication):
-    """The application gunicorn runs. The arbiter holds the settings; each worker builds its app.
+    """The gunicorn application. The arbiter holds the settings; each worker builds its app.
 
-    NOTE: nothing is preloaded: a store opened before the fork would be shared by force.
+    NOTE: nothing is preloaded: a store opened before the fork would be shared by accident.
     """
 
     section: ClassVar = "Server"
@@ -91,23 +94,23 @@ class Service(BaseApplication):
         super().__init__()
 
     def read_installation(self) -> Installation:
-        """The installation as the settings are now. Raises `TwinframeError`."""
+        """Return the installation with the current settings. Raises `TwinframeError`."""
         return load_installation(self._config)
 
     def read_settings(self, installation: Installation) -> Settings:
-        """The settings with the address that this service listens on."""
+        """Return the settings with the address that this service listens on."""
         return installation.settings
 
     def list_refusals(self, installation: Installation) -> list[Refusal]:
-        """What would stop the start."""
+        """List the problems that would stop the start."""
         return list(find_refusals(installation, section=self.section))
 
     def uses_mcp(self) -> bool:
-        """Whether MCP is served, whose workers have to reach each other."""
+        """Whether MCP is served, whose workers have to connect to each other."""
         return self._installation.settings.mcp.enabled
 
     def run(self) -> None:
-        """Serve until told to end."""
+        """Serve until a signal ends the service."""
         with self._held:
             self._open_shared()
             LeavingArbiter(self, self._leave, self._read_delay).run()
@@ -116,37 +119,37 @@ class Service(BaseApplication):
         return self.read_settings(self._installation).server.drain_delay
 
     def _open_shared(self) -> None:
-        """What the workers have in common: it is made before them, and goes with this process."""
+        """Create what the workers share: before them, and removed with this process."""
         self._held.enter_context(open_metrics(self._installation.settings))
         load_features(self._installation.settings)
         self._buckets = self._buckets or build_buckets(self._installation.settings)
         if self._relay is None and self.uses_mcp():
-            # PERF: imported before the fork, the SDK is in memory once, and a worker is there in
-            # a tenth of a second; it could take longer than a sign of life may.
+            # PERF: imported before the fork, the SDK is in memory once, and a worker starts in a
+            # tenth of a second; otherwise it could exceed the time for a sign of life.
             load_mcp("build")
             self._relay = self._held.enter_context(open_relay())
-        # PERF: what is there now stays: a full collection in a worker takes 25 ms less, and writes
-        # to no page that the workers share.
+        # PERF: objects that exist now are kept: a full collection in a worker takes 25 ms less, and
+        # writes to no page that the workers share.
         gc.freeze()
 
     def load_config(self) -> None:
-        """Translate our settings to gunicorn's. Its own files and variables are not read."""
+        """Translate our settings to gunicorn's. Gunicorn's own files and variables are not read."""
         settings = build_gunicorn_settings(self.read_settings(self._installation).server)
         for name, value in (settings | {"proc_name": self.name}).items():
             self.cfg.set(name, value)
 
     def load(self) -> Guard:
-        """The ASGI application, in the worker process."""
+        """Build the ASGI application, in the worker process."""
         guard = self.build()
         guard.watch_leave(self._leave.is_set)
         return guard
 
     def build(self) -> Guard:
-        """The ASGI application of the installation."""
+        """Build the ASGI application of the installation."""
         return build_app(self._installation, self._relay, self._buckets)
 
     def reload(self) -> None:
-        """Read the settings again; wrong ones are told and the old ones stay in force."""
+        """Read the settings again; report errors and keep the old ones in force."""
         try:
             installation = self.read_installation()
             problems = [refusal.message for refusal in self.list_refusals(installation)]
@@ -166,7 +169,7 @@ class Service(BaseApplication):
 
 
 def build_gunicorn_settings(server: ServerSettings) -> dict[str, object]:
-    """gunicorn's settings by name, all others at their defaults."""
+    """Return gunicorn's settings by name, all others at their defaults."""
     settings: dict[str, object] = {
         "bind": server.bind,
         "workers": server.workers,
@@ -174,8 +177,8 @@ def build_gunicorn_settings(server: ServerSettings) -> dict[str, object]:
         "logger_class": ServiceLogger,
         "proc_name": "twinframe",
         "timeout": server.worker_timeout,
-        # NOTE: the worker ends requests after that time itself; killed in the same moment, it could
-        # not commit what it has accepted, nor close its store.
+        # NOTE: the worker itself ends requests after that time; killed in the same moment, it could
+        # not commit accepted writes, nor close its store.
         "graceful_timeout": math.ceil(server.graceful_timeout) + _CLOSING_SECONDS,
         "keepalive": max(1, round(server.idle_timeout)),
         "control_socket_disable": True,

@@ -1,4 +1,4 @@
-"""`twinframe settings`: what is in force and where it comes from. It changes nothing."""
+"""`twinframe settings`: prints the settings in force and the source of each value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables on standard output, for people. JSON, for programs, is `console`'s."""
+"""Prints tables for people on standard output; `console` prints JSON for programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNBOUNDED = 100_000
 
 
 def write_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; on a terminal it is fitted to its width, else nothing is cut off."""
+    """Print a table; on a terminal it is fitted to its width, otherwise nothing is cut off."""
     table = Table(*columns, header_style="bold", box=SIMPLE_HEAD)
     lines = [[Text(cell) for cell in row] for row in rows]
     for line in lines:

@@ -1,4 +1,4 @@
-"""`twinframe token`: an access token for use with curl. It keeps none and verifies none."""
+"""`twinframe token`: gets an access token for use with curl, or decodes one."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def token(
 
 
 def request_token(endpoint: str, form: dict[str, str], ca: Path | None = None) -> dict[str, Any]:
-    """The answer of the token endpoint. Raises `ConfigurationError`, `InvalidArgument`."""
+    """Return the answer of the token endpoint. Raises `ConfigurationError`, `InvalidArgument`."""
     try:
-        check_endpoint(endpoint)  # SEC: the secret goes there
+        check_endpoint(endpoint)  # SEC: the secret is sent there
     except ValueError as error:
         raise InvalidArgument(f"--endpoint {endpoint}: {error}.") from error
     request = urllib.request.Request(  # noqa: S310  (checked above)
@@ -107,7 +107,7 @@ def request_token(endpoint: str, form: dict[str, str], ca: Path | None = None) -
 
 
 def decode_token(text: str) -> dict[str, Any]:
-    """Header and claims of a JWT, not verified. Raises `InvalidArgument`."""
+    """Decode header and claims of a JWT without verification. Raises `InvalidArgument`."""
     try:
         found = jwt.decode_complete(text, options={"verify_signature": False})
     except jwt.InvalidTokenError as error:
@@ -118,7 +118,7 @@ def decode_token(text: str) -> dict[str, Any]:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """SEC: a secret goes to the address it is for and to no other."""
+    """SEC: a secret is sent to its configured address and to no other."""
 
     def redirect_request(
         self,

@@ -1,4 +1,4 @@
-"""`twinframe verify`: the stored data, or a backup, checked in depth. It repairs nothing."""
+"""`twinframe verify`: verifies the stored data, or a backup, in depth without repairing it."""
 
 from __future__ import annotations
 
