@@ -1,1 +1,1 @@
-"""Use cases of the control plane. Not built yet."""
+"""The use cases of the control plane."""

@@ -1,7 +1,7 @@
-"""What a caller may do where: the roles held at a scope and at all it lies in, while they last.
+"""Decides what a caller may do at a scope, by its unexpired roles there and at the scopes above.
 
-It grants nothing. SEC: what a caller may not read is, to this caller, not there: the error, its
-text included, is the one of what does not exist.
+SEC: an object that a caller may not read does not exist for this caller: the error, its text
+included, is the same.
 
 PERF: a check is one read by id and one look-up of at most eight keys, however many users, scopes
 and roles there are.
@@ -29,13 +29,15 @@ _READ: Final[Mapping[ScopeType, str]] = {
     "resource": "resources/read",
     "service": "access/read",
 }
-"""What lets one see that a scope exists."""
+"""The permission to see that a scope exists."""
 _EMAIL_COUNTS: Final = 7 * 86_400 * 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """One role held: `scope` is a scope's key, `permissions` what the role gives now."""
+    """One role that a caller holds: `scope` is a scope's key, `permissions` are the role's current
+    ones.
+    """
 
     scope: str
     role: str
@@ -48,13 +50,13 @@ class Holding:
         return build_grants(self.permissions)
 
     def lasts(self, until: int | None) -> bool:
-        """Whether it is held until then, None is for ever."""
+        """Return whether it is held until then; None is for ever."""
         return self.expires_at is None or (until is not None and until <= self.expires_at)
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """All roles that somebody holds at a scope, inherited ones included."""
+    """All roles that a caller holds at a scope, inherited ones included."""
 
     roles: tuple[Holding, ...]
 
@@ -64,11 +66,11 @@ class Holdings:
         return any(grant.covers(needed) for role in self.roles for grant in role.grants)
 
     def list_permissions(self) -> tuple[str, ...]:
-        """The union of what they give, as grants in the order of their names."""
+        """Return the union of their permissions, as grants in the order of their names."""
         return tuple(sorted({text for role in self.roles for text in role.permissions}))
 
     def list_missing(self, permissions: Iterable[str], until: int | None) -> tuple[str, ...]:
-        """Those of these grants that are not held until then (None: for ever)."""
+        """Return those of these grants that are not held until then (None: for ever)."""
         held = [grant for role in self.roles if role.lasts(until) for grant in role.grants]
         wanted = build_grants(tuple(permissions))
         return tuple(
@@ -76,14 +78,16 @@ class Holdings:
         )
 
     def at(self, scopes: Iterable[Scope]) -> Holdings:
-        """Those held at one of these scopes."""
+        """Return those held at one of these scopes."""
         keys = {scope.key for scope in scopes}
         return Holdings(tuple(role for role in self.roles if role.scope in keys))
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A caller may do it: `path` is where, `holdings` all that the caller holds there."""
+    """A granted check: `path` leads to the scope, `holdings` are all that the caller holds
+    there.
+    """
 
     path: ScopePath
     holdings: Holdings
@@ -101,7 +105,7 @@ class Admission:
 def find_holdings(
     session: ControlSession, path: ScopePath, principals: Sequence[Principal], now: int
 ) -> Holdings:
-    """What these principals, who are one person, hold at a scope at this moment."""
+    """Return what these principals, all of one person, hold at a scope at this moment."""
     holders = tuple(build_holder(scope, each) for scope in path.scopes for each in principals)
     found = session.find(kinds.ASSIGNMENT.name, [Condition("holder", Comparison.IN, holders)])
     return Holdings(
@@ -121,10 +125,11 @@ def find_holdings(
 def require_permission(
     session: ControlSession, actor: Actor, scope: Scope, permission: str, now: int
 ) -> Admission:
-    """Let the actor do what needs `permission` at `scope`.
+    """Check that the actor has `permission` at `scope`.
 
-    `ControlNotFound` when there is no such scope or the actor may not read it; `PermissionMissing`
-    when the actor may read it, but not do this. Call it in the transaction of the change itself.
+    Raises `ControlNotFound` when there is no such scope or the actor may not read it;
+    `PermissionMissing` when the actor may read it, but not do this. Call it in the transaction of
+    the change itself.
     """
     path = find_path(session, scope)
     if path is not None:
@@ -145,7 +150,7 @@ def list_own_scopes(
     *,
     project_id: str = "",
 ) -> list[Record]:
-    """The assignments of the actor at scopes of this type whose roles give the permission.
+    """List the assignments of the actor at scopes of this type whose roles give the permission.
 
     Those at resources are of one project, or of all if none is given. They are records, with keys.
     """
@@ -170,7 +175,7 @@ def list_own_scopes(
 def find_readable_resources(
     session: ControlSession, actor: Actor, project_id: str, now: int
 ) -> frozenset[str] | None:
-    """Which resources of a project the actor may read: None is all, an empty set none.
+    """Return the resources of a project that the actor may read: None is all, an empty set none.
 
     It is empty too for a project that does not exist.
     """
@@ -185,9 +190,9 @@ def find_readable_resources(
 
 @dataclass(frozen=True, slots=True)
 class ReadablePlaces:
-    """Where somebody may read resources: at all organizations, or in these places.
+    """Where a caller may read resources: at all organizations, or at these scopes.
 
-    None of them lies within another one.
+    None of them is inside another one.
     """
 
     everywhere: bool
@@ -197,7 +202,7 @@ class ReadablePlaces:
 
 
 def find_readable_places(session: ControlSession, actor: Actor, now: int) -> ReadablePlaces:
-    """Where the actor may read resources, in all organizations."""
+    """Return where the actor may read resources, in all organizations."""
     permission = "resources/read"
     if find_holdings(session, PLATFORM_PATH, actor.principals, now).allow(permission):
         return ReadablePlaces(everywhere=True)
@@ -223,7 +228,7 @@ def find_readable_places(session: ControlSession, actor: Actor, now: int) -> Rea
 
 
 def find_role_permissions(session: ControlSession, role: str) -> tuple[str, ...]:
-    """The grants of a role as an assignment calls it; none for one that is gone."""
+    """Return the grants of a role by its name in an assignment; none for a deleted role."""
     built_in = BUILT_IN_ROLES.get(role)
     if built_in is not None:
         return built_in.permissions
@@ -243,7 +248,7 @@ def _read_expiry(record: Record) -> int | None:
 
 
 class Access:
-    """Answers what somebody may do at a scope: the check that graph servers ask for."""
+    """Answers what a user may do at a scope; graph servers use this check."""
 
     def __init__(self, context: ControlContext) -> None:
         self._context = context
@@ -251,18 +256,20 @@ class Access:
     async def permissions(
         self, actor: Actor, scope: Scope, user_id: str | None = None
     ) -> tuple[str, ...]:
-        """The union of the permissions held at the scope, as grants in the order of their names.
+        """Return the union of the permissions held at the scope, as grants in the order of their
+        names.
 
         Without `user_id` they are the actor's own; for a scope that does not exist those held at
-        the platform, as for one in which nothing was granted. To ask about somebody else takes
-        `access/check` at the scope, else `ControlNotFound` or `PermissionMissing`; what they hold
-        further up than the actor may check is not told. A subject that is not known has none.
+        the platform, as for one without grants. Asking about another user requires `access/check`
+        at the scope, else `ControlNotFound` or `PermissionMissing`; roles held above the scopes
+        that the actor may check are not included. An unknown subject has none.
         """
         now = self._context.clock()
 
         def read(session: ControlSession) -> tuple[str, ...]:
             if user_id is None or user_id == actor.subject:
-                # SEC: what is not there answers as what is there and foreign: by the platform.
+                # SEC: a missing scope gets the same answer as another tenant's: that of the
+                # platform.
                 path = find_path(session, scope) or PLATFORM_PATH
                 principals = actor.principals
             else:
@@ -274,19 +281,19 @@ class Access:
 
 
 def _find_checked(session: ControlSession, actor: Actor, scope: Scope, now: int) -> ScopePath:
-    """The scope and those above it of which the actor may know what others hold there.
+    """Return the scope and those above it at which the actor may see the roles of others.
 
-    SEC: who checks for one organization does not learn who has a role at the platform.
+    SEC: a checker for one organization does not learn who has a role at the platform.
     """
     admission = require_permission(session, actor, scope, "access/check", now)
     return ScopePath(admission.list_allowed("access/check"))
 
 
 def find_principals(session: ControlSession, subject: str, now: int) -> tuple[Principal, ...]:
-    """All names by which this subject may have been granted something.
+    """Return all principals by which this subject may have been granted something.
 
-    NOTE: the email that it showed the control plane counts, so that an invitation of somebody who
-    is known counts at once. SEC: for a week: an address may have come to somebody else since.
+    NOTE: the email that it showed the control plane counts, so that an invitation of a known user
+    counts at once. SEC: for a week: an address may have been given to another person since.
     """
     user = USERS.read(session, subject)
     is_theirs = user is not None and now - user.email_shown < _EMAIL_COUNTS

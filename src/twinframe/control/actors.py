@@ -1,4 +1,4 @@
-"""Who calls the control plane, and by which names grants know them. It verifies nobody."""
+"""Callers of the control plane, and the principals by which grants identify them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ _SMALL: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _DROPPED: Final = re.compile(
     "[\u3002\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""What NFKC leaves and others do not: a full stop to IDNA, and what Unicode's own folding drops."""
+"""Characters that NFKC keeps and others do not: a full stop in IDNA, and those that Unicode's own
+folding drops.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """An authenticated caller. `subject` and `email` are what its credentials state.
+    """An authenticated caller. `subject` and `email` are from its credentials.
 
     `kind` is `service` for the account of a program, `operator` for the command line on the machine
     itself. SEC: `email` is empty unless its provider says that it is verified: grants to an email
-    go to whoever shows it.
+    go to the caller that shows it.
     """
 
     subject: str
@@ -38,13 +40,13 @@ class Actor:
 
     @property
     def principals(self) -> tuple[Principal, ...]:
-        """All names by which this caller may have been granted something."""
+        """All principals by which this caller may have been granted something."""
         return build_principals(self.subject, self.email)
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Whom a grant is for: the subject of a user or service account, or an invited email."""
+    """The recipient of a grant: the subject of a user or service account, or an invited email."""
 
     kind: Literal["subject", "email"]
     name: str
@@ -56,13 +58,13 @@ class Principal:
 
 
 def build_principals(subject: str, email: str) -> tuple[Principal, ...]:
-    """The principals of somebody with this subject, and this email if it is not empty."""
+    """Build the principals of a user with this subject, and this email if it is not empty."""
     known, address = Principal("subject", subject), find_address(email)
     return (known, Principal("email", address)) if address else (known,)
 
 
 def parse_principal(*, subject: str | None = None, email: str | None = None) -> Principal:
-    """Exactly one of the two, checked. Raises `InvalidArgument`."""
+    """Parse exactly one of the two. Raises `InvalidArgument`."""
     if (subject is None) == (email is None):
         raise InvalidArgument(
             "Name whom the role is for by either the subject of their tokens or their email."
@@ -79,14 +81,17 @@ def parse_principal(*, subject: str | None = None, email: str | None = None) -> 
 
 
 def parse_subject(text: str) -> str:
-    """The subject as it is. Raises `InvalidArgument`."""
+    """Check the subject and return it unchanged. Raises `InvalidArgument`."""
     if not text or len(text) > _LONGEST_SUBJECT or not text.isprintable():
         raise InvalidArgument(f"A subject has 1 to {_LONGEST_SUBJECT} printable characters.")
     return text
 
 
 def parse_email(text: str) -> str:
-    """An email address, its ASCII letters as small ones. Raises `InvalidArgument`."""
+    """Parse an email address, converting its ASCII letters to lower case.
+
+    Raises `InvalidArgument`.
+    """
     if len(text) > _LONGEST_EMAIL or not text.isprintable() or not _EMAIL.fullmatch(text):
         raise InvalidArgument(
             f"{text[:_LONGEST_EMAIL]!r} is no email address, such as ann@example.com."
@@ -95,11 +100,11 @@ def parse_email(text: str) -> str:
 
 
 def find_address(email: str) -> str:
-    """The form by which addresses are compared; empty for one that no invitation goes to.
+    """Return the form by which addresses are compared; empty for one that cannot be invited.
 
-    SEC: ASCII letters count as small ones, all others as they are. An address that Unicode would
-    fold into another one (full-width letters, the Kelvin sign, `\u0131`, capitals beyond ASCII) is
-    nobody's: who can show it need not have the other.
+    SEC: ASCII letters are compared in lower case, all others unchanged. An address that Unicode
+    would fold into another one (full-width letters, the Kelvin sign, `\u0131`, capitals beyond
+    ASCII) matches none: its owner need not be the owner of the other.
     """
     kept = email.translate(_SMALL)
     if kept.isascii():

@@ -1,6 +1,7 @@
-"""Role assignments: who holds which role where, granted, listed, changed and revoked.
+"""Role assignments: which principal holds which role at which scope, granted, listed, changed and
+revoked.
 
-What a role gives is told in `catalogue` and `roles`; what follows from all of it in `access`.
+`catalogue` and `roles` define the permissions of a role; `access` evaluates the assignments.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from twinframe.storage.control import (
 
 
 class Reach(enum.Enum):
-    """Which assignments a listing shows: of the scope itself, from above too, from below too."""
+    """Which assignments a listing shows: of the scope itself, also from above, also from below."""
 
     HERE = "here"
     INHERITED = "inherited"
@@ -66,11 +67,12 @@ class Assignments:
         expires_at: int | None = None,
         request: RequestKey | None = None,
     ) -> Assignment:
-        """Give a role, built-in or of the scope's organization, to somebody at a scope.
+        """Give a role, built-in or of the scope's organization, to a principal at a scope.
 
         Needs `access/write` there, and all that the role gives for as long: `GrantExceedsOwn`. An
-        email need not be known yet: whoever first shows it is the one. `ControlConflict` when they
-        hold the role there already, unless it has expired, and at a resource that was deleted.
+        email need not be known yet: the first caller to show it gets the role. Raises
+        `ControlConflict` when the principal holds the role there already, unless it has expired,
+        and at a deleted resource.
         """
         assignment_id = build_id("asg")
 
@@ -81,7 +83,7 @@ class Assignments:
             def create() -> Assignment:
                 path = admission.path
                 if is_terminated(transaction, scope):
-                    # SEC: a grant would outlive the tombstone, and meet the id's next owner.
+                    # SEC: a grant would outlive the tombstone, and apply to the id's next owner.
                     raise ControlConflict(f"The resource {scope.id!r} was deleted.")
                 key = find_role_key(transaction, path.organization_id, role)
                 _check_expiry(expires_at, now)
@@ -106,7 +108,8 @@ class Assignments:
     async def list(
         self, actor: Actor, scope: Scope, wanted: Slice = FIRST, *, reach: Reach = Reach.HERE
     ) -> Listed[Assignment]:
-        """Assignments of a scope by their ids, expired ones included. Needs `access/read` there.
+        """List assignments of a scope by their ids, including expired ones. Needs `access/read`
+        there.
 
         Of those from above only what the actor could list there itself.
         """
@@ -124,7 +127,7 @@ class Assignments:
         return await self._context.runner.read(read)
 
     async def list_own(self, actor: Actor, wanted: Slice = FIRST) -> Listed[Assignment]:
-        """What the actor itself was granted, by id, expired assignments included."""
+        """List what the actor itself was granted, by id, including expired assignments."""
         mine = tuple(principal.key for principal in actor.principals)
         conditions = [Condition("principal", Comparison.IN, mine)]
 
@@ -147,10 +150,10 @@ class Assignments:
         return await self._context.runner.read(read)
 
     async def change(self, actor: Actor, assignment_id: str, expires_at: int | None) -> Assignment:
-        """Give an assignment another expiry, None for none.
+        """Change an assignment's expiry, None for none.
 
-        It takes what granting it until then takes, and what revoking it takes: it may end sooner.
-        `LastOwner` when it would end the only ownership that lasts.
+        It needs what granting it until then needs, and what revoking it needs, as it may end
+        sooner. Raises `LastOwner` when it would end the only ownership without expiry.
         """
 
         def work(transaction: ControlTransaction) -> Assignment:
@@ -178,9 +181,9 @@ class Assignments:
         return await self._context.runner.write(work)
 
     async def revoke(self, actor: Actor, assignment_id: str) -> None:
-        """Take a role away, for which one must hold what it gives as long; or give up one's own.
+        """Revoke a role, which needs the same role's permissions for as long; or give up one's own.
 
-        `LastOwner` when nobody else would own the organization (or the platform) for good.
+        Raises `LastOwner` when nobody else would own the organization (or the platform) for good.
         """
 
         def work(transaction: ControlTransaction) -> None:
@@ -207,7 +210,7 @@ def build_assignment(
     now: int,
     expires_at: int | None = None,
 ) -> Assignment:
-    """An assignment at the scope that `path` leads to."""
+    """Build an assignment at the scope that `path` leads to."""
     scope = path.scopes[0]
     return Assignment(
         id=assignment_id,
@@ -227,10 +230,10 @@ def build_assignment(
 def withdraw_assignments(
     transaction: ControlTransaction, trail: AuditTrail, path: ScopePath
 ) -> None:
-    """Delete all assignments at a scope that goes away, and below it.
+    """Delete all assignments at a scope that is removed, and below it.
 
-    SEC: to be called in the work that frees an id, else its next owner's object would be open to
-    whom the former one let in.
+    SEC: call it in the transaction that frees an id, or its next owner's object would be open to
+    the principals of the former one.
     """
     for before in find_assignments(transaction, path.scopes[0]):
         transaction.delete(kinds.ASSIGNMENT.name, before.id)
@@ -249,7 +252,7 @@ def find_assignments(session: ControlSession, scope: Scope) -> tuple[Assignment,
 def find_holder(
     session: ControlSession, scope: Scope, principal: Principal, role: str
 ) -> Record | None:
-    """The assignment of this role to this principal at this scope, expired or not."""
+    """Return the assignment of this role to this principal at this scope, expired or not."""
     found = session.find(
         kinds.ASSIGNMENT.name,
         [
@@ -263,7 +266,9 @@ def find_holder(
 def _find(
     session: ControlSession, actor: Actor, assignment_id: str, now: int
 ) -> tuple[Assignment, Admission]:
-    """An assignment that the actor may read, else `ControlNotFound` as if there were none."""
+    """Return an assignment that the actor may read, else raise `ControlNotFound` as if it were
+    missing.
+    """
     found = ASSIGNMENTS.read(session, assignment_id)
     path = None if found is None else find_path(session, found.scope)
     if found is None or path is None:
@@ -293,7 +298,7 @@ def _check_expiry(expires_at: int | None, now: int) -> None:
 def _clear_holder(
     transaction: ControlTransaction, scope: Scope, principal: Principal, role: str, now: int
 ) -> None:
-    """Make room for a grant: an expired one of the same goes, one that lasts is in the way."""
+    """Make room for a grant: delete the same one if expired, raise if it is not."""
     record = find_holder(transaction, scope, principal, role)
     if record is None:
         return

@@ -1,7 +1,7 @@
-"""One attempt at one resource: from the claimed work to the stored result. It claims nothing.
+"""Runs one provisioning attempt at one resource, from the claimed work to the stored result.
 
-What an attempt writes counts only while its number does: each result is stored in a transaction
-that checks fence and holder first.
+The result of an attempt counts only while its fence number does: each result is stored in a
+transaction that checks fence and holder first.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ OnRunning: TypeAlias = Callable[[ControlTransaction, Resource], None]
 """Called in the transaction in which a resource becomes `running`."""
 
 FindLimits: TypeAlias = Callable[[str], Sequence[QuotaLimit]]
-"""The limits of a type of resource in all its skus."""
+"""Returns the limits of a resource type in all its skus."""
 
 _SUCCEEDED: Final = "succeeded"
 
 
 def pass_by(_point: str) -> None:
-    """The fault points of a service: nothing happens."""
+    """Do nothing: the fault points of a service."""
 
 
 def find_no_limits(_type: str) -> Sequence[QuotaLimit]:
-    """Nothing is limited."""
+    """Return no limits."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class ProvisionRules:
-    """How often and how long a resource is tried; times in seconds."""
+    """How often and for how long a resource is tried; times in seconds."""
 
     max_attempts: int = 8
     attempt_timeout: float = 300.0
@@ -104,10 +104,10 @@ class AttemptRunner:
         self._fault = fault
 
     async def run(self, mine: WorkItem) -> None:
-        """Carry out what was claimed and store the result.
+        """Run the claimed work and store the result.
 
-        Afterwards the work is done, put back to be tried again, or somebody else's. Errors of the
-        control store come through: the lease then runs out.
+        Afterwards the work is done, queued for a retry, or held by another process. Errors of the
+        control store are raised: the lease then runs out.
         """
         self._fault(f"{mine.goal}:claimed")
         try:
@@ -126,19 +126,19 @@ class AttemptRunner:
             await self._lose(mine, error)
 
     async def let_go(self, mine: WorkItem) -> None:
-        """Give the work back without a result, if it is still held."""
+        """Release the work without a result, if it is still held."""
         await self._runner.write(lambda work: let_go(work, mine, self._clock()))
 
     async def _lose(self, mine: WorkItem, error: LeaseLost) -> None:
         try:
-            # The number is still mine when it was the host of graphs that knew a higher one.
+            # The number is still current when the host of graphs knew a higher one.
             await self._runner.write(lambda work: self._fail(work, mine, error))
         except LeaseLost:
-            # A deletion may have come meanwhile: then the lease is still held, and given back.
+            # A deletion may have come meanwhile: then the lease is still held, and released.
             await self.let_go(mine)
 
     async def _read(self, mine: WorkItem) -> Resource | None:
-        """The resource as it is under this claim; None if there is nothing to do at it."""
+        """Return the resource as it is under this claim; None if there is nothing to do."""
 
         def read(session: ControlSession) -> Resource | None:
             check_claim(session, mine)
@@ -171,7 +171,7 @@ class AttemptRunner:
         except TimeoutError:
             return ProvisionFailed(f"It took more than {self._rules.attempt_timeout:g} s.")
         except Exception:
-            # The job runner survives whatever a plugin does; its words are for the log alone.
+            # The job runner survives any error of a plugin; its text is for the log alone.
             LOG.exception("%s of %s failed", mine.goal, mine.id)
             return ProvisionFailed("The resource type failed unexpectedly; see the log.")
 
@@ -219,7 +219,7 @@ class AttemptRunner:
         outcome: str,
         note: str,
     ) -> Resource:
-        """The resource in its next state, not stored yet; its operation is closed."""
+        """Return the resource in its next state, not stored yet; its operation is closed."""
         stored = RESOURCES.read(transaction, mine.id)
         if stored is None or stored.incarnation != mine.incarnation:
             raise LeaseLost(f"The resource {mine.id!r} is gone.")
@@ -245,7 +245,7 @@ def build_context(
     graphs: GraphHost | None,
     find_limits: FindLimits,
 ) -> ProvisionContext:
-    """The resource as a type's handlers see it."""
+    """Build the context that a type's handlers get for a resource."""
     limits = find_limits(resource.type)
     return ProvisionContext(
         name=resource.resource_name,

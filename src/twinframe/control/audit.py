@@ -1,6 +1,7 @@
-"""The audit log of changes: written in the transaction of each change, never changed. Not of reads.
+"""The audit log of changes, written in the transaction of each change and never modified; reads are
+not logged.
 
-SEC: an entry belongs to the organization it happened in, whose id is never given again.
+SEC: an entry belongs to the organization it happened in, whose id is never reused.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from twinframe.storage.control import (
 
 @dataclass(frozen=True, slots=True)
 class AuditTrail:
-    """Takes down what one work changes. Made anew in each run of the work."""
+    """Records the changes of one write function. Made anew in each run of it."""
 
     transaction: ControlTransaction
     actor: Actor
@@ -65,14 +66,14 @@ class AuditTrail:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """An entry as read. `position` grows with each; pages go on before a position."""
+    """An entry as read. `position` grows with each; pages continue before a position."""
 
     position: int
     entry: AuditEntry
 
 
 def find_time(session: ControlSession, now: int) -> int:
-    """The time of a change that is made now: never before the last one that was logged.
+    """Return the time of a change made now, never before the last one that was logged.
 
     The clock may have been set back since, also while the service was down.
     """
@@ -90,10 +91,11 @@ class AuditLog:
     async def list(
         self, actor: Actor, scope: Scope, wanted: Slice = FIRST, *, before: int | None = None
     ) -> Listed[AuditLine]:
-        """Entries of a scope and what lies in it, only those before a position if one is given.
+        """List entries of a scope and the scopes in it, only those before a position if one is
+        given.
 
-        Those of the platform itself at `PLATFORM`. Needs `audit/read` at the scope; at the platform
-        it opens the log of an organization that was deleted, too.
+        Those of the platform itself are at `PLATFORM`. Needs `audit/read` at the scope; at the
+        platform that includes the logs of deleted organizations.
         """
         now = self._context.clock()
 

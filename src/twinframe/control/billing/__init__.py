@@ -1,1 +1,1 @@
-"""Prices, accounts, usage, statements and quotas. It moves no money: that is a provider's."""
+"""Billing: prices, accounts, usage, statements and quotas. Payment providers collect the money."""

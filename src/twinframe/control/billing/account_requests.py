@@ -1,4 +1,4 @@
-"""Bodies of requests for billing accounts, checked in full. It stores nothing."""
+"""Parses and validates the bodies of requests for billing accounts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _LONGEST_VALUE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class AccountDraft:
-    """What an account shall say. `details` is what a bill must show: address, tax number."""
+    """The requested contents of an account.
+
+    `details` are required on a bill: address, tax number.
+    """
 
     name: str
     email: str
@@ -28,7 +31,7 @@ class AccountDraft:
 
 
 def parse_account(body: JsonValue) -> AccountDraft:
-    """A whole account: `name`, `email`, and `details` if there are any. `InvalidArgument`."""
+    """Parse a whole account: `name`, `email`, and optional `details`. Raises `InvalidArgument`."""
     if not isinstance(body, dict):
         raise InvalidArgument("The body must be a JSON object with name and email.")
     for member in body:

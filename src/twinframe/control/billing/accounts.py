@@ -1,7 +1,7 @@
-"""Billing accounts: who pays for an organization or a project, and since when. It bills nothing.
+"""Billing accounts: who pays for an organization or a project, and since when.
 
-A project without an account of its own is paid for by its organization's. An account that was
-closed stays readable: it owes for the time while it was open.
+A project without an account of its own is paid for by its organization's. A closed account stays
+readable: it owes for the time while it was open.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _FOREVER: Final = 2**62  # seconds; beyond every clock
 
 @dataclass(frozen=True, slots=True)
 class BillingAccount:
-    """Who pays for a scope. `details` is what the bill must show: address, tax number, reference.
+    """The payer of a scope. `details` are required on a bill: address, tax number, reference.
 
-    `reference` is the account's name at the `provider`, empty until the provider gave one.
+    `reference` is the account's id at the `provider`, empty until the provider gave one.
     `closed_at` is None while it is open.
     """
 
@@ -46,7 +46,7 @@ class BillingAccount:
 
     @property
     def scope(self) -> Scope:
-        """What it pays for."""
+        """The scope it pays for."""
         return Scope(self.scope_type, self.scope_id)
 
     @property
@@ -69,7 +69,7 @@ ACCOUNTS: Final = Table(kinds.BILLING_ACCOUNT, BillingAccount, _build_keys)
 
 
 def open_account(transaction: ControlTransaction, account: BillingAccount) -> None:
-    """Keep a new account. Raises `ControlConflict` when its scope has an open one."""
+    """Store a new account. Raises `ControlConflict` when its scope has an open one."""
     present = find_own(transaction, account.scope)
     if present is not None:
         raise ControlConflict(
@@ -80,7 +80,7 @@ def open_account(transaction: ControlTransaction, account: BillingAccount) -> No
 
 
 def close_account(transaction: ControlTransaction, account_id: str, now: int) -> BillingAccount:
-    """Let an account pay for nothing from now on; closing it again changes nothing."""
+    """Close an account, which pays for nothing from now on; closing it again changes nothing."""
     account = read_account(transaction, account_id)
     if account.closed_at is not None:
         return account
@@ -92,7 +92,7 @@ def close_account(transaction: ControlTransaction, account_id: str, now: int) ->
 
 
 def read_account(session: ControlSession, account_id: str) -> BillingAccount:
-    """The account, or `ControlNotFound`."""
+    """Return the account. Raises `ControlNotFound`."""
     found = ACCOUNTS.read(session, account_id)
     if found is None:
         raise ControlNotFound("billing account", account_id)
@@ -100,7 +100,7 @@ def read_account(session: ControlSession, account_id: str) -> BillingAccount:
 
 
 def find_own(session: ControlSession, scope: Scope) -> BillingAccount | None:
-    """The open account of this scope itself."""
+    """Return the open account of this scope itself."""
     found = session.find(ACCOUNTS.kind, [Condition("holder", Comparison.EQUAL, scope.key)])
     return ACCOUNTS.parse_record(found[0]) if found else None
 
@@ -108,13 +108,15 @@ def find_own(session: ControlSession, scope: Scope) -> BillingAccount | None:
 def find_payer(
     session: ControlSession, organization_id: str, project_id: str
 ) -> BillingAccount | None:
-    """The account that pays for a project now: its own, else its organization's, else none."""
+    """Return the account that pays for a project now: its own, else its organization's, else
+    none.
+    """
     own = find_own(session, Scope("project", project_id))
     return own or find_own(session, Scope("organization", organization_id))
 
 
 def list_accounts(session: ControlSession, scope: Scope) -> tuple[BillingAccount, ...]:
-    """All accounts that the scope itself has or had, by id."""
+    """List all accounts that the scope itself has or had, by id."""
     found = session.find(ACCOUNTS.kind, [Condition("scope", Comparison.EQUAL, scope.key)])
     return ACCOUNTS.parse_all(found)
 
@@ -122,9 +124,9 @@ def list_accounts(session: ControlSession, scope: Scope) -> tuple[BillingAccount
 def find_paid(
     account: BillingAccount, own: Sequence[BillingAccount], within: Interval
 ) -> list[Interval]:
-    """The parts of `within` in which the account pays for a project of its scope.
+    """Return the parts of `within` in which the account pays for a project of its scope.
 
-    `own` are all accounts that the project itself has or had. No second is paid for by two: the
+    `own` are all accounts that the project itself has or had. No second is paid for twice: the
     organization pays while the project has no open account.
     """
     open_ = account.interval.cut(within)
@@ -134,7 +136,7 @@ def find_paid(
 
 
 def build_account_object(account: BillingAccount) -> dict[str, object]:
-    """The account as clients see it."""
+    """Build the account object of the API."""
     shown: dict[str, object] = {
         "account_id": account.id,
         "scope_type": account.scope_type,

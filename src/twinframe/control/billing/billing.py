@@ -1,6 +1,7 @@
-"""The use cases of billing: accounts, statements, usage, quotas, prices. No transport.
+"""The use cases of billing: accounts, statements, usage, quotas, prices.
 
-SEC: who may not read the bill of a scope learns nothing of its accounts, not even that they exist.
+SEC: a caller that may not read the bill of a scope learns nothing of its accounts, not even that
+they exist.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ WRITE = "billing/write"
 
 
 class Billing:
-    """What clients may ask of billing. `currency` is that of the offers' prices."""
+    """The operations that clients may call. `currency` is that of the offers' prices."""
 
     def __init__(
         self,
@@ -64,29 +65,32 @@ class Billing:
         providers: ProviderRegistry | None = None,
         provider: str = "manual",
     ) -> None:
-        """`providers` None are those installed. `ConfigurationError` when there is no such one."""
+        """`providers` None uses those installed.
+
+        Raises `ConfigurationError` when the chosen one is missing.
+        """
         self._context = context
         self.offers = offers
         self._currency = currency
         self._provider = (providers or load_providers()).find(provider).name
 
     async def start(self) -> PriceBook:
-        """Publish the prices, if they are others than before. Call it once, before all else."""
+        """Publish the prices, if they have changed. Call it once, before all else."""
         now = self._context.clock()
         return await self._context.runner.write(
             lambda work: publish_prices(work, self.offers.prices, self._currency, now)
         )
 
     async def read_prices(self, month: Month) -> PriceBook:
-        """The prices of a month. They are for everybody."""
+        """Return the prices of a month. Every caller may read them."""
         return await self._context.runner.read(lambda session: find_book(session, month))
 
     async def open_account(
         self, actor: Actor, scope: Scope, draft: AccountDraft, request: RequestKey | None = None
     ) -> BillingAccount:
-        """Let an organization or project be paid for by a new account from now on.
+        """Open a new account that pays for an organization or project from now on.
 
-        Needs `billing/write` there. `ControlConflict` when it has an open account.
+        Needs `billing/write` there. Raises `ControlConflict` when it has an open account.
         """
         kind = _read_scope_type(scope)
         account_id = build_id("bill")
@@ -96,7 +100,7 @@ class Billing:
             path = require_permission(transaction, actor, scope, WRITE, now).path
 
             def create() -> BillingAccount:
-                # NOTE: never before the end of a closed month, whatever a clock says.
+                # NOTE: never before the end of a closed month, whatever the clock.
                 at = max(now, find_first_open(transaction) * 1_000_000_000)
                 account = BillingAccount(
                     account_id,
@@ -123,7 +127,7 @@ class Billing:
     async def update_account(
         self, actor: Actor, account_id: str, draft: AccountDraft
     ) -> BillingAccount:
-        """Replace what an account says. Needs `billing/write` at its scope."""
+        """Replace the contents of an account. Needs `billing/write` at its scope."""
 
         def work(transaction: ControlTransaction) -> BillingAccount:
             before, path = self._admit(transaction, actor, account_id, WRITE)
@@ -141,7 +145,8 @@ class Billing:
         return await self._context.runner.write(work)
 
     async def close_account(self, actor: Actor, account_id: str) -> BillingAccount:
-        """Let an account pay for nothing from now on; what it owes, it owes. Again: no change.
+        """Close an account, which pays for nothing from now on but still owes. Repeating changes
+        nothing.
 
         Needs `billing/write` at its scope.
         """
@@ -163,7 +168,7 @@ class Billing:
         )
 
     async def list_accounts(self, actor: Actor, scope: Scope) -> Sequence[BillingAccount]:
-        """The accounts that a scope itself has or had. Needs `billing/read` there."""
+        """List the accounts that a scope itself has or had. Needs `billing/read` there."""
         _read_scope_type(scope)
         now = self._context.clock()
 
@@ -174,9 +179,10 @@ class Billing:
         return await self._context.runner.read(read)
 
     async def find_payer(self, actor: Actor, project_id: str) -> BillingAccount | None:
-        """Who pays for a project now, an inherited account included. Needs `billing/read` there.
+        """Return the account that pays for a project now, even an inherited one. Needs
+        `billing/read` there.
 
-        SEC: of an inherited account that the actor may not read, only id and scope are told.
+        SEC: of an inherited account that the actor may not read, only id and scope are returned.
         """
         now = self._context.clock()
 
@@ -191,7 +197,7 @@ class Billing:
         return await self._context.runner.read(read)
 
     async def read_statement(self, actor: Actor, account_id: str, month: Month) -> Statement:
-        """The final statement of a month, or a draft while the month is not settled.
+        """Return the final statement of a month, or a draft until the month is closed.
 
         Needs `billing/read` at the account's scope.
         """
@@ -206,7 +212,7 @@ class Billing:
     async def list_statements(
         self, actor: Actor, account_id: str, wanted: Slice = FIRST
     ) -> Listed[bytes]:
-        """The final statements of an account as JSON texts, the latest first.
+        """List the final statements of an account as JSON texts, the latest first.
 
         Needs `billing/read` at the account's scope.
         """
@@ -221,7 +227,7 @@ class Billing:
         return await self._context.runner.read(read)
 
     async def read_delivery(self, actor: Actor, account_id: str, month: Month) -> Delivery:
-        """Whether the provider has a final statement. Needs `billing/read` at the scope."""
+        """Return whether the provider has a final statement. Needs `billing/read` at the scope."""
 
         def read(session: ControlSession) -> Delivery:
             self._admit(session, actor, account_id, READ)
@@ -236,7 +242,7 @@ class Billing:
     async def read_usage(
         self, actor: Actor, project_id: str, resource_id: str, month: Month
     ) -> Sequence[Measured]:
-        """What was measured at a resource in a month, in order. Needs `billing/read` there."""
+        """List the measurements of a resource in a month, in order. Needs `billing/read` there."""
 
         def read(session: ControlSession) -> Sequence[Measured]:
             resource = self._read_resource(session, actor, project_id, resource_id)
@@ -247,7 +253,7 @@ class Billing:
     async def list_quotas(
         self, actor: Actor, project_id: str, resource_id: str
     ) -> Sequence[QuotaUse]:
-        """The quotas of a resource with limit and use. Needs `billing/read` there."""
+        """List the quotas of a resource with limit and use. Needs `billing/read` there."""
         now = read_seconds(self._context.clock())
 
         def read(session: ControlSession) -> Sequence[QuotaUse]:
@@ -269,9 +275,9 @@ class Billing:
     def _admit(
         self, session: ControlSession, actor: Actor, account_id: str, permission: str
     ) -> tuple[BillingAccount, ScopePath]:
-        """The account and where it is, for one who holds the permission there.
+        """Return the account and its path, if the actor holds the permission there.
 
-        `ControlNotFound` without `billing/read`, whether it exists or not.
+        Raises `ControlNotFound` without `billing/read`, whether it exists or not.
         """
         account = ACCOUNTS.read(session, account_id)
         path = None if account is None else self._find_path(session, actor, account, READ)
@@ -287,9 +293,9 @@ class Billing:
     def _find_path(
         self, session: ControlSession, actor: Actor, account: BillingAccount, permission: str
     ) -> ScopePath | None:
-        """Where the account is if the actor holds the permission there.
+        """Return the path of the account if the actor holds the permission there.
 
-        The bills of what was deleted are those of what it lay in.
+        The bills of a deleted scope belong to the scope that contained it.
         """
         now = self._context.clock()
         above = (Scope("organization", account.organization_id), PLATFORM)
@@ -315,7 +321,10 @@ class Billing:
 
 
 def _read_scope_type(scope: Scope) -> AccountScope:
-    """`ControlNotFound` for a scope that has no bills of its own."""
+    """Return the scope's type.
+
+    Raises `ControlNotFound` for a scope that has no bills of its own.
+    """
     if scope.type == "organization" or scope.type == "project":
         return scope.type
     raise ControlNotFound("billing account", scope.key)
