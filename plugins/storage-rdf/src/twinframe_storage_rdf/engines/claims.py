@@ -1,7 +1,7 @@
 """A writer lock for a SPARQL server that does not isolate overlapping updates.
 
-It asks of the server no more than every one has: an INSERT DATA or DELETE DATA of one triple is
-made or not, and a query shows one state, with all that was answered before. `docs/decisions/
+It relies only on what every server offers: an INSERT DATA or DELETE DATA of one triple happens or
+not, and a query shows one state, with all that was answered before. `docs/decisions/
 0028-writers-of-a-sparql-server-take-a-claim.md` says why this is enough, and what is assumed.
 """
 
