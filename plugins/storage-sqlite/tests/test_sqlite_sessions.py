@@ -227,6 +227,28 @@ def test_a_half_read_scan_that_is_still_held_does_not_keep_the_snapshot(
         list(held)
 
 
+@pytest.mark.parametrize(
+    ("size", "pieces"), [(100, [2, 64, 64, 20]), (5_000, [2, 4, 8, 16, 32, 64, 24])]
+)
+def test_many_rows_are_taken_at_once_only_when_they_are_small(
+    session: SqliteSession, size: int, pieces: list[int]
+) -> None:
+    rows = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)"
+        f" SELECT printf('%.{size}c', 'x') FROM n"
+    )
+    with session.snapshot():
+        assert [len(some) for some in session.iterate_some(rows)] == pieces
+
+
+def test_only_a_short_snapshot_says_that_it_is_short(session: SqliteSession) -> None:
+    with session.short_snapshot(1_000, 60.0):
+        assert session.is_short
+    assert not session.is_short
+    with session.snapshot():
+        assert not session.is_short
+
+
 def test_values_sqlite_cannot_hold_are_invalid_arguments(session: SqliteSession) -> None:
     with pytest.raises(InvalidArgument, match="surrogate"):
         session.read_twin("\ud800")

@@ -43,7 +43,7 @@ _STORE_STEPS_A_UNIT: Final = 50_000
 _EVALUATOR_STEPS_A_UNIT: Final = 500
 _PAUSE: Final = 0.01
 _FIRST_ROWS: Final = 2
-_MOST_ROWS: Final = 64
+_MOST_ROWS: Final = 256
 
 _log = logging.getLogger(__name__)
 
@@ -341,8 +341,9 @@ def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer
     """The page, unless the models changed or its rows go on in a result to be written down."""
     if session.read_schema_version() != plan.key.schema_version:
         return None
-    found = _run_plan(session, request, plan, request.size + 1)
-    rows, count = _take_rows(found, request)
+    # PERF: at once, as nothing of a short snapshot is large.
+    rows = list(_run_plan(session, request, plan, request.size + 1))
+    count = _count_fitting(rows, request)
     if len(rows) > count and not plan.execution.resumable:
         return None
     return _build_answer(session, request, plan, rows, count)
@@ -351,23 +352,24 @@ def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer
 def _take_rows(found: Iterator[JsonRow], request: _Request) -> tuple[list[JsonRow], int]:
     """Rows of a page, and some more if there are any; how many of them the page has.
 
-    SEC: they are taken a few at a time, and no more when the page is large enough.
+    SEC: each may have a mebibyte: no more are taken at once than fit if they are like those before.
     """
     rows: list[JsonRow] = []
-    most, room, at_once = request.size + 1, request.bytes, _FIRST_ROWS
-    while room >= 0 and len(rows) < most:
-        asked = min(at_once, most - len(rows))
-        at_once = min(2 * at_once, _MOST_ROWS)
-        some = list(islice(found, asked))
+    most, room, asked = request.size + 1, request.bytes, _FIRST_ROWS
+    while some := list(islice(found, min(asked, most - len(rows)))):
         rows += some
         room -= sum([len(body) for body, _ in some])
-        if len(some) < asked:
+        if room < 0 or len(some) < asked:
             break
+        asked = min(_MOST_ROWS, 1 + room * len(rows) // (request.bytes - room))
     return rows, _count_fitting(rows, request) if room < 0 else min(len(rows), request.size)
 
 
 def _count_fitting(rows: Sequence[JsonRow], request: _Request) -> int:
+    """How many of the rows one page has."""
     room = request.bytes
+    if sum([len(body) for body, _ in rows]) <= room:
+        return min(len(rows), request.size)
     for at, (body, _) in enumerate(rows[: request.size]):
         room -= len(body)
         if room < 0:

@@ -41,6 +41,7 @@ _LARGEST_SHORT_VALUE: Final = 16 * 1024
 
 _FIRST_ROWS: Final = 2
 _MOST_ROWS: Final = 64
+_SMALL_ROW: Final = 4096
 
 
 def _look_away() -> None:
@@ -82,6 +83,11 @@ class StatementRunner:
         if self._read > _BYTES_PER_LOOK:
             self._read = 0
             self._look()
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the present snapshot is one of few and small rows (`short_snapshot`)."""
+        return self._depth > 0 and self._most_steps is not None
 
     def interrupt(self) -> None:
         """Stop the statements of the present `snapshot`, from any thread: they raise
@@ -187,7 +193,10 @@ class StatementRunner:
             cursor.close(force=True)
 
     def iterate_some(self, sql: str, bindings: Bindings = ()) -> Iterator[list[Row]]:
-        """Yield the rows as they are found, some at a time; other statements may run in between."""
+        """Yield the rows as they are found, some at a time; other statements may run in between.
+
+        The first column is a text: by its size more or fewer of them come at a time.
+        """
         self.check_deadline()
         cursor = self.connection.cursor()
         self._open.add(cursor)
@@ -195,7 +204,10 @@ class StatementRunner:
             found, at_once = cursor.execute(sql, bindings), _FIRST_ROWS
             while some := list(islice(found, at_once)):
                 yield some
-                at_once = min(2 * at_once, _MOST_ROWS)
+                if len(some) < at_once:
+                    break
+                is_small = len(some[-1][0]) <= _SMALL_ROW
+                at_once = _MOST_ROWS if is_small else min(2 * at_once, _MOST_ROWS)
         except EngineError as error:
             raise build_error(error, self.connection.filename) from error
         finally:
@@ -243,18 +255,18 @@ class StatementRunner:
         self._steps_to_next = self._steps_per_check
         if self._most_steps is not None:
             return self._is_over() or self._steps > self._most_steps
-        self._pace_looks()
+        now = time.monotonic()
+        self._pace_looks(now)
         if self._is_long:
             self._look()
             if self._takes_turns:
                 is_over = self._turns.breathe(self, self._is_over)
                 self._looked = time.monotonic()
                 return is_over
-        return self._is_over()
+        return self._is_over(now)
 
-    def _pace_looks(self) -> None:
+    def _pace_looks(self, now: float) -> None:
         """Check sooner where steps take long, later where the statement goes on for long."""
-        now = time.monotonic()
         seconds, self._looked = now - self._looked, now
         self._checks += 1
         if seconds > _SECONDS_PER_CHECK:
@@ -268,7 +280,7 @@ class StatementRunner:
         elif self._steps_per_check < _STEPS_PER_CHECK:
             self._look_every(_STEPS_PER_CHECK)
 
-    def _is_over(self) -> bool:
-        return self._cancelled or (
-            self._deadline is not None and time.monotonic() >= self._deadline
-        )
+    def _is_over(self, now: float | None = None) -> bool:
+        if self._deadline is None or self._cancelled:
+            return self._cancelled
+        return (time.monotonic() if now is None else now) >= self._deadline

@@ -61,20 +61,20 @@ class SqliteQuery(CompiledQuery):
         limit: int | None = None,
     ) -> Iterator[JsonRow]:
         """Result rows as JSON bytes; those of a resumable query carry their row id as key."""
-        bindings = self._bindings.build(parameters)
+        scans, bindings = _read_scans(session), self._bindings.build(parameters)
         self._bind_page(bindings, skip, limit)
         if self.resumable:
             # NOTE: row ids are positive.
             bindings["page_after"] = 0 if after is None else int(after)
-        text = self.text
-        if self._scan is not None:
-            text = self._scan.choose(_read_scans(session), bindings)
-        # PERF: no Python frame between SQLite and most rows of a page. They are not fetched at
-        # once: each may have a mebibyte, and a page ends where it is large enough.
+        text = self.text if self._scan is None else self._scan.choose(scans, bindings)
         if limit is None:
-            return cast("Iterator[JsonRow]", _run(session, text, bindings))
-        pieces = _run_page(session, text, bindings)
-        return cast("Iterator[JsonRow]", chain.from_iterable(pieces))
+            return cast("Iterator[JsonRow]", _run(scans, text, bindings))
+        # PERF: no Python frame between SQLite and most rows of a page. They are not
+        # fetched at once: each may have a mebibyte, and a page ends where it is large enough. Those
+        # of a short snapshot are small and few.
+        if scans.is_short:
+            return cast("Iterator[JsonRow]", iter(_run_all(scans, text, bindings)))
+        return cast("Iterator[JsonRow]", chain.from_iterable(_run_page(scans, text, bindings)))
 
     def list_indexes(self, session: GraphSession, parameters: Mapping[str, Value]) -> Sequence[str]:
         """The indexes that SQLite would use for a page of 1,000 rows of the present graph."""
@@ -98,10 +98,10 @@ class SqliteQuery(CompiledQuery):
         self, session: GraphSession, parameters: Mapping[str, Value]
     ) -> Iterator[tuple[Value, ...]]:
         """Result rows as values."""
-        bindings = self._bindings.build(parameters)
-        labels = _read_scans(session).read_label_sets()
+        scans, bindings = _read_scans(session), self._bindings.build(parameters)
+        labels = scans.read_label_sets()
         columns: tuple[Column, ...] = self._columns
-        for row in _run(session, self._rows_text, bindings):
+        for row in _run(scans, self._rows_text, bindings):
             cells = iter(row)
             yield tuple(
                 column.decode(tuple(islice(cells, len(column.sql))), labels) for column in columns
@@ -121,27 +121,39 @@ def _read_count(bindings: Mapping[str, SqliteValue], placeholder: str | None) ->
     return count if isinstance(count, int) else None
 
 
+def _run_all(
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqliteValue]
+) -> list[tuple[Any, ...]]:
+    try:
+        return scans.read_all(sql, bindings)
+    except StorageError as error:
+        _raise_trap(error)
+        raise
+
+
 def _run_page(
-    session: GraphSession, sql: str, bindings: Mapping[str, SqliteValue]
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqliteValue]
 ) -> Iterator[list[tuple[Any, ...]]]:
     try:
-        yield from _read_scans(session).iterate_some(sql, bindings)
+        yield from scans.iterate_some(sql, bindings)
     except StorageError as error:
-        trap = find_trap(error)
-        if trap is None:
-            raise
-        raise trap from error
+        _raise_trap(error)
+        raise
 
 
 def _run(
-    session: GraphSession, sql: str, bindings: Mapping[str, SqliteValue]
+    scans: GraphScans, sql: str, bindings: Mapping[str, SqliteValue]
 ) -> Iterator[tuple[Any, ...]]:
     try:
-        yield from _read_scans(session).iterate(sql, bindings)
+        yield from scans.iterate(sql, bindings)
     except StorageError as error:
-        trap = find_trap(error)
-        if trap is None:
-            raise
+        _raise_trap(error)
+        raise
+
+
+def _raise_trap(error: StorageError) -> None:
+    trap = find_trap(error)
+    if trap is not None:
         raise trap from error
 
 
