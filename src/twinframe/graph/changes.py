@@ -44,15 +44,18 @@ WHOLE: Final = None
 """In the place of what a patch changes: the document was put as a whole."""
 
 
+def is_large(stored: StoredDocument) -> bool:
+    """Whether what working on a stored document takes is counted (`hold_document`)."""
+    return len(stored.body) > _SMALL_BYTES
+
+
 def hold_document(context: GraphContext, stored: StoredDocument) -> Hold:
     """What working on a stored document takes while it is parsed, changed and written again.
 
-    Raises as `MemoryAccount.take` does. PERF: small documents are not counted.
+    Raises as `MemoryAccount.take` does.
     """
-    size = len(stored.body)
-    if size <= _SMALL_BYTES:
-        return context.memory.hold(Part.WRITES)
-    return context.memory.hold(Part.WRITES, _COPIES * size + estimate_parsed(stored.body))
+    size = _COPIES * len(stored.body) + estimate_parsed(stored.body)
+    return context.memory.hold(Part.WRITES, size)
 
 
 def write_twin(

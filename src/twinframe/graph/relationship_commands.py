@@ -19,7 +19,12 @@ from twinframe.errors import (
     TwinNotFound,
 )
 from twinframe.events.changes import build_patch_changes
-from twinframe.graph.changes import hold_document, remove_relationship, write_relationship
+from twinframe.graph.changes import (
+    hold_document,
+    is_large,
+    remove_relationship,
+    write_relationship,
+)
 from twinframe.graph.context import GraphContext
 from twinframe.graph.model_cache import LoadedModel, ModelView
 from twinframe.graph.relationship_documents import RelationshipBody, parse_relationship_body
@@ -87,6 +92,8 @@ class PatchRelationship:
         key = (self.source_id, self.relationship_id)
         stored = require_relationship(transaction, *key)
         self.condition.check(stored.etag, f"the relationship {self.relationship_id}")
+        if not is_large(stored):
+            return self._change(context, transaction, stored)
         with hold_document(context, stored):
             return self._change(context, transaction, stored)
 

@@ -36,7 +36,9 @@ class Stamps:
 
     def __call__(self) -> int:
         """The time of a write now, in nanoseconds since 1970-01-01T00:00:00Z."""
-        self._latest = max(self._latest, self._clock())
+        now = self._clock()
+        if now > self._latest:
+            self._latest = now
         return self._latest
 
     def begin(self, transaction: GraphTransaction) -> None:
@@ -62,7 +64,8 @@ class Stamps:
 
     def confirm(self, mark: int) -> None:
         """The mark stands there: what `end` gave is committed."""
-        self._mark = max(self._mark or 0, mark)
+        if self._mark is None or mark > self._mark:
+            self._mark = mark
 
 
 def _read_mark(transaction: GraphTransaction) -> int:

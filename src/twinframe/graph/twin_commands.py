@@ -14,7 +14,7 @@ import orjson
 
 from twinframe.errors import ModelDecommissioned, TwinNotFound
 from twinframe.events.changes import build_patch_changes
-from twinframe.graph.changes import hold_document, remove_twin, write_twin
+from twinframe.graph.changes import hold_document, is_large, remove_twin, write_twin
 from twinframe.graph.context import GraphContext
 from twinframe.graph.model_cache import LoadedModel, ModelView
 from twinframe.graph.twin_documents import (
@@ -56,10 +56,10 @@ class PutTwin:
 
         Errors: `ValidationFailed`, `ModelDecommissioned`, `LimitExceeded`, `PreconditionFailed`.
         """
-        before = None
-        if self.condition.is_asked or context.happenings is not None:
+        before, is_asked = None, self.condition.is_asked
+        if is_asked or context.happenings is not None:
             before = transaction.read_twin(self.twin_id)
-        if self.condition.is_asked:
+        if is_asked:
             etag = None if before is None else before.etag
             self.condition.check(etag, f"a twin with the id {self.twin_id}")
         model = self._find_model(context, transaction)
@@ -101,6 +101,8 @@ class PatchTwin:
         """
         stored = require_twin(transaction, self.twin_id)
         self.condition.check(stored.etag, f"the twin {self.twin_id}")
+        if not is_large(stored):
+            return self._change(context, transaction, stored)
         with hold_document(context, stored):
             return self._change(context, transaction, stored)
 

@@ -81,6 +81,8 @@ def parse_condition(if_match: str | None, if_none_match: str | None = None) -> C
 
     SPEC: the vendor's etags are weak and compared by their text; a list names several.
     """
+    if if_match is None and if_none_match is None:
+        return UNCONDITIONED
     return Condition(_parse("If-Match", if_match), _parse("If-None-Match", if_none_match))
 
 
