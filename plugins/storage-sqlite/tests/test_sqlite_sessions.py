@@ -38,6 +38,25 @@ MEBIBYTE = 1024 * 1024
 ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
 
+@pytest.fixture
+def crowded(make_store: MakeStore) -> Iterator[SqliteSession]:
+    """A session in a process whose SQLite may have 24 MiB."""
+    soft, hard = apsw.soft_heap_limit(-1), apsw.hard_heap_limit(-1)
+    session = make_store(memory_bytes=8 * MEBIBYTE).session()
+    yield session
+    session.close()
+    apsw.hard_heap_limit(hard)
+    apsw.soft_heap_limit(soft)
+
+
+LISTS = ", ".join(f"length(group_concat(hex(zeroblob(4096)) || {n}))" for n in range(8))
+LARGE = (
+    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 800) "
+    f"SELECT {LISTS} FROM n"
+)
+"""Eight lists of 6.5 MB."""
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -105,6 +124,48 @@ def test_another_thread_can_interrupt_a_snapshot(session: SqliteSession) -> None
     timer.join()
     with session.snapshot():  # the next one starts afresh
         assert session.read_all("SELECT 1") == [(1,)]
+
+
+def test_what_is_interrupted_ends_at_its_next_row(session: SqliteSession) -> None:
+    rows: list[int] = []
+
+    def meet(row: int) -> int:
+        rows.append(row)
+        if row == 3:
+            session.interrupt()
+        return row
+
+    session.connection.create_scalar_function("meet", meet, 1)
+    with session.snapshot(time.monotonic() + 600):
+        with pytest.raises(QueryTimeout):
+            session.read_all(
+                "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 40) "
+                "SELECT count(meet(i)) FROM n"
+            )
+        with pytest.raises(QueryTimeout):  # and nothing begins any more
+            session.read_all("SELECT 1")
+    assert rows == [1, 2, 3]
+    assert session.read_one("SELECT 1") == 1
+
+
+def test_what_is_interrupted_says_so_whatever_its_aggregates_come_to(
+    crowded: SqliteSession,
+) -> None:
+    def meet(row: int) -> int:
+        if row == 450:
+            crowded.interrupt()
+        return row
+
+    crowded.connection.create_scalar_function("meet", meet, 1)
+    with pytest.raises(QueryTimeout), crowded.snapshot(time.monotonic() + 600):
+        crowded.read_all(f"{LARGE[: -len(' FROM n')]}, count(meet(i)) FROM n")
+
+
+def test_documents_that_become_values_are_read_until_the_deadline(session: SqliteSession) -> None:
+    with session.snapshot(time.monotonic() - 1):
+        session.count_read(1024)
+        with pytest.raises(QueryTimeout):
+            session.count_read(5 * MEBIBYTE)
 
 
 class Full(Exception):
@@ -382,25 +443,6 @@ def test_pages_of_incoming_relationships_have_neither_gaps_nor_doubles_while_oth
         run(store, build_deletion(gone))
         put(store, build_relationship_record(gone, f"new{len(seen)}", "hub", name="a"))
     assert sorted(seen) == sources
-
-
-@pytest.fixture
-def crowded(make_store: MakeStore) -> Iterator[SqliteSession]:
-    """A session in a process whose SQLite may have 24 MiB."""
-    soft, hard = apsw.soft_heap_limit(-1), apsw.hard_heap_limit(-1)
-    session = make_store(memory_bytes=8 * MEBIBYTE).session()
-    yield session
-    session.close()
-    apsw.hard_heap_limit(hard)
-    apsw.soft_heap_limit(soft)
-
-
-LISTS = ", ".join(f"length(group_concat(hex(zeroblob(4096)) || {n}))" for n in range(8))
-LARGE = (
-    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 800) "
-    f"SELECT {LISTS} FROM n"
-)
-"""Eight lists of 6.5 MB."""
 
 
 def test_a_statement_that_alone_needs_too_much_memory_is_told_so(crowded: SqliteSession) -> None:

@@ -58,6 +58,7 @@ class ReadThreads:
         self._closed = False
         self._lock = threading.Lock()
         self._sessions: dict[PendingRead, tuple[GraphSession, float]] = {}
+        self._alarms: dict[PendingRead, asyncio.TimerHandle] = {}
 
     async def run(
         self,
@@ -99,6 +100,9 @@ class ReadThreads:
         deadline = None if timeout is None else time.monotonic() + timeout
         self._open += 1
         pending = PendingRead(read, future, deadline)
+        if timeout is not None:
+            # NOTE: a statement looks at its deadline now and then only.
+            self._alarms[pending] = loop.call_later(timeout, self._interrupt, pending)
         self._queue.put(pending)
         if self._open > self._running:
             loop.call_later(_PATIENCE, self._relieve, loop, pending)
@@ -170,6 +174,9 @@ class ReadThreads:
 
     def _settle(self, pending: PendingRead, result: object, error: BaseException | None) -> None:
         self._open -= 1
+        alarm = self._alarms.pop(pending, None)
+        if alarm is not None:
+            alarm.cancel()
         if error is not None:
             fail_future(pending.future, error)
         elif not pending.future.done():
@@ -197,7 +204,7 @@ class ReadThreads:
             self._interrupt(pending)
 
     def _interrupt(self, pending: PendingRead) -> None:
-        """Stop what nobody waits for any more, if it runs."""
+        """Stop what nobody waits for any more or has no time left, if it runs."""
         with self._lock:  # NOTE: so that it cannot hit the next read of the same session
             running = self._sessions.get(pending)
             if running is not None:

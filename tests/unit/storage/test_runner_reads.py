@@ -390,6 +390,33 @@ def test_a_caller_that_goes_away_ends_its_read() -> None:
     asyncio.run(main())
 
 
+def test_the_deadline_interrupts_what_does_not_look_at_it() -> None:
+    interrupted = threading.Event()
+
+    class DeafStore(MemoryStore):
+        def session(self) -> GraphSession:
+            session = super().session()
+            vars(session).update(interrupt=interrupted.set)
+            return session
+
+    async def main() -> None:
+        runner = StoreRunner(DeafStore(), StorageSettings(query_threads=1))
+        assert await runner.scan(lambda _: interrupted.wait(60), 0.05)
+        interrupted.clear()
+        ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+        def answer_first(_: GraphSession, publish: Callable[[str], None]) -> str:
+            publish("early")
+            ended.get_loop().call_soon_threadsafe(ended.set_result, interrupted.wait(60))
+            return "late"
+
+        assert await runner.scan_early(answer_first, 0.05) == "early"
+        assert await ended
+        await runner.close()
+
+    asyncio.run(main())
+
+
 def test_an_answer_may_come_before_the_work_ends_and_closing_ends_that() -> None:
     async def main() -> None:
         runner = StoreRunner(MemoryStore(), StorageSettings(query_threads=1))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import apsw
 
-from twinframe.errors import QueryTimeout, StorageError
+from twinframe.errors import QueryTimeout, StorageError, TwinframeError
 from twinframe_storage_sqlite.errors import EngineError, build_error
 from twinframe_storage_sqlite.turns import Turns, share_turns
 
@@ -82,6 +82,7 @@ class StatementRunner:
         self._read += size
         if self._read > _BYTES_PER_LOOK:
             self._read = 0
+            self.check_deadline()
             self._look()
 
     @property
@@ -92,8 +93,11 @@ class StatementRunner:
     def interrupt(self) -> None:
         """Stop the statements of the present `snapshot`, from any thread: they raise
         `QueryTimeout`.
+
+        PERF: SQLite looks at this at each row, where looks at the deadline are many rows apart.
         """
         self._cancelled = True
+        self.connection.interrupt()
 
     @contextmanager
     def snapshot(self, deadline: float | None = None) -> Iterator[None]:
@@ -169,7 +173,7 @@ class StatementRunner:
         try:
             return self._cursor.execute(sql, bindings).get
         except EngineError as error:
-            raise build_error(error, self.connection.filename) from error
+            raise self._build_error(error) from error
 
     def read_all(self, sql: str, bindings: Bindings = ()) -> list[Row]:
         """All rows."""
@@ -177,7 +181,7 @@ class StatementRunner:
         try:
             return self._cursor.execute(sql, bindings).fetchall()
         except EngineError as error:
-            raise build_error(error, self.connection.filename) from error
+            raise self._build_error(error) from error
 
     def iterate(self, sql: str, bindings: Bindings = ()) -> Iterator[Row]:
         """Yield the rows as they are found; other statements may run in between."""
@@ -187,7 +191,7 @@ class StatementRunner:
         try:
             yield from cursor.execute(sql, bindings)
         except EngineError as error:
-            raise build_error(error, self.connection.filename) from error
+            raise self._build_error(error) from error
         finally:
             self._open.discard(cursor)
             cursor.close(force=True)
@@ -209,10 +213,16 @@ class StatementRunner:
                 is_small = len(some[-1][0]) <= _SMALL_ROW
                 at_once = _MOST_ROWS if is_small else min(2 * at_once, _MOST_ROWS)
         except EngineError as error:
-            raise build_error(error, self.connection.filename) from error
+            raise self._build_error(error) from error
         finally:
             self._open.discard(cursor)
             cursor.close(force=True)
+
+    def _build_error(self, error: BaseException) -> TwinframeError:
+        # NOTE: what is stopped still makes the results of its aggregates, and may fail at those.
+        if isinstance(error, (apsw.NoMemError, apsw.TooBigError)) and self._depth:
+            error = apsw.InterruptError() if self._is_over() else error
+        return build_error(error, self.connection.filename)
 
     def _close_open(self) -> None:
         """End statements that were not read to their end, such as after an error that holds their

@@ -389,3 +389,28 @@ def test_a_chain_of_clauses_that_use_a_value_twice_stays_small(
     ).replace("coalesce(x0, t.y, x0)", "t.x")
     assert len(compile_text(f"{doubled} RETURN x30 AS v").text) < 100_000
     assert law(f"{doubled} RETURN x30 AS v", odd_graph).declined is None
+
+
+# --- long searches ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "MATCH (t) WHERE {text} CONTAINS {part} RETURN count(*) AS n",
+        "MATCH (t) WHERE NOT {text} CONTAINS {part} RETURN count(*) AS n",
+        "MATCH (t) WHERE {text} STARTS WITH {part} + '' RETURN count(*) AS n",
+        "MATCH (t) RETURN sum(size(replace({text}, {part}, 'z'))) AS n",
+    ],
+)
+@pytest.mark.parametrize("part", ["$p", "reduce(s = $p, i IN range(1, 2) | s)"])
+def test_a_long_string_is_not_searched_for_in_sql(
+    template: str, part: str, odd_graph: SqliteSession
+) -> None:
+    query = template.format(text="toUpper($t)", part=part)
+    values = {"t": "x" * 5000, "p": "X" * 1024}
+    compiled = compile_text(query, parameters=values)
+    assert len(list(compiled.run_json(odd_graph, values))) == 1
+    for longer in ("X" * 1025, "É" * 513):
+        with pytest.raises(CannotRun, match="long string"):
+            list(compiled.run_json(odd_graph, {**values, "p": longer}))

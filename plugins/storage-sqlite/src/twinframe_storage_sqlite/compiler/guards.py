@@ -11,6 +11,7 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler.paths import render_text
 
 _MARK = "twinframe cannot run: "
+_RETREAT_MARK = "twinframe leaves to others: "
 _LIMIT_MARK = "twinframe limit: "
 _LIMITS = (
     "Expression tree is too large",
@@ -29,6 +30,11 @@ def render_trap(reason: str) -> str:
     hoist a function call out of its branch; so the trap needs no function of the connection.
     """
     return f"json_extract('{{}}', {render_text(_MARK + reason)})"
+
+
+def render_retreat(reason: str) -> str:
+    """Like a trap, for what SQLite would do right but too slowly; no error is hidden without it."""
+    return f"json_extract('{{}}', {render_text(_RETREAT_MARK + reason)})"
 
 
 def has_trap(sql: str) -> bool:
@@ -50,8 +56,9 @@ def find_trap(error: BaseException) -> CannotRun | LimitExceeded | None:
         text = str(seen)
         if _LIMIT_MARK in text:
             return LimitExceeded(text.partition(_LIMIT_MARK)[2].rstrip("'"))
-        if _MARK in text:
-            return CannotRun(text.partition(_MARK)[2].rstrip("'"))
+        for mark in (_MARK, _RETREAT_MARK):
+            if mark in text:
+                return CannotRun(text.partition(mark)[2].rstrip("'"))
         if any(limit in text for limit in _LIMITS):
             return CannotRun(f"A limit of SQLite: {text}.")
         if text.endswith("integer overflow"):

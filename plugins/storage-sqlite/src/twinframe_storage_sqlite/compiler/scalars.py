@@ -12,7 +12,8 @@ from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.arithmetic import read_as
 from twinframe_storage_sqlite.compiler.elements import build_let, read_integer
-from twinframe_storage_sqlite.compiler.guards import render_trap
+from twinframe_storage_sqlite.compiler.guards import render_retreat, render_trap
+from twinframe_storage_sqlite.compiler.strings import render_long
 from twinframe_storage_sqlite.compiler.term import NULL_TERM, Term, check_droppable
 
 Compile = Callable[[Sequence[Term]], Term]
@@ -125,7 +126,11 @@ def _compile_replace(arguments: Sequence[Term]) -> Term:
     # NOTE: SQLite treats a search text that starts with NUL as an empty one.
     nul = f"instr(CAST({search} AS BLOB), x'00')"
     trap = render_trap("replace() of NUL characters")
-    value = let.wrap(f"CASE WHEN {nul} THEN {trap} ELSE replace({text}, {search}, {new}) END")
+    value = let.wrap(
+        f"CASE WHEN {nul} THEN {trap} WHEN {render_long(search)} "
+        f"THEN {render_retreat('replace() of a long string')} "
+        f"ELSE replace({text}, {search}, {new}) END"
+    )
     nullable = (arguments[0].kinds | arguments[1].kinds | arguments[2].kinds) & k.NULL
     return Term(k.STRING | nullable, value, assumed=True)
 

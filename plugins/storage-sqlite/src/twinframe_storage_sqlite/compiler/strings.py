@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from twinframe.model.values import Value
+from twinframe.storage.base import CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
-from twinframe_storage_sqlite.compiler.bindings import Bindings, build_prefix_end
+from twinframe_storage_sqlite.compiler.bindings import (
+    Bindings,
+    SqliteValue,
+    build_prefix_end,
+    build_scalar,
+)
 from twinframe_storage_sqlite.compiler.comparison import render_all, render_whole
+from twinframe_storage_sqlite.compiler.elements import build_let
+from twinframe_storage_sqlite.compiler.guards import render_retreat
 from twinframe_storage_sqlite.compiler.term import Term, render_check, render_forced
+
+_LONGEST_SEARCHED: Final = 1024
 
 
 def compile_string_test(
@@ -19,7 +32,7 @@ def compile_string_test(
     ]
     if operator == "CONTAINS":
         # NOTE: `instr` searches the whole string, NUL characters included.
-        test = f"instr({left.value}, {right.value}) {'>' if wanted else '='} 0"
+        test = _render_place(left, right, f"{'>' if wanted else '='} 0", bindings)
     elif operator == "ENDS WITH":
         test = _render_suffix(left.value, right.value, wanted=wanted)
     elif right.source is not None and not right.kinds & ~k.STRING:
@@ -29,8 +42,35 @@ def compile_string_test(
         word = "AND" if wanted else "OR"
         test = f"({left.value} {lower} {right.value} {word} {left.value} {upper} {end})"
     else:
-        test = f"instr({left.value}, {right.value}) {'=' if wanted else '<>'} 1"
+        test = _render_place(left, right, f"{'=' if wanted else '<>'} 1", bindings)
     return render_whole(render_all(test, *checks), left, right)
+
+
+def _render_place(left: Term, right: Term, test: str, bindings: Bindings) -> str:
+    """A test of the place of one string in another; of a long one the evaluator finds it."""
+    if right.source is not None and not right.kinds & ~k.STRING:
+        return f"instr({left.value}, {bindings.bind(right.source, _build_searched)}) {test}"
+    let = build_let(right.value)
+    (part,) = let.names
+    return let.wrap(
+        f"CASE WHEN {render_long(part)} THEN {render_retreat('a search for a long string')} "
+        f"ELSE instr({left.value}, {part}) {test} END"
+    )
+
+
+def _build_searched(value: Value) -> SqliteValue:
+    if isinstance(value, str) and len(value.encode(errors="surrogatepass")) > _LONGEST_SEARCHED:
+        raise CannotRun("A search for a long string.")
+    return build_scalar(value)
+
+
+def render_long(part: str) -> str:
+    """Whether a string is so long that SQLite must not search for it.
+
+    SEC: it compares all of it at each place: of a text of 1 MB with a half of it for 10 s, and
+    looks at no deadline meanwhile.
+    """
+    return f"octet_length({part}) > {_LONGEST_SEARCHED}"
 
 
 def _render_suffix(value: str, suffix: str, *, wanted: bool) -> str:
