@@ -36,6 +36,7 @@ from twinframe_storage_rdf.storeprocess.frames import (
     unpack_pair,
     unpack_question,
 )
+from twinframe_storage_rdf.storeprocess.heap import Heap
 from twinframe_storage_rdf.storeprocess.running import RunningRequests
 
 _STACK: Final = 128 * 1024 * 1024  # a deeply nested query needs stack; an overflow ends the process
@@ -78,9 +79,11 @@ class StoreServer:
         self._short = ShortQueries()
         self._ended = threading.Event()
         self._is_full = False
+        self._heap = Heap()
 
     def run(self) -> None:
         """Wait for the previous process to end, open the store and serve."""
+        self._heap.set_up()
         self._place = os.open(self._files.place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._alive = os.open(self._files.alive, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._alive, fcntl.LOCK_EX)
@@ -128,6 +131,7 @@ class StoreServer:
         """Wait until there are no clients any more and the socket is removed."""
         while not self._ended.wait(_TICK):
             now = time.monotonic()
+            self._heap.trim()
             if not self._is_found():
                 print("the socket was removed; there is a new one", file=sys.stderr, flush=True)
                 listener.close()

@@ -1,0 +1,29 @@
+"""What the store process has freed goes back to the system."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+from twinframe.footprint import read_own_memory
+from twinframe_storage_rdf.storeprocess.heap import Heap
+
+heap = Heap()
+heap.set_up()
+heap.trim()
+before = read_own_memory()
+pieces = [bytes(10_000) for _ in range(8_000)]
+full = read_own_memory()
+kept = pieces[::20]  # so that the free pieces are not at the end of the heap
+del pieces
+heap.trim()
+print(before, full, read_own_memory(), len(kept))
+"""
+
+
+def test_memory_between_pieces_that_stay_is_given_back() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True)
+    before, full, after, _ = map(int, done.stdout.split())
+    assert full - before > 70_000_000
+    assert after - before < (full - before) / 3
