@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import NoneType
 from typing import cast
 
 import pyoxigraph
 import pytest
 
+from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
+from twinframe.memory import MemoryAccount, Part
+from twinframe.storage.base import GraphTransaction
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_model_record, build_twin_record
 from twinframe_storage_rdf import changes
@@ -118,3 +122,80 @@ def test_servers_find_what_has_no_value_by_its_key(
     dataset.update(text)
     dataset.update(render(change, claim))
     assert {(quad.predicate.value, quad.object.value) for quad in dataset} == {("urn:version", "2")}
+
+
+# --- parts of a batch -----------------------------------------------------------------------------
+
+
+def put_work(twin_id: str, size: int) -> Callable[[GraphTransaction], object]:
+    record = build_twin_record(twin_id, text="x" * size)
+    return lambda transaction: transaction.put_twin(record)
+
+
+def test_works_that_change_much_are_changes_of_their_own(
+    store: RdfStore, made: list[Change]
+) -> None:
+    outcomes = store.write([put_work(f"t{number}", 1_000_000) for number in range(12)])
+    assert [outcome.error for outcome in outcomes] == [None] * 12
+    assert len(made) == 3
+    with reading(store) as session:
+        assert [twin.twin_id for twin in session.iterate_twins()] == sorted(
+            f"t{number}" for number in range(12)
+        )
+
+
+def test_small_works_are_one_change(store: RdfStore, made: list[Change]) -> None:
+    store.write([put_work(f"t{number}", 1000) for number in range(100)])
+    assert len(made) == 1
+
+
+def test_a_work_without_memory_for_it_is_refused_alone(store: RdfStore) -> None:
+    store.memory = MemoryAccount(8_000_000)
+    works = [put_work("a", 100), put_work("b", 3_000_000), put_work("c", 100)]
+    errors = [outcome.error for outcome in store.write(works)]
+    assert [type(error) for error in errors] == [NoneType, MemoryLimitExceeded, NoneType]
+    assert store.memory.used == 0
+    with reading(store) as session:
+        assert [twin.twin_id for twin in session.iterate_twins()] == ["a", "c"]
+
+
+def test_works_that_fit_alone_wait_for_each_other(store: RdfStore, made: list[Change]) -> None:
+    store.memory = MemoryAccount(8_000_000)
+    outcomes = store.write([put_work(f"t{number}", 1_500_000) for number in range(3)])
+    assert [outcome.error for outcome in outcomes] == [None] * 3
+    assert len(made) == 3
+    assert store.memory.used == 0
+
+
+def test_a_work_waits_while_others_hold_the_memory(store: RdfStore) -> None:
+    store.memory = MemoryAccount(8_000_000)
+    with store.memory.hold(Part.REQUESTS, 7_000_000):
+        (outcome,) = store.write([put_work("t", 1_500_000)])
+        assert isinstance(outcome.error, MemoryExhausted)
+    (outcome,) = store.write([put_work("t", 1_500_000)])
+    assert outcome.error is None
+
+
+def test_what_was_refused_to_be_read_is_not_taken_for_absent(store: RdfStore) -> None:
+    put(store, build_twin_record("large", text="x" * 3_000_000))
+    store.memory = MemoryAccount(4_000_000)
+
+    def look(transaction: GraphTransaction) -> bool:
+        with pytest.raises(MemoryLimitExceeded):
+            transaction.read_twin("large")
+        with pytest.raises(MemoryLimitExceeded):
+            transaction.read_twin("large")
+        return True
+
+    (outcome,) = store.write([look])
+    assert outcome.result is True
+
+
+def test_documents_that_are_replaced_unread_count_when_the_change_is_made(store: RdfStore) -> None:
+    for number in range(8):
+        put(store, build_twin_record(f"t{number}", text="x" * 1_000_000))
+    store.memory = MemoryAccount(4_500_000)
+    outcomes = store.write([put_work(f"t{number}", 100) for number in range(8)])
+    assert [outcome.error for outcome in outcomes] == [None] * 8
+    assert store.memory.used == 0
+    assert store.verify() == []

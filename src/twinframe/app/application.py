@@ -164,6 +164,8 @@ def build_graph(
     `graph` is the name of the stored graph; empty is the service's own. `memory` is the account of
     this process; None makes one with all the memory of the service.
     """
+    memory = memory or build_account(installation.settings, workers=1)
+    service.store.memory = memory
     engine = installation.build_query_engine(service.store)
     scratch = service.store.scratch
     return Graph(
@@ -174,7 +176,7 @@ def build_graph(
         instruments=instruments,
         triples=build_triple_support(installation, service.store, graph),
         endpoints=endpoints,
-        memory=memory or build_account(installation.settings, workers=1),
+        memory=memory,
     )
 
 

@@ -321,6 +321,7 @@ class HostedGraphs:
                 raise StorageError(f"The counters in {place} cannot be had: {error}.") from error
             quotas = GraphQuotas(tenant.entry.settings, counter)
             runner = QuotaRunner(store, settings.storage, quotas, self._instruments)
+            store.memory = self._memory
             graph = Graph(
                 runner,
                 settings,

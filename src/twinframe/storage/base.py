@@ -18,6 +18,7 @@ from typing import Generic, TypeAlias, TypeVar
 from twinframe.cypher.algebra import LabelName, Query
 from twinframe.errors import TwinframeError
 from twinframe.evaluator.reader import GraphReader
+from twinframe.memory import MemoryAccount
 from twinframe.model.ids import TWIN_LABEL
 from twinframe.model.values import Value
 
@@ -471,10 +472,14 @@ class GraphStore(ABC):
 
     `scratch` is a directory of this graph's own for files that may be lost at any time, the same in
     all processes; None where the store has no place on this machine. It is made when needed.
+
+    `memory` is the account of this process, set before the first write. A store that makes changes
+    in memory takes them from its writes; None: nobody counts.
     """
 
     traits: StoreTraits
     scratch: Path | None = None
+    memory: MemoryAccount | None = None
 
     @abstractmethod
     def open(self) -> None:
@@ -493,7 +498,8 @@ class GraphStore(ABC):
         """Run each work atomically and commit all that succeeded together; one thread at a time.
 
         A work that raises leaves nothing behind and does not disturb its neighbours. If the commit
-        itself fails, every outcome carries that error.
+        itself fails, every outcome carries that error. A store may make several commits of them, in
+        their order, when they are too large for one; then the outcomes are those of each commit.
         """
 
     @abstractmethod

@@ -14,6 +14,7 @@ from twinframe.storage.base import CannotRun, ModelRecord, RelationshipRecord, T
 from twinframe_storage_rdf.differences import Differences, State
 from twinframe_storage_rdf.engines.base import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache
+from twinframe_storage_rdf.load import Load
 from twinframe_storage_rdf.mapping import (
     GraphNames,
     build_model_triples,
@@ -41,7 +42,12 @@ class DraftView(View):
     holds_own = True
 
     def __init__(
-        self, engine: Engine, queries: Queries, cache: HierarchyCache, guess: State | None
+        self,
+        engine: Engine,
+        queries: Queries,
+        cache: HierarchyCache,
+        guess: State | None,
+        load: Load,
     ) -> None:
         """`guess` is the caller's assumption of the current state; a wrong one is found when the
         batch is applied.
@@ -49,7 +55,7 @@ class DraftView(View):
         super().__init__(engine, queries)
         self.base = guess or self._read_newest()
         self.draft = Differences()
-        self.known = Known(engine, queries, cache)
+        self.known = Known(engine, queries, cache, load)
 
     @contextmanager
     def snapshot(self, deadline: float | None) -> Iterator[None]:
@@ -79,8 +85,9 @@ class DraftView(View):
 class Known:
     """Records as the engine holds them, each read once per batch; None for one that is absent."""
 
-    def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache) -> None:
+    def __init__(self, engine: Engine, queries: Queries, cache: HierarchyCache, load: Load) -> None:
         self._held = Differences()
+        self._load = load
         view = View(engine, queries)
         self._names = queries.names
         self._records = Records(queries, view, cache)
@@ -155,21 +162,32 @@ class Known:
 
     def _fill_twins(self, ids: Iterable[str]) -> None:
         held = self._held.twins
-        missing = [key for key in ids if key not in held]
-        held.update(dict.fromkeys(missing))
-        held.update((twin.twin_id, twin) for twin in self._records.read_twins(missing))
+        # NOTE: nothing of it is held unless all is: what is missing in `held` is read.
+        found: dict[str, TwinRecord | None] = dict.fromkeys(key for key in ids if key not in held)
+        for twin in self._records.read_twins(list(found)):
+            self._load.add_text(len(twin.body))
+            found[twin.twin_id] = twin
+        held.update(found)
 
     def _fill_relationships(self, keys: Iterable[tuple[str, str]]) -> None:
         held = self._held.relationships
-        missing = [key for key in keys if key not in held]
-        held.update(dict.fromkeys(missing))
-        held.update((read_key(x), x) for x in self._records.read_relationships(missing))
+        found: dict[tuple[str, str], RelationshipRecord | None] = dict.fromkeys(
+            key for key in keys if key not in held
+        )
+        for relationship in self._records.read_relationships(list(found)):
+            self._load.add_text(len(relationship.body))
+            found[read_key(relationship)] = relationship
+        held.update(found)
 
     def _fill_entries(self, keys: Iterable[tuple[str, str]]) -> None:
         held = self._held.entries
-        missing = [key for key in keys if key not in held]
-        held.update(dict.fromkeys(missing))
-        held.update(self._service.read_bodies(missing))
+        found: dict[tuple[str, str], bytes | None] = dict.fromkeys(
+            key for key in keys if key not in held
+        )
+        for key, body in self._service.read_bodies(list(found)).items():
+            self._load.add_text(len(body))
+            found[key] = body
+        held.update(found)
 
 
 def measure_record(names: GraphNames, record: TwinRecord | RelationshipRecord | ModelRecord) -> int:

@@ -9,12 +9,21 @@ import secrets
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
 import orjson
 
-from twinframe.errors import ConfigurationError, StorageBusy, StorageDamaged, TwinframeError
+from twinframe.errors import (
+    ConfigurationError,
+    MemoryExhausted,
+    MemoryLimitExceeded,
+    StorageBusy,
+    StorageDamaged,
+    TwinframeError,
+)
+from twinframe.memory import Part
 from twinframe.storage.base import (
     GraphStore,
     Outcome,
@@ -28,6 +37,7 @@ from twinframe_storage_rdf.differences import State
 from twinframe_storage_rdf.engines.base import Change, Engine
 from twinframe_storage_rdf.far_session import FarSession
 from twinframe_storage_rdf.hierarchy import HierarchyCache
+from twinframe_storage_rdf.load import Load
 from twinframe_storage_rdf.mapping import GraphNames, Triple
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.session import RdfSession
@@ -42,6 +52,8 @@ FORMAT: Final = 2
 
 _WRITE_SECONDS: Final = 5.0
 _DOUBTED_WRITES: Final = 16
+_LARGE_CHANGE: Final = 4 * 1024 * 1024
+"""Bytes of documents, read and changed, behind which a change takes no more works."""
 
 
 class RdfStore(GraphStore):
@@ -111,9 +123,17 @@ class RdfStore(GraphStore):
         return kind(self._engine, self._queries, self._cache)
 
     def write(self, works: Sequence[Work[object]]) -> Sequence[Outcome[object]]:
-        """Run the writes on one draft and commit it; start again if another process was faster."""
-        if not works:
-            return []
+        """Run the writes on drafts and commit them; start again if another process was faster.
+
+        Small writes share a draft; a draft that has become large takes no more of them.
+        """
+        outcomes: list[Outcome[object]] = []
+        while len(outcomes) < len(works):
+            outcomes += self._write_part(works[len(outcomes) :])
+        return outcomes
+
+    def _write_part(self, works: Sequence[Work[object]]) -> list[Outcome[object]]:
+        """The outcomes of the first of the works, at least of one."""
         deadline = time.monotonic() + _WRITE_SECONDS
         try:
             with self._turn.taken(deadline):
@@ -127,6 +147,11 @@ class RdfStore(GraphStore):
                     attempt += 1
                     time.sleep(random.random() * 0.002 * min(attempt, 50))  # noqa: S311
                 return outcomes
+        except (MemoryExhausted, MemoryLimitExceeded) as error:
+            # NOTE: what the works change is read again when the change is made, of all at once.
+            if len(works) > 1:
+                return self._write_part(works[: len(works) // 2])
+            return [Outcome(error=error)]
         except TwinframeError as error:
             return [Outcome(error=error) for _ in works]
 
@@ -145,9 +170,14 @@ class RdfStore(GraphStore):
             return self._run(works)
 
     def _run(self, works: Sequence[Work[object]]) -> list[Outcome[object]] | None:
+        hold = None if self.memory is None else self.memory.hold(Part.WRITES)
+        with hold or nullcontext():
+            return self._commit(works, Load(hold))
+
+    def _commit(self, works: Sequence[Work[object]], load: Load) -> list[Outcome[object]] | None:
         guess = self._guess()
-        transaction = RdfTransaction(self._engine, self._queries, self._cache, guess)
-        outcomes = [_run(transaction, work) for work in works]
+        transaction = RdfTransaction(self._engine, self._queries, self._cache, guess, load)
+        outcomes = _run_some(transaction, works, load)
         view = transaction.view
         self._made = None
         if view.draft.is_empty():
@@ -174,6 +204,21 @@ class RdfStore(GraphStore):
             return None
         made = self._made
         return made if made is not None and made.version == self._turn.read_mark() else None
+
+
+def _run_some(
+    transaction: RdfTransaction, works: Sequence[Work[object]], load: Load
+) -> list[Outcome[object]]:
+    """Run works until what they change is large; the rest comes into the next change."""
+    outcomes: list[Outcome[object]] = []
+    for work in works:
+        outcome = _run(transaction, work)
+        if outcomes and isinstance(outcome.error, MemoryExhausted | MemoryLimitExceeded):
+            break  # there may be memory for it alone
+        outcomes.append(outcome)
+        if load.size > _LARGE_CHANGE:
+            break
+    return outcomes
 
 
 def _run(transaction: RdfTransaction, work: Work[object]) -> Outcome[object]:

@@ -30,6 +30,7 @@ from twinframe_storage_rdf.differences import Differences, State
 from twinframe_storage_rdf.draft import DraftView
 from twinframe_storage_rdf.engines.base import Engine
 from twinframe_storage_rdf.hierarchy import HierarchyCache, Interfaces
+from twinframe_storage_rdf.load import Load
 from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, read_key
 from twinframe_storage_rdf.service_records import ServiceRecords
@@ -40,10 +41,16 @@ class RdfTransaction(RdfSession, GraphTransaction):
     """Reads the draft of a batch and changes it; `undo` reverts what one write changed."""
 
     def __init__(
-        self, engine: Engine, queries: Queries, cache: HierarchyCache, guess: State | None
+        self,
+        engine: Engine,
+        queries: Queries,
+        cache: HierarchyCache,
+        guess: State | None,
+        load: Load,
     ) -> None:
         super().__init__(engine, queries, cache)
-        self.view = DraftView(engine, queries, cache, guess)
+        self.view = DraftView(engine, queries, cache, guess, load)
+        self._load = load
         self._view = self.view
         self._known = self.view.known
         self._records = Records(queries, self.view, cache)
@@ -108,6 +115,7 @@ class RdfTransaction(RdfSession, GraphTransaction):
 
     def put_twin(self, record: TwinRecord) -> None:
         """Create or replace a twin; the name of its interface becomes known."""
+        self._load.add_record(len(record.body))
         self.view.draft.twins[record.twin_id] = record
         known = self.view.draft.interfaces
         if record.model_id not in known and record.model_id not in self._read_interfaces():
@@ -133,6 +141,7 @@ class RdfTransaction(RdfSession, GraphTransaction):
             raise TwinNotFound(record.source_id)
         if not self.has_twin(record.target_id):
             raise TargetTwinNotFound(record.target_id)
+        self._load.add_record(len(record.body))
         self.view.draft.relationships[read_key(record)] = record
 
     def put_relationships(self, records: Sequence[RelationshipRecord]) -> None:
@@ -152,6 +161,7 @@ class RdfTransaction(RdfSession, GraphTransaction):
 
     def put_entry(self, kind: str, key: str, body: bytes) -> None:
         """Create or replace an entry."""
+        self._load.add_text(len(body))
         self.view.draft.entries[kind, key] = body
 
     def delete_entry(self, kind: str, key: str) -> bool:
@@ -165,6 +175,7 @@ class RdfTransaction(RdfSession, GraphTransaction):
         """Append events after the others, each at a position of its own."""
         if not events:
             return
+        self._load.add_text(sum(len(event.body) for event in events))
         _, last = self._read_event_range()
         draft = self.view.draft
         draft.events.update(enumerate(events, last + 1))
@@ -199,6 +210,7 @@ class RdfTransaction(RdfSession, GraphTransaction):
         position = draft.last_position
         position = self.view.base.last_position if position is None else position
         for record in records:
+            self._load.add_text(len(record.document))
             position += 1
             draft.models[record.model_id] = replace(record, position=position)
             draft.interfaces[record.model_id] = record.extends
