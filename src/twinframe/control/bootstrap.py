@@ -1,4 +1,4 @@
-"""The first owner of a control plane, made on the machine itself. It verifies nobody."""
+"""Creates the first owner of a control plane, from the command line on its machine."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _OPERATOR = Actor("operator", kind="operator")
 
 
 async def bootstrap(context: ControlContext, owner: Principal) -> Assignment:
-    """Make `owner` an Owner of the platform, for good, and so of all organizations.
+    """Make `owner` an Owner of the platform, without expiry, and so of all organizations.
 
-    It may be called again, for the same owner or another: whoever can write the store's file is
-    asked for no permission. An email's owner is who first signs in with it.
+    It may be called again, for the same owner or another, and checks no permission, because the
+    caller can write the store's file anyway. An email belongs to the first user who signs in with
+    it.
     """
     assignment_id = build_id("asg")
 
@@ -47,9 +48,9 @@ async def bootstrap(context: ControlContext, owner: Principal) -> Assignment:
 async def found_organization(
     context: ControlContext, owner: Principal, organization_id: str, name: str
 ) -> Organization:
-    """Create an organization with this Owner; one of this id that is there stays as it is.
+    """Create an organization with this Owner; an existing one of this id is not changed.
 
-    `ControlConflict` for an id that was deleted once.
+    Raises `ControlConflict` for an id that was deleted once.
     """
     wanted = parse_id("an organization", organization_id)
     title = parse_name("an organization", name)

@@ -1,4 +1,4 @@
-"""The permissions there are and the roles that are built in: tables. It decides nothing.
+"""The tables of all permissions and built-in roles.
 
 The page `docs/reference/roles.md` is generated from them.
 """
@@ -35,7 +35,7 @@ CONTROL_PERMISSIONS: Final[Mapping[str, str]] = {
     "billing/read": "see prices, usage, quotas and statements",
     "billing/write": "manage billing accounts",
 }
-"""Permission of the control plane -> what it lets one do."""
+"""Permission of the control plane -> what it permits."""
 
 DATA_PERMISSIONS: Final[Mapping[str, str]] = {
     "digitaltwins/read": "read twins and components",
@@ -60,7 +60,7 @@ DATA_PERMISSIONS: Final[Mapping[str, str]] = {
     "auditlog/read": "read who changed a graph",
     "mcp/*": "connect assistants, which then act with the other permissions",
 }
-"""Permission of a graph's own API -> what it lets one do. `mcp/*` is asked for as a whole."""
+"""Permission of a graph's own API -> what it permits. `mcp/*` is required as a whole."""
 
 OWNER: Final = "owner"
 
@@ -118,7 +118,7 @@ _VIEWER: Final = (
 BUILT_IN_ROLES: Final[Mapping[str, BuiltInRole]] = {
     role.id: role
     for role in (
-        # NOTE: nobody can grant what they do not hold, so owners hold the data permissions too.
+        # NOTE: a grantor must hold what it grants, so owners hold the data permissions too.
         BuiltInRole(OWNER, "Owner", "everything, the data of graphs included", (*_CONTROL, *_DATA)),
         BuiltInRole(
             "editor",
@@ -158,9 +158,10 @@ _MOST: Final = 200
 
 
 def parse_role_permissions(texts: Iterable[str]) -> tuple[str, ...]:
-    """Grants of a custom role, aliases resolved, each once. Raises `InvalidArgument`.
+    """Parse grants of a custom role, resolve aliases and remove duplicates. Raises
+    `InvalidArgument`.
 
-    A grant must cover a permission that there is: a role with a slip in it would grant nothing.
+    A grant must cover an existing permission: a misspelt role would grant nothing.
     """
     found = tuple(dict.fromkeys(str(_parse_known(text)) for text in texts))
     if not 1 <= len(found) <= _MOST:
@@ -183,18 +184,18 @@ def _parse_known(text: str) -> Grant:
 
 @lru_cache(maxsize=1024)
 def build_grants(texts: tuple[str, ...]) -> tuple[Grant, ...]:
-    """The grants that these texts are; what is none grants nothing."""
+    """Return the grants of these texts; an invalid text grants nothing."""
     return tuple(grant for grant in map(parse_grant, texts) if grant is not None)
 
 
 @lru_cache(maxsize=1024)
 def build_permission(text: str) -> Permission:
-    """The permission of this name, parsed once."""
+    """Return the permission of this name, parsed once."""
     return parse_permission(text)
 
 
 def is_within(wanted: Grant, held: Grant) -> bool:
-    """Whether whoever has `held` has all that `wanted` gives."""
+    """Return whether `held` includes all that `wanted` gives."""
     if not wanted.wildcard:
         return held.covers(Permission(wanted.segments))
     depth = len(held.segments)

@@ -1,4 +1,4 @@
-"""What every use case of the control plane works with: records, a clock, kept answers."""
+"""The context shared by the use cases of the control plane: record store, clock, stored answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twinframe.storage.control_runner import ControlRunner
 
 @dataclass(frozen=True, slots=True)
 class ControlContext:
-    """Shared by the use cases of one control plane. It holds nothing that must be closed."""
+    """Shared by the use cases of one control plane. It needs no closing."""
 
     runner: ControlRunner
     clock: Clock = read_clock

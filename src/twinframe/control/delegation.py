@@ -1,6 +1,6 @@
-"""What it takes to give somebody a role and to take it away: the rule of `docs/reference/roles.md`.
+"""The rules for granting and revoking other users' roles, as `docs/reference/roles.md` states them.
 
-SEC: every use case by which a role of somebody else begins, changes or ends asks here.
+SEC: every use case that creates, changes or ends another user's role checks them here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from twinframe.storage.control import ControlSession
 
 
 def check_held(holdings: Holdings, permissions: Iterable[str], until: int | None) -> None:
-    """`GrantExceedsOwn` unless all of these are held until then (None: for good)."""
+    """Raise `GrantExceedsOwn` unless all of these are held until then (None: without expiry)."""
     missing = holdings.list_missing(permissions, until)
     if missing:
         raise GrantExceedsOwn(missing)
@@ -30,11 +30,11 @@ def check_revocable(
     now: int,
     lost: Sequence[str] | None = None,
 ) -> None:
-    """Let the actor end these assignments, or change what they give.
+    """Check that the actor may end these assignments, or change their permissions.
 
-    Each takes `access/write` at its scope (`PermissionMissing`) and all that is `lost` by it, for
-    as long as it is held (`GrantExceedsOwn`). `lost` None is all that its role gives. One's own and
-    those that have expired take nothing.
+    Each requires `access/write` at its scope (`PermissionMissing`) and all permissions that are
+    `lost` by it, for as long as they are held (`GrantExceedsOwn`). `lost` None is all that its role
+    gives. The actor's own and expired assignments require nothing.
     """
     known: dict[str, Holdings] = {}
     for each in assignments:
@@ -43,7 +43,7 @@ def check_revocable(
         holdings = known.get(each.scope.key)
         if holdings is None:
             path = find_path(session, each.scope)
-            if path is None:  # nothing counts at a scope that is gone
+            if path is None:  # assignments at a removed scope have no effect
                 continue
             holdings = known[each.scope.key] = find_holdings(session, path, actor.principals, now)
         if not holdings.allow("access/write"):
@@ -53,7 +53,7 @@ def check_revocable(
 
 
 def list_beyond(permissions: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Those of these grants that do not lie within one of the known ones."""
+    """List those of these grants that are not covered by one of the known ones."""
     present = build_grants(tuple(known))
     return tuple(
         str(each)

@@ -1,4 +1,4 @@
-"""What the control plane keeps, as values, and their form as records. It decides nothing.
+"""The objects of the control plane as values, and their conversion to records.
 
 All times are nanoseconds since 1970-01-01T00:00:00Z.
 """
@@ -19,7 +19,7 @@ from twinframe.storage.control import ControlSession, ControlTransaction, Key, R
 
 
 class HasId(Protocol):
-    """What may be kept as a record: it has an id of its kind."""
+    """A value that can be stored as a record: it has an id of its kind."""
 
     @property
     def id(self) -> str: ...
@@ -30,7 +30,7 @@ T = TypeVar("T", bound=HasId)
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """A tenant. It holds projects and custom roles."""
+    """A tenant, with projects and custom roles."""
 
     id: str
     name: str
@@ -40,7 +40,7 @@ class Organization:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A part of an organization. It holds resources; it never changes its organization."""
+    """A part of an organization, with resources; it never moves to another organization."""
 
     id: str
     organization_id: str
@@ -51,7 +51,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who called. `id` is the subject; `email` is empty while none was verified.
+    """A known caller. `id` is the subject; `email` is empty until one was verified.
 
     `email_shown` is when they last showed it.
     """
@@ -66,7 +66,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class CustomRole:
-    """A set of permissions that an organization named. `role` is its id within it."""
+    """A named set of permissions of an organization. `role` is its id within the organization."""
 
     role: str
     organization_id: str
@@ -83,9 +83,10 @@ class CustomRole:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A role of somebody at a scope. `principal_kind` is `email` until the invited one came.
+    """A role of a principal at a scope. `principal_kind` is `email` until the invitation is
+    accepted.
 
-    `organization_id` and `project_id` say where the scope lies; empty where it lies in none.
+    `organization_id` and `project_id` contain the scope; empty where there is none.
     """
 
     id: str
@@ -102,22 +103,22 @@ class Assignment:
 
     @property
     def scope(self) -> Scope:
-        """Where the role is held."""
+        """The scope at which the role is held."""
         return Scope(self.scope_type, self.scope_id)
 
     @property
     def grantee(self) -> Principal:
-        """Who holds it."""
+        """The principal that holds it."""
         return Principal(self.principal_kind, self.principal)
 
     def holds(self, now: int) -> bool:
-        """Whether it has not expired."""
+        """Return whether it has not expired."""
         return self.expires_at is None or self.expires_at > now
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One change: who made which, of what, in which request, and the object before and after."""
+    """One change: its actor, action, target and request, and the object before and after."""
 
     id: str
     at: int
@@ -135,7 +136,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """The answer to a request with an Idempotency-Key. `fingerprint` tells requests apart."""
+    """The answer to a request with an Idempotency-Key. `fingerprint` distinguishes requests."""
 
     id: str
     fingerprint: str
@@ -145,36 +146,38 @@ class KeptAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """The mark of an id that is not given again."""
+    """The mark of an id that is not reused."""
 
     id: str
     at: int
 
 
 def build_role_key(organization_id: str, role: str) -> str:
-    """What an assignment calls a custom role. Built-in ones are called by their id alone."""
+    """Build the name of a custom role in assignments. Built-in ones are named by their id alone."""
     return f"{organization_id}/{role}"
 
 
 def build_holder(scope: Scope, principal: Principal) -> str:
-    """Scope and principal as one key. NOTE: no scope has a `|` in it, so that none is ambiguous."""
+    """Join scope and principal to one key. NOTE: a scope contains no `|`, so it is unambiguous."""
     return f"{scope.key}|{principal.key}"
 
 
 def build_place(scope_type: ScopeType, project_id: str, principal: Principal) -> str:
-    """The key of what a principal holds at all scopes of a type; of resources, in one project."""
+    """Build the key of a principal's roles at all scopes of a type; of resources, in one
+    project.
+    """
     inside = f":{project_id}" if scope_type == "resource" else ""
     return f"{scope_type}{inside}|{principal.key}"
 
 
 def build_object(value: object) -> dict[str, Any]:
-    """A value as a JSON object, for the audit log."""
+    """Convert a value to a JSON object, for the audit log."""
     found: dict[str, Any] = orjson.loads(orjson.dumps(asdict(value)))  # type: ignore[call-overload]  # always a dataclass
     return found
 
 
 class Table(Generic[T]):
-    """The records of one kind as values."""
+    """Converts values of one kind to records and reads and writes them."""
 
     def __init__(
         self, kind: RecordKind, type_: type[T], keys: Callable[[T], Mapping[str, Key]]
@@ -184,32 +187,32 @@ class Table(Generic[T]):
         self._keys = keys
 
     def build_record(self, value: T, version: int = 0) -> Record:
-        """The record that keeps `value`."""
+        """Build the record of `value`."""
         return Record(self.kind, value.id, orjson.dumps(value), self._keys(value), version)
 
     def parse_record(self, record: Record) -> T:
-        """The value that a record keeps."""
+        """Parse the value of a record."""
         return self._adapter.validate_json(record.body)
 
     def parse_body(self, body: str | bytes) -> T:
-        """The value of a record's body."""
+        """Parse the value of a record's body."""
         return self._adapter.validate_json(body)
 
     def parse_all(self, records: Iterable[Record]) -> tuple[T, ...]:
-        """The values that records keep."""
+        """Parse the values of records."""
         return tuple(self.parse_record(record) for record in records)
 
     def read(self, session: ControlSession, record_id: str) -> T | None:
-        """The value of this id, or None."""
+        """Return the value of this id, or None."""
         record = session.read(self.kind, record_id)
         return None if record is None else self.parse_record(record)
 
     def insert(self, transaction: ControlTransaction, value: T) -> None:
-        """Keep a new value. `RecordConflict` if its id or unique keys are taken."""
+        """Store a new value. Raises `RecordConflict` if its id or unique keys are taken."""
         transaction.insert(self.build_record(value))
 
     def replace(self, transaction: ControlTransaction, value: T) -> None:
-        """Keep `value` instead of the one of its id, which is there."""
+        """Replace the stored value of the same id, which must exist."""
         stored = transaction.read(self.kind, value.id)
         transaction.update(self.build_record(value, 0 if stored is None else stored.version))
 

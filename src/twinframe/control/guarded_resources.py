@@ -1,6 +1,6 @@
-"""Resources as callers may use them: access, audit, kept answer and change in one transaction.
+"""Resources as callers use them: access check, audit, stored answer and change in one transaction.
 
-What a resource is and what happens to it is told in `resources`.
+`resources` defines what a resource is and how it changes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PROVISIONER = Actor("provisioner", kind="operator")
 
 
 class ResourceWatch(Protocol):
-    """Is told of changes in their transaction, and may refuse them by an error."""
+    """Receives changes in their transaction, and may refuse them by an error."""
 
     def on_create(self, transaction: ControlTransaction, resource: Resource) -> None:
         """A resource is about to be created."""
@@ -40,11 +40,11 @@ class ResourceWatch(Protocol):
         """A resource is about to be changed."""
 
     def on_delete(self, transaction: ControlTransaction, resource: Resource) -> None:
-        """The deletion of a resource was asked for, for the first time."""
+        """The deletion of a resource was requested, for the first time."""
 
 
 class GuardedResources:
-    """The resources of all projects. `reader` knows the types; `watches` are told of changes."""
+    """The resources of all projects. `reader` knows the types; `watches` receive the changes."""
 
     def __init__(
         self,
@@ -63,9 +63,9 @@ class GuardedResources:
     async def create(
         self, actor: Actor, project_id: str, body: bytes, request: RequestKey | None = None
     ) -> Resource:
-        """Create a resource of a JSON body. Needs `resources/write` at the project.
+        """Create a resource from a JSON body. Needs `resources/write` at the project.
 
-        Raises `ValidationFailed` with all that is wrong, `ControlConflict` for a taken id,
+        Raises `ValidationFailed` with all errors, `ControlConflict` for a taken id,
         `QuotaExceeded`.
         """
         draft = self._reader.parse_create(body)
@@ -94,9 +94,9 @@ class GuardedResources:
     async def list(
         self, actor: Actor, project_id: str, wanted: ResourceFilter, part: Slice
     ) -> Listed[Resource]:
-        """The resources of a project that the actor may read, by id.
+        """List the resources of a project that the actor may read, by id.
 
-        With a role at single resources of it, these; `ControlNotFound` with none at all.
+        With a role only at single resources of it, these; without any, raises `ControlNotFound`.
         """
         now = self._context.clock()
 
@@ -111,7 +111,9 @@ class GuardedResources:
         return await self._context.runner.read(read)
 
     async def list_all(self, actor: Actor, wanted: ResourceFilter, part: Slice) -> Listed[Resource]:
-        """The resources of all projects that the actor may read, by id; none is no error."""
+        """List the resources of all projects that the actor may read, by id; the list may be
+        empty.
+        """
         now = self._context.clock()
 
         def read(session: ControlSession) -> Listed[Resource]:
@@ -163,9 +165,10 @@ class GuardedResources:
     async def delete(
         self, actor: Actor, project_id: str, resource_id: str, if_match: str | None = None
     ) -> Resource:
-        """Have a resource and its data taken down. Needs `resources/delete`. Again: no effect.
+        """Request the removal of a resource and its data. Needs `resources/delete`. Repeating has
+        no effect.
 
-        Raises `StateConflict` for one that is terminated.
+        Raises `StateConflict` for a terminated one.
         """
 
         def work(transaction: ControlTransaction) -> Resource:
@@ -185,7 +188,7 @@ class GuardedResources:
     async def list_operations(
         self, actor: Actor, project_id: str, resource_id: str, part: Slice
     ) -> Listed[Operation]:
-        """The history of a resource, the latest operation first. Needs `resources/read`."""
+        """List the history of a resource, the latest operation first. Needs `resources/read`."""
         now = self._context.clock()
 
         def read(session: ControlSession) -> Listed[Operation]:
@@ -195,9 +198,10 @@ class GuardedResources:
         return await self._context.runner.read(read)
 
     async def find_scope(self, project_id: str, resource_id: str) -> Scope:
-        """The scope of a resource of this project. Raises `ControlNotFound`.
+        """Return the scope of a resource of this project. Raises `ControlNotFound`.
 
-        SEC: it asks for no permission; whatever is done there does, and refuses in the same words.
+        SEC: it checks no permission; the operation that uses the scope does, and refuses in the
+        same words.
         """
         await self._context.runner.read(
             lambda session: self._resources.read(session, project_id, resource_id)
@@ -241,13 +245,13 @@ class GuardedResources:
 
 
 def build_tag(resource: Resource) -> str:
-    """The ETag of a resource: another after each change of anything in it."""
+    """Build the ETag of a resource, which changes with anything in it."""
     body = RESOURCES.build_record(resource).body
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
 def check_match(resource: Resource, if_match: str | None) -> None:
-    """Raise `PreconditionFailed` unless the condition is none, `*`, or names this version."""
+    """Raise `PreconditionFailed` unless the condition is empty, `*`, or names this version."""
     if if_match is None or if_match.strip() == "*":
         return
     if build_tag(resource) not in [each.strip() for each in if_match.split(",")]:
@@ -258,7 +262,7 @@ def check_match(resource: Resource, if_match: str | None) -> None:
 
 
 def forget_access(transaction: ControlTransaction, resource: Resource) -> None:
-    """Withdraw what was granted at a resource that is gone: its id may be used again."""
+    """Revoke the grants at a resource that is gone: its id may be reused."""
     path = find_path(transaction, Scope("resource", resource.id))
     if path is not None:
         trail = AuditTrail(transaction, _PROVISIONER, resource.ended_at or resource.updated_at)

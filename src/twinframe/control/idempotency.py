@@ -1,6 +1,6 @@
-"""Answers kept under Idempotency-Keys, so that a repeated request has one effect. No transport.
+"""Stores answers under Idempotency-Keys, so that a repeated request has one effect.
 
-Only what succeeded is kept: a request that failed changed nothing, and may be tried again.
+Only successes are stored: a failed request changed nothing, and may be retried.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _PURGED_AT_ONCE: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class RequestKey:
-    """An Idempotency-Key, and a digest of the request that it came with."""
+    """An Idempotency-Key, and a digest of the request that had it."""
 
     key: str
     fingerprint: str
 
 
 def parse_request_key(key: str, operation: str, body: bytes) -> RequestKey:
-    """The key of a request; `operation` is its method and path. Raises `InvalidArgument`."""
+    """Parse the key of a request; `operation` is its method and path. Raises `InvalidArgument`."""
     if not _KEY.fullmatch(key):
         raise InvalidArgument("An Idempotency-Key has 1 to 255 visible ASCII characters.")
     digest = hashlib.sha256(f"{operation}\n".encode("utf-8", "surrogatepass") + body)
@@ -39,10 +39,10 @@ def parse_request_key(key: str, operation: str, body: bytes) -> RequestKey:
 
 
 class Idempotency:
-    """Runs a request once for a caller and key. `lifetime` is in nanoseconds.
+    """Runs a request once for each caller and key. `lifetime` is in nanoseconds.
 
-    SEC: keys of one caller mean nothing to another. Permissions are checked before, each time:
-    whoever lost them since gets no kept answer.
+    SEC: keys of one caller mean nothing to another. Permissions are checked before, each time: a
+    caller that has lost them gets no stored answer.
     """
 
     def __init__(self, lifetime: int = _DAY) -> None:
@@ -57,9 +57,10 @@ class Idempotency:
         table: Table[T],
         create: Callable[[], T],
     ) -> T:
-        """What `create` made, now or when the same request came before; without a request: now.
+        """Run `create`, or return its stored result for the same request; without a request just
+        run it.
 
-        `IdempotencyMismatch` when the key came with another request.
+        Raises `IdempotencyMismatch` when the key came with another request.
         """
         if request is None:
             return create()
@@ -80,7 +81,7 @@ class Idempotency:
         return value
 
     def _purge(self, transaction: ControlTransaction, record_id: str, now: int) -> None:
-        """Delete what expired: a few with each new answer, so that they never pile up."""
+        """Delete expired answers: a few with each new one, so that they never pile up."""
         expired = transaction.find(
             kinds.IDEMPOTENCY.name,
             [Condition("expires", Comparison.AT_MOST, now)],
@@ -92,5 +93,5 @@ class Idempotency:
 
 
 def _build_id(actor: Actor, request: RequestKey) -> str:
-    # NOTE: a key has no line break in it, so that no two pairs have one text.
+    # NOTE: a key contains no line break, so that no two pairs have one text.
     return hashlib.sha256(f"{request.key}\n{actor.subject}".encode()).hexdigest()

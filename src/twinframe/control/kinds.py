@@ -1,6 +1,6 @@
-"""The table of all kinds of record that the control plane keeps. It reads and writes none.
+"""The table of all kinds of record in the control store.
 
-A kind is added here and nowhere else: `RECORD_KINDS` is what a control store is opened with.
+Every kind is declared here: a control store is opened with `RECORD_KINDS`.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ RESOURCE: Final = RecordKind(
         ("status", "ended"),
     ),
 )
-"""NOTE: access reads `organization` and `project`; a project counts as empty by `status`.
+"""NOTE: access checks read `organization` and `project`; a project counts as empty by `status`.
 
-`present` is the project too while the resource is not terminated; `ended` is when it became so.
+`present` also holds the project while the resource is not terminated; `ended` is when it became so.
 """
 
 OPERATION: Final = RecordKind(
     "operation", keys=("resource",), indexes=(("resource", "id"), ("resource", "version"))
 )
-"""What was asked of a resource and what became of it. Ids rise with time."""
+"""Operations requested on resources, and their outcomes. Ids rise with time."""
 
 WORK: Final = RecordKind("work", keys=("due", "held"), indexes=(("held", "due"),))
-"""What is to be done at a resource, whose id it has; `due` is None when nothing is."""
+"""The pending work at a resource, which has the same id; `due` is None when there is none."""
 
 ROUND: Final = RecordKind("round")
-"""When the provisioners last did what comes round again and again."""
+"""When the provisioners last ran each periodic task."""
 
 USER: Final = RecordKind("user", keys=("email", "last_seen"))
 """The id is the subject of the user's tokens."""
@@ -50,7 +50,7 @@ ROLE: Final = RecordKind(
     unique=(("organization", "name"),),
     indexes=(("organization", "id"),),
 )
-"""Custom roles alone; the id is `<organization>/<role>`. The built-in ones are in `catalogue`."""
+"""Custom roles only; the id is `<organization>/<role>`. The built-in ones are in `catalogue`."""
 
 ASSIGNMENT: Final = RecordKind(
     "assignment",
@@ -75,9 +75,9 @@ ASSIGNMENT: Final = RecordKind(
 )
 """`holder` is scope and principal in one text: a check is one look-up of at most eight of them.
 
-`place` is type of scope (with the project, if it is a resource) and principal: what somebody holds
-in many places is one look-up too. NOTE: two keys would leave the choice to a planner that may take
-the index of the less telling one.
+`place` is type of scope (with the project, if it is a resource) and principal: the roles of a
+principal at many scopes are one look-up too. NOTE: with two keys, the query planner might choose
+the less selective index.
 """
 
 AUDIT: Final = RecordKind(
@@ -94,7 +94,7 @@ IDEMPOTENCY: Final = RecordKind("idempotency", keys=("expires",))
 """The id is a digest of caller and key."""
 
 RETIRED: Final = RecordKind("retired")
-"""Ids of organizations and projects that were deleted: they are never given again."""
+"""Ids of deleted organizations and projects, which are never reused."""
 
 BILLING_ACCOUNT: Final = RecordKind(
     "billing_account",
@@ -109,13 +109,13 @@ BILLING_SPAN: Final = RecordKind(
     keys=("organization", "project", "resource", "began", "ended"),
     indexes=(("organization", "ended"), ("project", "ended"), ("ended", "id")),
 )
-"""When a resource was paid for, and as which sku. `ended` is the largest integer while it is."""
+"""The paid time of a resource, with its skus. `ended` is the largest integer until it ends."""
 
 BILLING_USAGE: Final = RecordKind("billing_usage", keys=("span", "day"), indexes=(("span", "day"),))
-"""What was measured at a resource in one day (UTC; the number of the day since the epoch)."""
+"""The measurements of a resource in one day (UTC; the number of the day since the epoch)."""
 
 BILLING_CLOSING: Final = RecordKind("billing_closing")
-"""One record: the month through which nothing that is paid for changes any more."""
+"""One record: the last closed month."""
 
 BILLING_PRICES: Final = RecordKind("billing_prices", keys=("published",))
 """Every price list that was ever in force."""
@@ -131,7 +131,7 @@ BILLING_STATEMENT: Final = RecordKind(
 BILLING_DELIVERY: Final = RecordKind(
     "billing_delivery", keys=("state",), indexes=(("state", "id"),)
 )
-"""Whether the billing provider has got a final statement, whose id it has."""
+"""Whether the billing provider has a final statement, by the statement's id."""
 
 RECORD_KINDS: Final = (
     ORGANIZATION,

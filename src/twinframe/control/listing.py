@@ -1,4 +1,4 @@
-"""Pages of listings by limit and offset. It finds nothing itself."""
+"""Slices of listings by limit and offset."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from twinframe.errors import InvalidArgument
 T_co = TypeVar("T_co", covariant=True)
 
 MAX_LIMIT: Final = 1000
-"""Most items of a page, whatever the settings say."""
+"""The most items of a page, whatever the settings say."""
 _LARGEST_OFFSET: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Which part of a listing is wanted: `limit` items from the zero-based `offset` on."""
+    """The requested part of a listing: `limit` items from the zero-based `offset` on."""
 
     limit: int = 50
     offset: int = 0
 
     def __post_init__(self) -> None:
-        """`InvalidArgument` for figures out of their bounds."""
+        """Raise `InvalidArgument` for numbers out of range."""
         if not 1 <= self.limit <= MAX_LIMIT:
             raise InvalidArgument(f"limit is from 1 to {MAX_LIMIT}, not {self.limit}.")
         if not 0 <= self.offset <= _LARGEST_OFFSET:
@@ -30,13 +30,13 @@ class Slice:
 
     @property
     def end(self) -> int:
-        """The offset behind the last item wanted."""
+        """The offset after the last item."""
         return self.offset + self.limit
 
 
 @dataclass(frozen=True, slots=True)
 class Listed(Generic[T_co]):
-    """A part of a listing, and how many items the whole has for this caller."""
+    """A part of a listing, and the number of items in the whole for this caller."""
 
     items: tuple[T_co, ...]
     total: int
@@ -44,4 +44,4 @@ class Listed(Generic[T_co]):
 
 
 FIRST: Final = Slice()
-"""The first items, as many as usual."""
+"""The first items, with the default limit."""

@@ -1,6 +1,6 @@
-"""The history of resources: what was asked, each change of state with its reason, each attempt.
+"""The history of resources: each operation, change of state with its reason, and attempt.
 
-All functions run inside one transaction or session; they decide nothing.
+All functions run inside the caller's transaction or session.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from twinframe.storage.control import (
 )
 
 KEPT_ATTEMPTS: Final = 20
-"""Attempts of one operation that are shown, the latest."""
+"""The number of attempts of one operation that are shown, the latest ones."""
 KEPT_OPERATIONS: Final = 500
-"""Operations of one resource that are kept, the latest."""
+"""The number of operations of one resource that are kept, the latest ones."""
 
 
 def open_operation(
@@ -43,7 +43,7 @@ def open_operation(
     reason: str,
     now: int,
 ) -> Operation:
-    """Note what is asked of a resource that has its new state already."""
+    """Record an operation on a resource that has its new state already."""
     previous = _read_latest(transaction, resource.id)
     number = 1 if previous is None else int(previous.id.rpartition(".")[2]) + 1
     operation = Operation(
@@ -74,7 +74,7 @@ def close_operation(
     attempt: Attempt | None = None,
     note: str = "",
 ) -> None:
-    """Note how an operation ended."""
+    """Record how an operation ended."""
     operation = OPERATIONS.read(transaction, operation_id)
     if operation is None:
         return
@@ -90,14 +90,14 @@ def close_operation(
 
 
 def supersede(transaction: ControlTransaction, resource_id: str, now: int) -> None:
-    """Note that something else was asked before the latest operation was done."""
+    """Record that another operation was requested before the latest one was done."""
     latest = _read_latest(transaction, resource_id)
     if latest is not None and latest.status is OperationStatus.PENDING:
         close_operation(transaction, latest.id, status=OperationStatus.SUPERSEDED, now=now)
 
 
 def note_attempt(transaction: ControlTransaction, operation_id: str, attempt: Attempt) -> None:
-    """Note an attempt after which another will follow."""
+    """Record an attempt that will be retried."""
     operation = OPERATIONS.read(transaction, operation_id)
     if operation is not None:
         moment = max(attempt.at, operation.updated_at)
@@ -107,7 +107,7 @@ def note_attempt(transaction: ControlTransaction, operation_id: str, attempt: At
 
 
 def list_operations(session: ControlSession, resource_id: str, wanted: Slice) -> Listed[Operation]:
-    """The operations of a resource, the latest first."""
+    """List the operations of a resource, the latest first."""
     conditions = [Condition("resource", Comparison.EQUAL, resource_id)]
     found = session.find(
         OPERATIONS.kind,
@@ -121,7 +121,7 @@ def list_operations(session: ControlSession, resource_id: str, wanted: Slice) ->
 
 
 def forget_operations(transaction: ControlTransaction, resource_id: str) -> None:
-    """Remove the history of a resource whose tombstone goes."""
+    """Remove the history of a resource together with its tombstone."""
     conditions = [Condition("resource", Comparison.EQUAL, resource_id)]
     for record in transaction.find(OPERATIONS.kind, conditions):
         transaction.delete(OPERATIONS.kind, record.id)

@@ -1,4 +1,4 @@
-"""Organizations: created, listed, renamed, deleted. What lies in them is told elsewhere."""
+"""The use cases of organizations: create, list, rename and delete them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from twinframe.storage.control import Comparison, Condition, ControlSession, Con
 
 
 class Organizations:
-    """The tenants. With `open_to_all` every caller may create one, else who may is granted.
+    """The tenants. With `open_to_all` every caller may create one, otherwise it needs a grant.
 
-    An id is never given twice, so that nothing kept about a deleted organization comes to another.
+    An id is never reused, so that nothing stored about a deleted organization applies to another.
     """
 
     def __init__(self, context: ControlContext, *, open_to_all: bool = False) -> None:
@@ -52,8 +52,8 @@ class Organizations:
     ) -> Organization:
         """Create an organization; the actor becomes its Owner.
 
-        Needs `organizations/create` at the platform. `ControlConflict` for an id that is or was
-        taken; `InvalidArgument`.
+        Needs `organizations/create` at the platform. Raises `ControlConflict` for an id that is or
+        was taken; `InvalidArgument`.
         """
         given = build_id("org") if organization_id is None else organization_id
         wanted = parse_id("an organization", given)
@@ -88,7 +88,7 @@ class Organizations:
         return await self._context.runner.write(work)
 
     async def list(self, actor: Actor, wanted: Slice = FIRST) -> Listed[Organization]:
-        """The organizations that the actor may read, by id."""
+        """List the organizations that the actor may read, by id."""
         now = self._context.clock()
 
         def read(session: ControlSession) -> Listed[Organization]:
@@ -136,9 +136,9 @@ class Organizations:
     async def delete(self, actor: Actor, organization_id: str) -> None:
         """Delete an organization with its custom roles and assignments.
 
-        `ControlConflict` while it holds projects: these are deleted one by one, for each may hold
-        data. Needs `organizations/delete`, and what revoking the assignments needs. Its audit log
-        stays, for the platform's owners.
+        Raises `ControlConflict` while it has projects: they are deleted one by one, as each may
+        hold data. Needs `organizations/delete`, and what revoking the assignments needs. Its audit
+        log is kept, for the platform's owners.
         """
         scope = Scope("organization", organization_id)
 
@@ -165,14 +165,16 @@ class Organizations:
 
 
 def check_never_used(session: ControlSession, scope: Scope) -> None:
-    """`ControlConflict` when an organization or project of this id is, or was, there."""
+    """Raise `ControlConflict` when an organization or project of this id exists, or once
+    existed.
+    """
     used = session.read(scope.type, scope.id) or session.read(kinds.RETIRED.name, scope.key)
     if used is not None:
         raise ControlConflict(f"The {scope.type} id {scope.id!r} is taken.")
 
 
 def reads_everything(session: ControlSession, actor: Actor, permission: str, now: int) -> bool:
-    """Whether the actor holds the permission at the platform."""
+    """Return whether the actor holds the permission at the platform."""
     return find_holdings(session, PLATFORM_PATH, actor.principals, now).allow(permission)
 
 

@@ -1,4 +1,4 @@
-"""The rule that an organization keeps an owner. It grants and revokes nothing itself."""
+"""The rule that an organization always keeps an owner."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from twinframe.storage.control import Comparison, Condition, ControlSession
 
 
 def check_owner_stays(session: ControlSession, before: Assignment) -> None:
-    """Call when an assignment was changed or deleted; `before` is what it was.
+    """Check the rule after an assignment was changed or deleted; `before` is its old value.
 
-    `LastOwner` when it was an ownership for good, of an organization or the platform, and none of
-    the same is left: one that does not expire, of somebody who has called (an invitation may never
-    be taken up, a subject be mistyped).
+    Raises `LastOwner` when it was an ownership without expiry, of an organization or the platform,
+    and none of the same is left: one without expiry, of a user who has called (an invitation may
+    never be accepted, a subject may be mistyped).
     """
     if not _is_lasting(before) or before.scope_type not in ("organization", "platform"):
         return

@@ -1,4 +1,4 @@
-"""The facade of the control plane: all its use cases over one store. It starts nothing."""
+"""The facade of the control plane: one object for each group of use cases over one store."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _SECOND = 1_000_000_000
 
 
 class ControlPlane:
-    """What the edges call. One object a use case; each decides itself who may do what.
+    """The use cases that HTTP calls. Each of them checks its caller's permissions itself.
 
-    `types` are those that resources may have; `wake` is called after work for a provisioner came
-    up. `offers` are what the types cost and allow. Call `start` once the store is open.
+    `types` are those that resources may have; `wake` is called when there is new work for a
+    provisioner. `offers` are the prices and limits of the types. Call `start` once the store is
+    open.
     """
 
     def __init__(
@@ -72,6 +73,6 @@ class ControlPlane:
         await self.billing.start()
 
     async def is_ready(self) -> bool:
-        """Whether the control store answers. Raises `StorageError` if it does not."""
+        """Return whether the control store answers. Raises `StorageError` if it does not."""
         await self.runner.read(lambda session: session.read("organization", "-"))
         return True

@@ -1,4 +1,4 @@
-"""Projects: created, listed, renamed, deleted. What lies in them is told elsewhere."""
+"""The use cases of projects: create, list, rename and delete them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from twinframe.storage.control import Comparison, Condition, ControlSession, Con
 
 
 class Projects:
-    """What resources lie in. An id is never given twice, as with organizations."""
+    """Projects, which contain resources. An id is never reused, as with organizations."""
 
     def __init__(self, context: ControlContext) -> None:
         self._context = context
@@ -40,7 +40,7 @@ class Projects:
     ) -> Project:
         """Create a project. Needs `projects/write` at the organization.
 
-        `ControlConflict` for an id that is or was taken; `InvalidArgument`.
+        Raises `ControlConflict` for an id that is or was taken; `InvalidArgument`.
         """
         wanted = parse_id("a project", build_id("prj") if project_id is None else project_id)
         title = parse_name("a project", name)
@@ -70,7 +70,9 @@ class Projects:
     async def list(
         self, actor: Actor, wanted: Slice = FIRST, *, organization_id: str | None = None
     ) -> Listed[Project]:
-        """The projects that the actor may read, by id; those of one organization if it is given."""
+        """List the projects that the actor may read, by id; those of one organization if it is
+        given.
+        """
         now = self._context.clock()
 
         def read(session: ControlSession) -> Listed[Project]:
@@ -109,8 +111,8 @@ class Projects:
     async def delete(self, actor: Actor, project_id: str) -> None:
         """Delete a project with the assignments at it.
 
-        `ControlConflict` while it holds resources: deleting these deletes data and takes time, and
-        so is asked for one by one. Needs `projects/delete`.
+        Raises `ControlConflict` while it has resources: deleting these deletes data and takes time,
+        and is requested one by one. Needs `projects/delete`.
         """
         scope = Scope("project", project_id)
 
@@ -140,7 +142,8 @@ _EVERYTHING: Sequence[Sequence[Condition]] = ((),)
 def _find_readable(
     session: ControlSession, actor: Actor, organization_id: str | None, now: int
 ) -> tuple[Sequence[Sequence[Condition]], Sequence[str]]:
-    """Which projects the actor may read: those that meet one of the sets of conditions, and these.
+    """Return which projects the actor may read: those that meet one of the sets of conditions, and
+    these.
 
     The sets exclude each other, and the single ids are in none of them.
     """

@@ -1,7 +1,7 @@
-"""The reconciler: claims due work, keeps its leases alive, and lets attempts run. No HTTP, no type.
+"""The reconciler: claims due work, renews its leases, and runs attempts.
 
-Several may run on one control store, in one process or many. Whatever one leaves when it dies, at
-any point, the next one finishes: see `work` for how leases end.
+Several may run on one control store, in one process or many. Whatever one leaves unfinished when it
+dies, at any point, another one finishes: see `work` for how leases end.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _BEATS_PER_LEASE: Final = 3
 class ProvisionerOptions:
     """How one provisioner works; times in seconds.
 
-    `grace` is what running attempts get at a stop; what is not done then is left to its lease.
+    `grace` is the time of running attempts at a stop; unfinished ones are left to their leases.
     """
 
     concurrency: int = 4
@@ -64,7 +64,7 @@ class ProvisionerOptions:
 
 
 def build_options(settings: ControlSettings) -> ProvisionerOptions:
-    """The options that the settings ask for."""
+    """Build the options from the settings."""
     return ProvisionerOptions(
         concurrency=settings.concurrency,
         poll_interval=settings.poll_interval,
@@ -83,14 +83,14 @@ def build_options(settings: ControlSettings) -> ProvisionerOptions:
 
 
 class LifeWatch:
-    """Tells who has given no sign of life for a whole lease, as seen from here."""
+    """Detects holders that gave no sign of life for a whole lease, as seen from here."""
 
     def __init__(self, lease: float) -> None:
         self._lease = lease
         self._seen: dict[str, tuple[LifeSign, float]] = {}
 
     def list_silent(self, signs: Mapping[str, LifeSign], moment: float) -> dict[str, LifeSign]:
-        """Those of `signs` that are what they were a lease ago; `moment` is monotonic."""
+        """Return those of `signs` that are unchanged since a lease ago; `moment` is monotonic."""
         seen = {}
         for resource_id, sign in signs.items():
             known = self._seen.get(resource_id)
@@ -105,7 +105,7 @@ class LifeWatch:
 
 @dataclass(slots=True)
 class _Running:
-    """An attempt that runs, and whether it is to give its lease back when it is cancelled."""
+    """A running attempt, and whether it releases its lease when it is cancelled."""
 
     mine: WorkItem
     task: asyncio.Task[None]
@@ -155,7 +155,7 @@ class Provisioner:
         self._stopping = False
 
     def wake(self) -> None:
-        """Look for work now: some has just been asked for in this process."""
+        """Look for work now: there is new work from this process."""
         self._wakened.set()
 
     def stop(self) -> None:
@@ -164,9 +164,9 @@ class Provisioner:
         self._wakened.set()
 
     async def run(self) -> None:
-        """Work until `stop`. Errors of the control store are logged and tried again."""
+        """Work until `stop`. Errors of the control store are logged and retried."""
         beats = asyncio.ensure_future(self._beat_for_ever())
-        # NOTE: apart, as checks of products that hang take ten seconds each.
+        # NOTE: a separate task, as checks of products that hang take ten seconds each.
         checks = asyncio.ensure_future(self._go_round_for_ever(self._rounds.check_due))
         cleaning = asyncio.ensure_future(self._clean_for_ever())
         try:
@@ -181,7 +181,10 @@ class Provisioner:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def run_once(self) -> int:
-        """Claim what can be claimed now and see it through; how many attempts. For tests, tools."""
+        """Claim what can be claimed now and finish it; return the number of attempts.
+
+        For tests, tools.
+        """
         await self._look()
         tasks = [each.task for each in self._running.values()]
         await asyncio.gather(*tasks)
@@ -227,7 +230,7 @@ class Provisioner:
 
     def _forget(self, mine: WorkItem) -> None:
         del self._running[mine.id]
-        self._wakened.set()  # there is room for more, and perhaps more to do at this one
+        self._wakened.set()  # there is a free slot, and perhaps more to do here
 
     async def _attempt(self, mine: WorkItem) -> None:
         try:
@@ -239,9 +242,9 @@ class Provisioner:
             await self._survive(self._attempts.let_go(mine))
 
     def _cancel_outdated(self, looked: Sequence[str], fences: Mapping[str, int]) -> None:
-        """End attempts whose number is no longer the one of their work.
+        """End attempts whose fence number is no longer that of their work.
 
-        NOTE: an attempt that has stored its result holds nothing any more and has its number still;
+        NOTE: an attempt that has stored its result holds nothing any more and still has its number;
         it is about to end by itself.
         """
         for resource_id in looked:
@@ -263,7 +266,7 @@ class Provisioner:
         await self._runner.write(lambda work: renew(work, held))
 
     async def _clean_for_ever(self) -> None:
-        await self._survive(self._clean())  # whatever the last one left when it died
+        await self._survive(self._clean())  # for whatever a dead provisioner left
         await self._go_round_for_ever(self._rounds.clean_due)
 
     async def _go_round_for_ever(self, work: Callable[[], Coroutine[object, object, None]]) -> None:

@@ -1,4 +1,4 @@
-"""The roles and permissions as text: a reference page. It decides nothing."""
+"""Generates the reference page of roles and permissions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twinframe.control.catalogue import (
 
 
 def render_roles_page() -> str:
-    """The page `docs/reference/roles.md`."""
+    """Render the page `docs/reference/roles.md`."""
     lines = [_INTRODUCTION, "| role | id | what for | permissions |", "| --- " * 4 + "|"]
     for role in BUILT_IN_ROLES.values():
         shown = ", ".join(f"`{each}`" for each in role.permissions)

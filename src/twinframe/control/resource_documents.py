@@ -1,6 +1,6 @@
-"""A resource, its operations and its work as values and records, and as clients see them.
+"""Resources, their operations and their work as values, records and API objects.
 
-It decides nothing. All times are nanoseconds since 1970-01-01T00:00:00Z.
+All times are nanoseconds since 1970-01-01T00:00:00Z.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from twinframe.storage.control import Key
 
 
 class Goal(enum.StrEnum):
-    """What is asked of a resource: the `type` of its operations."""
+    """What a resource is to become: the `type` of its operations."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -31,7 +31,7 @@ class Goal(enum.StrEnum):
 
 
 class OperationStatus(enum.StrEnum):
-    """What became of an operation; `superseded`: a deletion came before it was done."""
+    """The status of an operation; `superseded`: a deletion came before it was done."""
 
     PENDING = "pending"
     SUCCEEDED = "succeeded"
@@ -43,7 +43,7 @@ class OperationStatus(enum.StrEnum):
 class Resource:
     """A resource. `settings_json` is the text as it was given; `error_message` empty is none.
 
-    `incarnation` tells it from others that had its id before; `ended_at` is when it became
+    `incarnation` distinguishes it from others that had its id before; `ended_at` is when it became
     `terminated`.
     """
 
@@ -64,7 +64,7 @@ class Resource:
 
     @property
     def resource_name(self) -> ResourceName:
-        """How types call it outside of the control store."""
+        """Its name for resource types, outside of the control store."""
         return ResourceName(self.id, self.incarnation)
 
 
@@ -80,7 +80,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt that came to an end, and how."""
+    """An ended attempt, and its outcome."""
 
     number: int
     at: int
@@ -89,7 +89,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What was asked of a resource, by whom, and what became of it; the latest attempts."""
+    """An operation on a resource: its goal, actor and outcome, and the latest attempts."""
 
     id: str
     resource_id: str
@@ -106,10 +106,10 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
-    """What is to be done at the resource `id`, and who is at it.
+    """The pending work at the resource `id`, and its holder.
 
-    `fence` rises with each claim and each new goal, so that a number names one holder of one goal.
-    `beat` counts the signs of life of `holder`; `due_at` None: nothing is to be done.
+    `fence` rises with each claim and each new goal, so that a number identifies one holder of one
+    goal. `beat` counts the signs of life of `holder`; `due_at` None: there is no work.
     """
 
     id: str
@@ -125,7 +125,7 @@ class WorkItem:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A task that one of the provisioners does each time its interval has passed."""
+    """A periodic task that one of the provisioners runs each time its interval has passed."""
 
     id: str
     last_at: int
@@ -154,7 +154,7 @@ ROUNDS: Final = Table(kinds.ROUND, Round, lambda value: {})
 
 
 def build_view(resource: Resource, *, with_url: bool = True) -> dict[str, Any]:
-    """The response object of a resource, for `render_json`; the settings are text as given.
+    """Build the API object of a resource, for `render_json`; the settings are the text as given.
 
     SPEC: answers to POST and PUT are without `access_url`.
     """
@@ -177,7 +177,7 @@ def build_view(resource: Resource, *, with_url: bool = True) -> dict[str, Any]:
 
 
 def build_operation_view(operation: Operation) -> dict[str, Any]:
-    """The response object of an operation."""
+    """Build the API object of an operation."""
     return {
         "operation_id": operation.id,
         "resource_id": operation.resource_id,

@@ -1,4 +1,4 @@
-"""Bodies of POST and PUT of a resource, checked in full. It stores nothing and knows no state."""
+"""Parses and validates the bodies of POST and PUT requests for a resource."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DECODER: Final = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class ResourceDraft:
-    """A resource to be created. `incarnation` is new and cannot be guessed."""
+    """A resource to be created. `incarnation` is new and unguessable."""
 
     id: str
     incarnation: str
@@ -42,7 +42,7 @@ class ResourceDraft:
 
 @dataclass(frozen=True, slots=True)
 class ResourceChange:
-    """What shall change; None stays. `fixed` must be what the resource has already."""
+    """The requested change; None stays. `fixed` must be what the resource has already."""
 
     name: str | None = None
     sku: Sku | None = None
@@ -51,7 +51,7 @@ class ResourceChange:
 
 
 class _Findings:
-    """All that is wrong with one body, so that its sender learns it at once."""
+    """All errors of one body, so that the client gets them at once."""
 
     def __init__(
         self, members: Mapping[str, JsonValue], known: Sequence[str], some: Sequence[str]
@@ -65,7 +65,7 @@ class _Findings:
             self._details.append(ErrorDetail(_INVALID, f"Give at least one of {', '.join(some)}."))
 
     def read_text(self, member: str) -> str:
-        """The text of a member, empty if it is none."""
+        """Return the text of a member, empty if it is none."""
         value = self._members.get(member)
         if isinstance(value, str):
             return value
@@ -73,7 +73,7 @@ class _Findings:
         return ""
 
     def read_sku(self, default: Sku) -> Sku:
-        """The sku asked for; without one, the default."""
+        """Return the requested sku, or the default."""
         value = self._members.get("sku", default)
         if value in list(Sku):
             return Sku(str(value))
@@ -81,7 +81,7 @@ class _Findings:
         return default
 
     def check(self, member: str, parse: Callable[[], T]) -> T | None:
-        """What `parse` gives; None after noting its error."""
+        """Return the result of `parse`; None after recording its error."""
         if any(detail.message.startswith(f"{member} ") for detail in self._details):
             return None  # it is known to be wrong
         try:
@@ -93,7 +93,7 @@ class _Findings:
         return None
 
     def refuse_all(self, message: str) -> None:
-        """Raise `ValidationFailed` if anything is wrong."""
+        """Raise `ValidationFailed` if there are errors."""
         if self._details:
             raise ValidationFailed(message, details=tuple(self._details))
 
@@ -102,7 +102,7 @@ class _Findings:
 
 
 class RequestReader:
-    """Reads bodies by the resource types there are; `max_bytes` bounds `settings_json`."""
+    """Reads bodies for the known resource types; `max_bytes` bounds `settings_json`."""
 
     def __init__(self, types: ResourceTypeRegistry, limits: JsonLimits, max_bytes: int) -> None:
         self._types = types
@@ -110,7 +110,7 @@ class RequestReader:
         self._max_bytes = max_bytes
 
     def parse_create(self, body: bytes) -> ResourceDraft:
-        """A draft of POST. Raises `ValidationFailed` with all that is wrong in `details`."""
+        """Parse a draft of POST. Raises `ValidationFailed` with all errors in `details`."""
         found = _Findings(self._parse_object(body), _CREATE, ())
         id_, name, type_ = (found.read_text(member) for member in ("id", "name", "type"))
         settings = self.read_settings_text(body, found)
@@ -125,10 +125,10 @@ class RequestReader:
         return ResourceDraft(id_, secrets.token_hex(8), name, type_, sku, settings or "{}")
 
     def parse_update(self, body: bytes) -> ResourceChange:
-        """A change of PUT; its settings are checked when the type is known. Raises likewise.
+        """Parse a change of PUT; its settings are checked when the type is known. Raises likewise.
 
-        A resource as it was read may be sent back: what cannot be changed must then be the same,
-        and what follows from other things is passed over.
+        A resource may be sent back as it was read: immutable members must then be unchanged, and
+        derived ones are ignored.
         """
         members = self._parse_object(body)
         found = _Findings(members, (*_UPDATE, *_FIXED, *_GIVEN_BACK), _UPDATE)
@@ -145,7 +145,7 @@ class RequestReader:
         return ResourceChange(name, sku, settings, fixed)
 
     def read_settings_text(self, body: bytes, found: _Findings) -> str | None:
-        """The text of `settings_json` as it stands in the body; `{}` when it is left out."""
+        """Return the text of `settings_json` as it is in the body; `{}` when it is left out."""
         text = read_member_text(body.decode(), "settings_json")
         if text is None:
             return "{}"
@@ -165,7 +165,7 @@ class RequestReader:
 
 
 def parse_settings_document(text: str) -> dict[str, JsonValue]:
-    """The settings in a `settings_json`: an object, or a text that holds one.
+    """Parse the settings in a `settings_json`: an object, or a text that holds one.
 
     Raises `ValidationFailed`, or `InvalidArgument` for a text that is not JSON.
     """
@@ -180,9 +180,9 @@ def parse_settings_document(text: str) -> dict[str, JsonValue]:
 
 
 def read_member_text(text: str, member: str) -> str | None:
-    """The text of one member's value in the text of a JSON object; None without that member.
+    """Return the text of one member's value in the text of a JSON object; None without that member.
 
-    NOTE: `text` was parsed before, so that it is known to be an object and sound.
+    NOTE: `text` was parsed before, so it is known to be a valid object.
     """
     at = _skip_blanks(text, 0) + 1
     while text[at := _skip_blanks(text, at)] != "}":

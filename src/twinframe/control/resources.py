@@ -1,7 +1,7 @@
-"""Use cases of resources: create, list, read, update, delete, and their history.
+"""The use cases of resources: create, list, read, update, delete, and their history.
 
-Whatever decides runs inside one transaction, which the caller opens and may add to: who may do it,
-the audit entry, the kept answer. It brings nothing up; that is the provisioner's.
+Each runs inside a transaction of the caller, which adds the access check, the audit entry and the
+stored answer. The provisioner does the provisioning.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ OnGone: TypeAlias = Callable[[ControlTransaction, Resource], None]
 
 @dataclass(frozen=True, slots=True)
 class ResourceFilter:
-    """Which resources are wanted: of a type, of a status, or of these ids; None is any.
+    """The requested resources: of a type, of a status, or of these ids; None is any.
 
     Without a status, tombstones are left out.
     """
@@ -67,7 +67,7 @@ class ResourceFilter:
 
 
 class Resources:
-    """What may be asked of resources, each within the transaction or session of its caller."""
+    """The operations on resources, each within the transaction or session of its caller."""
 
     def __init__(self, types: ResourceTypeRegistry, clock: Clock = read_clock) -> None:
         self._types = types
@@ -76,10 +76,10 @@ class Resources:
     def create(
         self, transaction: ControlTransaction, project_id: str, draft: ResourceDraft, actor: str
     ) -> Resource:
-        """Note a new resource and have it brought up.
+        """Record a new resource and queue its provisioning.
 
         Raises `ControlNotFound` without the project and `ControlConflict` for a taken id: ids are
-        host names and so one project's only, until the tombstone is gone.
+        host names, so only one project has each, until the tombstone is gone.
         """
         project = PROJECTS.read(transaction, project_id)
         if project is None:
@@ -111,7 +111,7 @@ class Resources:
         change: ResourceChange,
         actor: str,
     ) -> Resource:
-        """Note what shall be different and have it carried out.
+        """Record a change and queue it for provisioning.
 
         Raises `StateConflict` unless the resource is running or in error, `ValidationFailed` for
         settings that its type refuses or cannot change.
@@ -139,7 +139,7 @@ class Resources:
     def repair(
         self, transaction: ControlTransaction, resource_id: str, incarnation: str, reason: str
     ) -> bool:
-        """Have a running resource brought up again; whether it still was that one and running."""
+        """Queue a running resource for repair; return whether it still was that one and running."""
         stored = RESOURCES.read(transaction, resource_id)
         if (
             stored is None
@@ -159,7 +159,10 @@ class Resources:
     def delete(
         self, transaction: ControlTransaction, project_id: str, resource_id: str, actor: str
     ) -> Resource:
-        """Have a resource taken down. Again, it changes nothing; `StateConflict` once it is."""
+        """Queue the removal of a resource.
+
+        Repeating changes nothing; raises `StateConflict` once removed.
+        """
         stored = self.read(transaction, project_id, resource_id)
         status = find_next(resource_id, stored.status, Cause.DELETE)
         if status is stored.status:
@@ -178,7 +181,10 @@ class Resources:
         return resource
 
     def read(self, session: ControlSession, project_id: str, resource_id: str) -> Resource:
-        """The resource, or its tombstone. Raises `ControlNotFound`, also for other projects."""
+        """Return the resource, or its tombstone.
+
+        Raises `ControlNotFound`, also for other projects.
+        """
         found = RESOURCES.read(session, resource_id)
         if found is None or found.project_id != project_id:
             raise ControlNotFound(NOUN, resource_id)
@@ -187,11 +193,11 @@ class Resources:
     def list(
         self, session: ControlSession, project_id: str, wanted: ResourceFilter, part: Slice
     ) -> Listed[Resource]:
-        """The resources of a project that are wanted, by id."""
+        """List the requested resources of a project, by id."""
         conditions = self._build_conditions(project_id, wanted)
         found: list[Record] = []
         total = 0
-        # NOTE: the store takes so many ids at once; one lot behind the other they stay in order.
+        # NOTE: the store takes a limited number of ids at once; the lots are read in order of ids.
         for lot in _build_lots(wanted.ids):
             within = [*conditions, *lot]
             count = session.count(RESOURCES.kind, within)
@@ -213,10 +219,10 @@ class Resources:
         wanted: ResourceFilter,
         part: Slice,
     ) -> Listed[Resource]:
-        """The resources of these places, whatever their project, that are wanted, by id."""
+        """List the requested resources of these places, whatever their project, by id."""
         conditions = self._build_filter(wanted)
         if wanted.status != ResourceState.TERMINATED:
-            # NOTE: only what is not terminated has a text there.
+            # NOTE: only resources that are not terminated have a text there.
             conditions = [*conditions, Condition("present", Comparison.AT_LEAST, "")]
         sets = [[*conditions, *lot] for lot in _list_lots(places)]
         total = sum(session.count(RESOURCES.kind, each) for each in sets)
@@ -232,12 +238,12 @@ class Resources:
     def list_operations(
         self, session: ControlSession, project_id: str, resource_id: str, part: Slice
     ) -> Listed[Operation]:
-        """The history of a resource, the latest operation first. Raises `ControlNotFound`."""
+        """List the history of a resource, the latest operation first. Raises `ControlNotFound`."""
         self.read(session, project_id, resource_id)
         return list_operations(session, resource_id, part)
 
     def count_present(self, session: ControlSession, project_id: str) -> int:
-        """How many resources of a project are not terminated."""
+        """Count the resources of a project that are not terminated."""
         return session.count(RESOURCES.kind, [Condition("present", Comparison.EQUAL, project_id)])
 
     def _build_conditions(self, project_id: str, wanted: ResourceFilter) -> Sequence[Condition]:
@@ -304,7 +310,7 @@ class Resources:
 
 
 def parse_status(text: str) -> ResourceState:
-    """The state of this name. Raises `InvalidArgument` with the nearest known name."""
+    """Return the state of this name. Raises `InvalidArgument` with the nearest known name."""
     if text in list(ResourceState):
         return ResourceState(text)
     near = get_close_matches(text, list(ResourceState), n=1)
@@ -313,7 +319,7 @@ def parse_status(text: str) -> ResourceState:
 
 
 def purge(transaction: ControlTransaction, *, before: int, limit: int) -> int:
-    """Remove tombstones of resources that ended until `before`; how many."""
+    """Remove tombstones of resources that ended until `before`; return their number."""
     found = transaction.find(
         RESOURCES.kind,
         [
@@ -342,7 +348,9 @@ def _check_fixed(stored: Resource, change: ResourceChange) -> None:
 
 
 def _build_lots(values: Collection[str] | None, key: str = "id") -> Iterator[Sequence[Condition]]:
-    """Conditions on a key, lot by lot in the order of values; one lot without any for None."""
+    """Yield conditions on a key, lot by lot in the order of values; one lot without any for
+    None.
+    """
     if values is None:
         yield ()
         return
@@ -352,7 +360,7 @@ def _build_lots(values: Collection[str] | None, key: str = "id") -> Iterator[Seq
 
 
 def _list_lots(places: ReadablePlaces) -> Iterator[Sequence[Condition]]:
-    """Conditions of which a resource of these places meets exactly one lot."""
+    """Yield conditions of which a resource of these places meets exactly one lot."""
     if places.everywhere:
         yield ()
         return

@@ -1,4 +1,4 @@
-"""Custom roles: sets of permissions that an organization defines. It knows not who holds them."""
+"""Custom roles: sets of permissions that an organization defines."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from twinframe.storage.control import (
 class Roles:
     """Custom roles of organizations. The built-in ones are `catalogue.BUILT_IN_ROLES`.
 
-    NOTE: whoever defines a role gives its permissions to all who hold it, so that nobody puts into
-    a role what they do not hold, for good, at the organization.
+    NOTE: a role gives its permissions to all who hold it, so an actor may only put permissions into
+    it that it holds itself, without expiry, at the organization.
     """
 
     def __init__(self, context: ControlContext) -> None:
@@ -50,8 +50,8 @@ class Roles:
     ) -> CustomRole:
         """Define a role; `role` is its id within the organization. Needs `roles/write` there.
 
-        `ControlConflict` when id or name are taken; `GrantExceedsOwn`; `InvalidArgument` for what
-        is no permission.
+        Raises `ControlConflict` when id or name are taken; `GrantExceedsOwn`; `InvalidArgument` for
+        what is no permission.
         """
         wanted = build_id("role") if role is None else role
         grants, title = parse_role_permissions(permissions), parse_name("a role", name)
@@ -80,7 +80,7 @@ class Roles:
     async def list(
         self, actor: Actor, organization_id: str, wanted: Slice = FIRST
     ) -> Listed[CustomRole]:
-        """The custom roles of an organization by their ids. Needs `roles/read` there."""
+        """List the custom roles of an organization by their ids. Needs `roles/read` there."""
         now = self._context.clock()
         conditions = [Condition("organization", Comparison.EQUAL, organization_id)]
 
@@ -117,8 +117,8 @@ class Roles:
     ) -> CustomRole:
         """Change name or permissions, for all who hold the role at once. Needs `roles/write`.
 
-        `GrantExceedsOwn` for permissions that are added and not the actor's own. What the role
-        gives to others is changed only by who could grant and revoke it there.
+        Raises `GrantExceedsOwn` for added permissions that the actor does not hold. Changing what
+        the role gives to others needs the right to grant and revoke it there.
         """
         title = None if name is None else parse_name("a role", name)
         grants = None if permissions is None else parse_role_permissions(permissions)
@@ -151,8 +151,10 @@ class Roles:
     async def delete(
         self, actor: Actor, organization_id: str, role: str, *, cascade: bool = False
     ) -> None:
-        """Delete a role. `ControlConflict` while somebody holds it, unless `cascade`: then it is
-        taken from all, by who could revoke it from each. Needs `roles/write`.
+        """Delete a role.
+
+        Raises `ControlConflict` while it is assigned, unless `cascade`: then all its assignments
+        are revoked, which needs the right to revoke each. Needs `roles/write`.
         """
         scope = Scope("organization", organization_id)
 
@@ -179,13 +181,13 @@ class Roles:
 
 
 def find_role_key(session: ControlSession, organization_id: str, role: str) -> str:
-    """What assignments call the role of this id: a built-in one, or one of the organization.
+    """Return the key by which assignments name this role: a built-in one, or the organization's.
 
-    `InvalidArgument` with the nearest name if there is none.
+    Raises `InvalidArgument` with the nearest name if there is none.
     """
     if role in BUILT_IN_ROLES:
         return role
-    # SEC: only this organization's roles are looked at, so that no others can be told by trying.
+    # SEC: only this organization's roles are searched, so that others cannot be found by trying.
     key = build_role_key(organization_id, role)
     if organization_id and session.read(kinds.ROLE.name, key) is not None:
         return key
@@ -195,7 +197,7 @@ def find_role_key(session: ControlSession, organization_id: str, role: str) -> s
 
 
 def delete_roles(transaction: ControlTransaction, organization_id: str) -> None:
-    """Delete all custom roles of an organization that goes away."""
+    """Delete all custom roles of an organization that is removed."""
     conditions = [Condition("organization", Comparison.EQUAL, organization_id)]
     for record in transaction.find(kinds.ROLE.name, conditions):
         transaction.delete(kinds.ROLE.name, record.id)

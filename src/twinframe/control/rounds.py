@@ -1,7 +1,7 @@
-"""What the provisioners do now and then: health checks, purging tombstones, removing orphans.
+"""The periodic tasks of provisioners: health checks, purging tombstones, removing orphans.
 
-One of them does it for all, each time the interval has passed. None of it is work at a resource:
-what is found amiss becomes an operation of its own.
+One provisioner does each for all, when its interval has passed. A resource that is found faulty
+gets a repair operation of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PAGE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class RoundIntervals:
-    """Seconds between two rounds of each kind, and what they go by.
+    """The seconds between two runs of each task, and its limits.
 
     `health_timeout` bounds one check; `tombstone_lifetime` is how long a deleted resource is shown.
     """
@@ -43,7 +43,7 @@ class RoundIntervals:
 
 
 class Rounds:
-    """The rounds of one provisioner."""
+    """The periodic tasks of one provisioner."""
 
     def __init__(
         self,
@@ -64,18 +64,18 @@ class Rounds:
         self._resources = Resources(types, clock)
 
     async def check_due(self) -> None:
-        """Check the health if that has come round and nobody else has done it."""
+        """Check health if that is due and no other process has done it."""
         if await self._claim("health", self._intervals.health):
             await self.check_health()
 
     async def clean_due(self) -> None:
-        """Clean up if that has come round and nobody else has done it."""
+        """Clean up if that is due and no other process has done it."""
         if await self._claim("cleaning", self._intervals.cleaning):
-            await self.remove_orphans()  # first: a tombstone says that its data may go
+            await self.remove_orphans()  # first: a tombstone says that its data may be removed
             await self.purge_tombstones()
 
     async def check_health(self) -> int:
-        """Ask the types of all running resources, and have repaired what is amiss; how many."""
+        """Ask the types of all running resources and queue repairs; return their number."""
         repaired, after = 0, ""
         while page := await self._runner.read(partial(_read_page, after=after)):
             for resource in page:
@@ -86,7 +86,7 @@ class Rounds:
         return repaired
 
     async def purge_tombstones(self) -> int:
-        """Remove the tombstones whose time is over; how many."""
+        """Remove expired tombstones; return their number."""
         before = self._clock() - int(self._intervals.tombstone_lifetime * SECOND)
         purged = 0
         while count := await self._runner.write(
@@ -96,7 +96,7 @@ class Rounds:
         return purged
 
     async def remove_orphans(self) -> tuple[ResourceName, ...]:
-        """Have each type remove what belongs to a resource that has ended; what was removed."""
+        """Let each type remove the data of ended resources; return what was removed."""
         removed: list[ResourceName] = []
         for kind in self._types:
             try:
@@ -104,14 +104,14 @@ class Rounds:
             except TwinframeError as error:
                 LOG.warning("Orphans of %s were not all removed: %s", kind.name, error.message)
             except Exception:
-                # The job runner survives whatever a plugin does.
+                # The job runner survives any error of a plugin.
                 LOG.exception("Orphans of %s were not all removed", kind.name)
         for name in removed:
             LOG.warning("Removed what was left of %s (%s)", name.resource_id, name.incarnation)
         return tuple(removed)
 
     async def _claim(self, name: str, interval: float) -> bool:
-        """Whether the round has come and is this provisioner's to do."""
+        """Return whether the task is due and this provisioner has claimed it."""
         now, length = self._clock(), int(interval * SECOND)
 
         def is_due(session: ControlSession) -> bool:
@@ -128,7 +128,7 @@ class Rounds:
                 ROUNDS.replace(transaction, Round(name, now))
             return True
 
-        # PERF: it is asked each second; a write would take its turn on the whole store.
+        # PERF: checked each second; a write would take the writer lock of the whole store.
         return await self._runner.read(is_due) and await self._runner.write(claim)
 
     async def _check(self, resource: Resource) -> str | None:
@@ -143,7 +143,7 @@ class Rounds:
         except (TwinframeError, TimeoutError) as error:
             LOG.warning("The health of %s is not known: %s", resource.id, error)
         except Exception:
-            # The job runner survives whatever a plugin does.
+            # The job runner survives any error of a plugin.
             LOG.exception("The health of %s is not known", resource.id)
         return None
 
@@ -153,10 +153,11 @@ class Rounds:
         )
 
     async def _is_alive(self, name: ResourceName) -> bool:
-        """Whether the resource has not ended, as far as the control store knows.
+        """Return whether the resource has not ended, as far as the control store knows.
 
-        SEC: what it knows nothing of stays. With a store that is new, another one, or restored to
-        an earlier day, the data of everything created since would go, backups included.
+        SEC: unknown resources are kept. Otherwise, with a control store that is new, another one,
+        or restored from a backup, the data of all resources created since would be removed, backups
+        included.
         """
         found = await self._runner.read(lambda session: RESOURCES.read(session, name.resource_id))
         if found is None:
@@ -173,7 +174,7 @@ class Rounds:
 
 
 async def _step(_name: str) -> None:
-    """A health check has no effects to be stopped at."""
+    """Do nothing: a health check has no effects to be interrupted."""
 
 
 def _read_page(session: ControlSession, *, after: str) -> tuple[Resource, ...]:

@@ -1,4 +1,4 @@
-"""Scopes: where a role is held, and what lies within what. It knows no role and no caller."""
+"""Scopes, at which roles are held, and the hierarchy that contains them."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ PLATFORM: Final = Scope("platform", "platform")
 
 @dataclass(frozen=True, slots=True)
 class ScopePath:
-    """A scope that exists and all it lies in, itself first, the platform last."""
+    """A scope that exists and all that contain it: itself first, the platform last."""
 
     scopes: tuple[Scope, ...]
 
     @property
     def organization_id(self) -> str:
-        """The organization it is or lies in; empty for the platform."""
+        """The organization that it is or is in; empty for the platform."""
         return self._find("organization")
 
     @property
     def project_id(self) -> str:
-        """The project it is or lies in; empty for what lies in none."""
+        """The project that it is or is in; empty if there is none."""
         return self._find("project")
 
     def _find(self, type_: ScopeType) -> str:
@@ -53,11 +53,11 @@ class ScopePath:
 
 
 PLATFORM_PATH: Final = ScopePath((PLATFORM,))
-"""Where the platform is: it lies in nothing."""
+"""The path of the platform, which is in nothing."""
 
 
 def parse_scope(scope_type: str, scope_id: str) -> Scope:
-    """The scope these two name. Raises `InvalidArgument` for a type that there is not."""
+    """Return the scope of this type and id. Raises `InvalidArgument` for an unknown type."""
     known = get_args(ScopeType)
     if scope_type not in known:
         near = difflib.get_close_matches(scope_type, known, n=1)
@@ -67,10 +67,10 @@ def parse_scope(scope_type: str, scope_id: str) -> Scope:
 
 
 def find_path(session: ControlSession, scope: Scope) -> ScopePath | None:
-    """The path of a scope, or None if it does not exist. One read by id.
+    """Return the path of a scope, or None if it does not exist. One read by id.
 
     NOTE: organizations, projects and resources are named as their kinds of record are. A service
-    has no record: it is told by its name alone, and lies in the platform.
+    has no record: it is identified by its name alone, and is in the platform.
     """
     if scope.type == "platform":
         return PLATFORM_PATH if scope == PLATFORM else None
@@ -92,7 +92,7 @@ def find_path(session: ControlSession, scope: Scope) -> ScopePath | None:
 
 
 def is_terminated(session: ControlSession, scope: Scope) -> bool:
-    """Whether the scope is a resource that is only remembered."""
+    """Return whether the scope is the tombstone of a resource."""
     if scope.type != "resource":
         return False
     found = session.read(scope.type, scope.id)

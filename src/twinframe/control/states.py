@@ -1,4 +1,4 @@
-"""The states of a resource and every way between them: one table. It stores nothing."""
+"""The state machine of resources, as one table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ResourceState(enum.StrEnum):
 
 
 class Cause(enum.StrEnum):
-    """What makes a resource change its state."""
+    """The causes of a resource's state changes."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -68,7 +68,7 @@ _MEANINGS: Final[Mapping[Cause, str]] = {
 
 
 def find_next(resource_id: str, state: State, cause: Cause) -> State:
-    """The state that follows. Raises `StateConflict` naming the states that would allow it."""
+    """Return the next state. Raises `StateConflict` naming the states that would allow it."""
     found = TRANSITIONS.get((state, cause))
     if found is not None:
         return found
@@ -85,7 +85,7 @@ def find_next(resource_id: str, state: State, cause: Cause) -> State:
 
 
 def render_states_page() -> str:
-    """The page `docs/reference/resource-states.md`."""
+    """Render the page `docs/reference/resource-states.md`."""
     rows = [
         f"| {_shown(state)} | {cause} | {_shown(after)} | {_MEANINGS[cause]} |"
         for (state, cause), after in TRANSITIONS.items()

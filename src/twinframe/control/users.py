@@ -1,6 +1,6 @@
 """Users and service accounts: known from their first call on, invited by email before it.
 
-It verifies nobody; who calls is what credentials stated.
+Callers are authenticated already; their credentials state subject and email.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from twinframe.storage.control import (
 )
 
 _SEEN_AGAIN = 3600 * 1_000_000_000
-"""NOTE: `last_seen` is exact to an hour, so that reading writes nothing most of the time."""
+"""NOTE: `last_seen` is exact to an hour, so that most requests write nothing."""
 
 
 class Users:
-    """Who has called the control plane."""
+    """The known callers of the control plane."""
 
     def __init__(self, context: ControlContext) -> None:
         self._context = context
 
     async def see(self, actor: Actor) -> User:
-        """Take notice of a caller; to be called with every request, before anything else.
+        """Record a caller; to be called with every request, before anything else.
 
-        A new caller becomes a user; what was granted to the email becomes that subject's, for good:
-        whoever has the address later gets nothing of it. An email that cannot be compared counts as
-        none (`find_address`). `InvalidArgument` for a subject or email that cannot be kept. PERF:
-        most calls are one read by id and one look-up.
+        A new caller becomes a user; grants to its email become that subject's, for good: a later
+        owner of the address gets nothing of them. An email that cannot be compared counts as none
+        (`find_address`). Raises `InvalidArgument` for a subject or email that cannot be stored.
+        PERF: most calls are one read by id and one look-up.
         """
         parse_subject(actor.subject)
         email = find_address(parse_email(actor.email)) if actor.email else ""
@@ -77,7 +77,7 @@ class Users:
         return await runner.write(work) if fresh is None else fresh
 
     async def read(self, actor: Actor, subject: str) -> User:
-        """One user: oneself, or with `users/read` at the platform anybody."""
+        """Return one user: the actor itself, or with `users/read` at the platform any user."""
         now = self._context.clock()
 
         def read(session: ControlSession) -> User:
@@ -91,7 +91,7 @@ class Users:
         return await self._context.runner.read(read)
 
     async def list(self, actor: Actor, wanted: Slice = FIRST) -> Listed[User]:
-        """All users by subject. Needs `users/read` at the platform."""
+        """List all users by subject. Needs `users/read` at the platform."""
         now = self._context.clock()
 
         def read(session: ControlSession) -> Listed[User]:
@@ -111,7 +111,9 @@ def _reads_users(session: ControlSession, actor: Actor, now: int) -> bool:
 
 
 def _clear_email(transaction: ControlTransaction, actor: Actor, email: str) -> None:
-    """SEC: an address is of who showed it last: what it is sent is no former holder's."""
+    """SEC: an address belongs to the user who showed it last: invitations sent to it are not for a
+    former owner.
+    """
     if email:
         conditions = [Condition("email", Comparison.EQUAL, email)]
         for user in USERS.parse_all(transaction.find(kinds.USER.name, conditions)):
@@ -129,7 +131,9 @@ def _find_invitations(session: ControlSession, invited: Principal) -> tuple[Assi
 def _accept(
     transaction: ControlTransaction, actor: Actor, invitation: Assignment, now: int
 ) -> None:
-    """Make an invitation the actor's own, or one with what it holds: the longer time counts."""
+    """Turn an invitation into the actor's own role, or merge it with the same one: the later expiry
+    counts.
+    """
     subject = Principal("subject", actor.subject)
     transaction.delete(kinds.ASSIGNMENT.name, invitation.id)
     accepted = replace(invitation, principal_kind="subject", principal=actor.subject)

@@ -1,11 +1,11 @@
-"""Work at resources: who is at it, until when, and the number that tells the living from the dead.
+"""The provisioners' work queue: leases on resources, with fence numbers that outdate a former
+holder.
 
-All functions run inside one transaction of the control store; they call no resource type.
-
-Leases know no clock. A holder gives a sign of life by counting `beat` up; who sees one and the
-same `fence` and `beat` for the whole lease, by its own monotonic clock, may take over. A wrong or
-jumping clock can therefore neither end a lease nor keep one alive. Times of `due_at` are the wall
-clock's, and one that lies further ahead than any pause is taken for a clock that went back.
+All functions run inside one transaction of the control store. Leases do not compare clocks. A
+holder gives a sign of life by incrementing `beat`; another provisioner that sees the same `fence`
+and `beat` for the whole lease, by its own monotonic clock, may take over. A wrong or jumping clock
+can therefore neither end a lease nor keep one alive. Times of `due_at` are of the wall clock; one
+that is further ahead than any pause means that the clock was set back.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Pause:
     longest: float
 
     def build_seconds(self, attempts: int, chance: float | None = None) -> float:
-        """Seconds after this many attempts, of which a random half keeps those waiting apart.
+        """Return the seconds after this many attempts, half of them random to spread retries.
 
-        `chance` within 0 and 1 stands for the random number.
+        `chance` within 0 and 1 replaces the random number.
         """
         whole = min(self.longest, self.first * 2.0 ** min(attempts - 1, 62))
         share = random.random() if chance is None else chance  # noqa: S311  (no secret)
@@ -58,10 +58,10 @@ def set_goal(
     operation_id: str,
     now: int,
 ) -> None:
-    """Give a resource something to become, instead of what it was to become before.
+    """Give a resource a new goal, which replaces its former one.
 
-    Whoever is at it keeps the lease until it has noticed, so that no two handlers run at once; its
-    number is no longer good for any effect.
+    Its holder keeps the lease until it has noticed, so that no two handlers run at once; its fence
+    number is no longer valid for any effect.
     """
     stored = WORK.read(transaction, resource_id)
     item = WorkItem(resource_id, incarnation, goal, operation_id, fence=1, due_at=now)
@@ -75,13 +75,13 @@ def set_goal(
 
 
 def list_life_signs(session: ControlSession) -> dict[str, LifeSign]:
-    """Fence and beat of everything that somebody is at, by resource id."""
+    """Return fence and beat of all held work, by resource id."""
     held = session.find(WORK.kind, [Condition("held", Comparison.EQUAL, 1)])
     return {item.id: (item.fence, item.beat) for item in WORK.parse_all(held)}
 
 
 def read_fences(session: ControlSession, resource_ids: Collection[str]) -> dict[str, int]:
-    """The present number of the work at each of these resources, if there is any."""
+    """Return the present fence number of the work at each of these resources, if there is any."""
     found = ((each, WORK.read(session, each)) for each in resource_ids)
     return {resource_id: item.fence for resource_id, item in found if item is not None}
 
@@ -89,7 +89,7 @@ def read_fences(session: ControlSession, resource_ids: Collection[str]) -> dict[
 def find_claimable(
     session: ControlSession, *, now: int, longest_pause: float, limit: int
 ) -> Sequence[WorkItem]:
-    """Work that is due and nobody's, the longest due first."""
+    """Return work that is due and not held, the longest due first."""
     free = Condition("held", Comparison.EQUAL, 0)
     order = Order("due")
     due = session.find(
@@ -110,10 +110,10 @@ def claim(
     items: Collection[WorkItem],
     silent: Mapping[str, LifeSign],
 ) -> list[WorkItem]:
-    """Take those of `items` that are as they were seen, and those whose holder is `silent`.
+    """Claim those of `items` that are unchanged since they were read, or whose holder is `silent`.
 
-    Each claim is an attempt, whatever becomes of it: a resource that kills its provisioner must
-    not do so for ever.
+    Each claim counts as an attempt, whatever its outcome: a resource that kills its provisioner
+    must not do so for ever.
     """
     claimed = []
     for seen in items:
@@ -128,9 +128,9 @@ def claim(
 
 
 def renew(transaction: ControlTransaction, held: Mapping[str, str]) -> dict[str, WorkItem]:
-    """Give a sign of life for all that `held` still holds, by resource id; those items.
+    """Give a sign of life for all work that `held` still holds; return those items by resource id.
 
-    `held` says by resource id as whom: each claim has a holder name of its own.
+    `held` is the holder name by resource id: each claim has a name of its own.
     """
     renewed = {}
     for resource_id, holder in held.items():
@@ -143,7 +143,7 @@ def renew(transaction: ControlTransaction, held: Mapping[str, str]) -> dict[str,
 
 
 def check_claim(session: ControlSession, mine: WorkItem) -> WorkItem:
-    """The item as it is, if its holder and number are still mine. Raises `LeaseLost`."""
+    """Return the present item, if its holder and number are unchanged. Raises `LeaseLost`."""
     item = WORK.read(session, mine.id)
     if item is None or item.fence != mine.fence or item.holder != mine.holder:
         raise LeaseLost(f"The lease on {mine.id!r} with number {mine.fence} is lost.")
@@ -151,21 +151,22 @@ def check_claim(session: ControlSession, mine: WorkItem) -> WorkItem:
 
 
 def finish(transaction: ControlTransaction, mine: WorkItem) -> None:
-    """Nothing is left to do; the number stays, so that the next is higher. Raises `LeaseLost`."""
+    """Mark the work as done; the number is kept, so that the next is higher. Raises `LeaseLost`."""
     item = check_claim(transaction, mine)
     WORK.replace(transaction, replace(item, holder="", due_at=None, attempts=0))
 
 
 def put_back(transaction: ControlTransaction, mine: WorkItem, due_at: int) -> None:
-    """To be tried again at `due_at`. Raises `LeaseLost`."""
+    """Queue the work to be retried at `due_at`. Raises `LeaseLost`."""
     item = check_claim(transaction, mine)
     WORK.replace(transaction, replace(item, holder="", due_at=due_at))
 
 
 def let_go(transaction: ControlTransaction, mine: WorkItem, now: int) -> bool:
-    """Give the lease back without a result, as at a stop or for a new goal; whether it was mine.
+    """Release the lease without a result, as at a stop or for a new goal; return whether it was
+    held.
 
-    NOTE: it asks for the holder alone: a new goal has another number and the same holder.
+    NOTE: it compares the holder alone: a new goal has another number and the same holder.
     """
     item = WORK.read(transaction, mine.id)
     if item is None or item.holder != mine.holder:

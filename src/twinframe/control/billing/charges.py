@@ -1,7 +1,7 @@
-"""What a resource costs in a month, line by line: pure arithmetic on integers. It reads nothing.
+"""Computes what a resource costs in a month, line by line, in exact integer arithmetic.
 
-The rule: a line multiplies exact quantities by its price, divides once, and rounds half up to the
-minor unit. A statement is the sum of its lines; nothing else is rounded.
+A line multiplies exact quantities by its price, divides once, and rounds half up to the minor unit.
+A statement is the sum of its lines; nothing else is rounded.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """What of a month is paid for in one sku.
+    """The part of a month that is paid for in one sku.
 
-    `seconds` are those before now, `promised` those until the month ends. `found` is what was
-    measured, each with the seconds of its period that are paid for and whether its counters are.
+    `seconds` are those before now, `promised` those until the month ends. `found` are the
+    measurements, each with the seconds of its period that are paid for and whether its counters
+    are.
     """
 
     seconds: int
@@ -57,10 +58,10 @@ def build_lines(
     month: Month,
     until: int,
 ) -> list[Line]:
-    """The lines of a resource for the account that pays for the seconds in `paid`.
+    """Build the lines of a resource for the account that pays for the seconds in `paid`.
 
-    Only what lies before the second `until` is charged. What a sku includes of a sum is its share
-    of the month as if the resource stayed as it is until the month ends.
+    Only time before the second `until` is charged. The included amount of a sum is the sku's share
+    of the month as if the resource stayed unchanged until the month ends.
     """
     lines = []
     prices = book.find(span.type)
@@ -72,7 +73,7 @@ def build_lines(
 
 
 def round_half_up(numerator: int, denominator: int) -> int:
-    """The nearest integer to a fraction that is not negative; a half goes up."""
+    """Return the nearest integer to a non-negative fraction; a half is rounded up."""
     return (2 * numerator + denominator) // (2 * denominator)
 
 
@@ -84,7 +85,7 @@ def _build_share(
     month: Month,
     until: int,
 ) -> _Share:
-    """PERF: each sample is laid over the intervals once, whatever the number of prices."""
+    """PERF: each sample is intersected with the intervals once, whatever the number of prices."""
     held = [interval for each, interval in span.list_skus() if each is sku]
     whole = [one.cut(two).cut(month.interval) for one in held for two in paid]
     past = [each.cut(Interval(0, max(until, 0))) for each in whole]
@@ -102,7 +103,7 @@ def _build_line(span: Span, price: Price, share: _Share, month: Month) -> Line:
     if price.meter in LEVELS:
         included, scale = price.included * share.seconds, month.interval.seconds
     else:
-        # NOTE: rounded up: a share of what is included is never less than its due.
+        # NOTE: rounded up, so that the included share is never less than what is due.
         included = -(-price.included * share.promised // month.interval.seconds)
         scale = 1
     billable = max(0, quantity - included)

@@ -1,4 +1,4 @@
-"""Which months are closed: nothing that is paid for in them changes any more. It bills nothing."""
+"""Closes months, after which the usage and accounts of their statements can no longer change."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _CLOSINGS: Final = Table(kinds.BILLING_CLOSING, _Closing, lambda _: {})
 
 
 def find_closed(session: ControlSession) -> Month | None:
-    """The last month that is closed, and all before it are; None before the first."""
+    """Return the last closed month; all before it are closed. None before the first."""
     found = _CLOSINGS.read(session, _ONLY)
     return None if found is None else parse_month(found.through)
 
 
 def find_first_open(session: ControlSession) -> int:
-    """The first second that is in no closed month."""
+    """Return the first second that is in no closed month."""
     closed = find_closed(session)
     return 0 if closed is None else closed.interval.end
 
 
 def close_month(transaction: ControlTransaction, month: Month) -> Month:
-    """Close a month and all before it; the last closed month. It is never opened again."""
+    """Close a month and all before it, for ever; return the last closed month."""
     closed = find_closed(transaction)
     if closed is None:
         _CLOSINGS.insert(transaction, _Closing(_ONLY, str(month)))

@@ -1,6 +1,6 @@
-"""Months of the calendar and spans of time, in whole seconds since 1970-01-01T00:00:00Z.
+"""Calendar months and time intervals, in whole seconds since 1970-01-01T00:00:00Z.
 
-It knows UTC alone, and no leap seconds: a day has 86,400 seconds.
+All times are UTC without leap seconds: a day has 86,400 seconds.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ class Interval:
 
     @property
     def seconds(self) -> int:
-        """How long it is."""
+        """The length in seconds."""
         return self.end - self.begin
 
     def cut(self, other: Interval) -> Interval:
-        """What both have in common, empty if nothing."""
+        """Return the common part of both, empty if there is none."""
         begin = max(self.begin, other.begin)
         return Interval(begin, max(begin, min(self.end, other.end)))
 
     def holds(self, moment: int) -> bool:
-        """Whether the moment lies in it."""
+        """Return whether it contains the moment."""
         return self.begin <= moment < self.end
 
 
 def subtract(whole: Interval, parts: Iterable[Interval]) -> list[Interval]:
-    """What of `whole` lies in none of the parts, in order of time."""
+    """Return the parts of `whole` that are outside all of the parts, in order of time."""
     rest, begin = list[Interval](), whole.begin
     for part in sorted(parts):
         if part.seconds and part.begin > begin:
@@ -64,7 +64,7 @@ class Month:
 
     @property
     def interval(self) -> Interval:
-        """From its first second to before the first of the next."""
+        """The interval from its first second to before the first of the next month."""
         return Interval(self._begin(), self.next()._begin())
 
     def next(self) -> Month:
@@ -84,13 +84,13 @@ class Month:
 
 
 def find_month(moment: int) -> Month:
-    """The month in which a moment (seconds) lies."""
+    """Return the month that contains a moment (seconds)."""
     found = _EPOCH + timedelta(seconds=moment)
     return Month(found.year, found.month)
 
 
 def parse_month(text: str) -> Month:
-    """The month that `2024-02` names. Raises `InvalidArgument`."""
+    """Parse a month such as `2024-02`. Raises `InvalidArgument`."""
     found = _MONTH.fullmatch(text)
     if found is None:
         raise InvalidArgument(f"{text[:40]!a} is no month: write one such as 2024-02.")
@@ -98,12 +98,12 @@ def parse_month(text: str) -> Month:
 
 
 def list_months(first: Month, last: Month) -> Iterator[Month]:
-    """All months from the first to the last, these included."""
+    """Yield all months from the first to the last, inclusive."""
     while first <= last:
         yield first
         first = first.next()
 
 
 def read_seconds(moment: int) -> int:
-    """Whole seconds of a moment in nanoseconds, as clocks and records have them."""
+    """Convert a moment in nanoseconds, as clocks and records have it, to whole seconds."""
     return moment // 1_000_000_000

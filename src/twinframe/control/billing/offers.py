@@ -1,6 +1,6 @@
-"""What is on offer: prices and quotas of all types, or the operator's own in their place.
+"""The offered prices and quotas of all resource types, or the operator's own from a file.
 
-It keeps nothing; `prices` keeps what was published.
+`prices` stores the published price lists.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Offers:
     quotas: tuple[TypeQuota, ...]
 
     def find_limits(self, type_: str) -> list[QuotaLimit]:
-        """The limits of a type in all its skus; none: it is not limited."""
+        """Return the limits of a type in all its skus; an empty list means no limits."""
         return [each.limit for each in self.quotas if each.type == type_]
 
 
@@ -66,9 +66,9 @@ class _PriceFile(BaseModel):
 
 
 def build_offers(types: Iterable[ResourceType]) -> Offers:
-    """What the types themselves offer.
+    """Build the offers of the types themselves.
 
-    Raises `ConfigurationError` for two prices, or limits, of one thing.
+    Raises `ConfigurationError` for a duplicate price or limit.
     """
     known = list(types)
     return _build_sorted(
@@ -78,7 +78,7 @@ def build_offers(types: Iterable[ResourceType]) -> Offers:
 
 
 def load_offers(types: Sequence[ResourceType], path: str) -> Offers:
-    """The offers of the types, or what the file at `path` says in their place; empty: no file.
+    """Load the offers from the file at `path`, or those of the types if it is empty.
 
     The file is a JSON object of two lists, both optional: `prices` replaces all prices, `quotas`
     all limits. Raises `ConfigurationError` naming each wrong entry.

@@ -1,7 +1,7 @@
-"""The price lists in force: published when they change, and kept. It charges nobody.
+"""The price lists in force, published when they change and stored for good.
 
-A month is charged by the list that was in force as it began, so that no price changes under a
-resource that runs; the first list ever is in force for all that came before it, too.
+A month is charged by the list that was in force at its beginning, so no price changes for a running
+resource; the first list also applies to all time before it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ UNITS: Final = {
     Meter.OPERATIONS: "operation",
     Meter.QUERY_CHARGE: "hundredth of a query unit",
 }
-"""What one unit of a meter is."""
+"""The size of one unit of a meter."""
 
 LEVELS: Final = frozenset({Meter.MONTH, Meter.TWINS, Meter.STORAGE_BYTES})
-"""Meters of how much there is, paid for by how long it was there; the others are sums."""
+"""Meters of a level, which is charged by duration; the others are sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class PriceBook:
     prices: tuple[TypePrice, ...]
 
     def find(self, type_: str) -> list[Price]:
-        """The prices of a type; none: it costs nothing."""
+        """Return the prices of a type; an empty list means that it is free."""
         return [each.price for each in self.prices if each.type == type_]
 
 
@@ -64,7 +64,7 @@ BOOKS: Final = Table(kinds.BILLING_PRICES, PriceBook, lambda value: {"published"
 def publish_prices(
     transaction: ControlTransaction, prices: tuple[TypePrice, ...], currency: str, now: int
 ) -> PriceBook:
-    """Put these prices in force unless they are already. `now` is in nanoseconds."""
+    """Publish these prices unless they are in force already. `now` is in nanoseconds."""
     latest = _find_latest(transaction, [])
     if latest is not None and (latest.prices, latest.currency) == (prices, currency):
         return latest
@@ -77,7 +77,10 @@ def publish_prices(
 
 
 def find_book(session: ControlSession, month: Month) -> PriceBook:
-    """The list in force as the month began. `ConfigurationError` before any was published."""
+    """Return the list in force when the month began.
+
+    Raises `ConfigurationError` if there is none.
+    """
     begun = [Condition("published", Comparison.AT_MOST, month.interval.begin)]
     found = _find_latest(session, begun)
     if found is not None:

@@ -1,7 +1,7 @@
-"""The seam to whoever collects the money, and the built-in provider `manual`. It computes nothing.
+"""The interface of billing providers, which collect the money, and the built-in provider `manual`.
 
-A provider is called after what it is told of is kept, at least once, and always with the same key
-for the same thing: it must let the second call change nothing.
+A provider is called after its input was stored, at least once, and always with the same key for the
+same object: a repeated call must change nothing.
 """
 
 from __future__ import annotations
@@ -16,51 +16,52 @@ from twinframe.control.billing.accounts import BillingAccount
 from twinframe.errors import ConfigurationError, PluginError, TwinframeError
 
 GROUP: Final = "twinframe.billing_provider"
-"""The entry points whose classes, made without arguments, are providers."""
+"""The entry points whose classes, called without arguments, are providers."""
 
 
 class BillingProviderFailed(TwinframeError):
-    """The provider did not take what it was given; it is given again later."""
+    """The provider refused its input, which is sent again later."""
 
     code = "BillingProviderFailed"
 
 
 class BillingProvider(ABC):
-    """Collects what statements say. `name` is what `Billing__Provider` calls it."""
+    """Collects the amounts of statements. `name` is its name in `Billing__Provider`."""
 
     name: ClassVar[str]
 
     @abstractmethod
     async def open_account(self, account: BillingAccount, key: str) -> str:
-        """Make the account known; what the provider calls it. Raises `BillingProviderFailed`."""
+        """Register the account; return the provider's id for it. Raises `BillingProviderFailed`."""
 
     @abstractmethod
     async def send(self, account: BillingAccount, statement: bytes, key: str) -> str:
-        """Take a final statement; what the provider calls it. Raises `BillingProviderFailed`.
+        """Accept a final statement; return the provider's id for it. Raises
+        `BillingProviderFailed`.
 
-        `account.reference` is what `open_account` gave, `statement` the JSON text.
+        `account.reference` is the result of `open_account`, `statement` the JSON text.
         """
 
 
 class ManualProvider(BillingProvider):
-    """The operator reads the statements and sends bills: nothing leaves the control plane."""
+    """Sends nothing: the operator reads the statements and writes the bills."""
 
     name = "manual"
 
     async def open_account(self, account: BillingAccount, key: str) -> str:
-        """The account's own id."""
+        """Return the account's own id."""
         return account.id
 
     async def send(self, account: BillingAccount, statement: bytes, key: str) -> str:
-        """The statement's own id."""
+        """Return the statement's own id."""
         return key
 
 
 class ProviderRegistry:
-    """The providers of an installation by name, `manual` always among them."""
+    """The providers of an installation by name, always including `manual`."""
 
     def __init__(self, providers: Iterable[BillingProvider] = ()) -> None:
-        """`ConfigurationError` when two have one name."""
+        """Raises `ConfigurationError` when two have one name."""
         self._providers: dict[str, BillingProvider] = {}
         for each in (ManualProvider(), *providers):
             if each.name in self._providers:
@@ -68,7 +69,10 @@ class ProviderRegistry:
             self._providers[each.name] = each
 
     def find(self, name: str) -> BillingProvider:
-        """The provider of this name. `ConfigurationError` with the nearest known name."""
+        """Return the provider of this name.
+
+        Raises `ConfigurationError` with the nearest known name.
+        """
         if (found := self._providers.get(name)) is not None:
             return found
         near = get_close_matches(name, self._providers, n=1)
@@ -77,9 +81,9 @@ class ProviderRegistry:
 
 
 def load_providers(points: Iterable[EntryPoint] | None = None) -> ProviderRegistry:
-    """The providers of all installed distributions.
+    """Load the providers of all installed distributions.
 
-    Raises `PluginError` naming the distribution of one that fails to load or is none.
+    Raises `PluginError` naming the distribution of one that fails to load or is no provider.
     """
     found = entry_points(group=GROUP) if points is None else points
     return ProviderRegistry([_load(point) for point in found])
@@ -91,7 +95,7 @@ def _load(point: EntryPoint) -> BillingProvider:
     try:
         kind = point.load()
         provider = kind()
-    except Exception as error:  # code of somebody else, before anything is served
+    except Exception as error:  # third-party code, before anything is served
         raise PluginError(f"{place} does not load: {error!r}. Repair or uninstall it.") from error
     if not isinstance(provider, BillingProvider):
         raise PluginError(f"{place} is no BillingProvider but {kind!r}.")

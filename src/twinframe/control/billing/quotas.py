@@ -1,7 +1,6 @@
-"""Quotas in the control plane: how many resources a project may have, and what is used of each.
+"""Quotas in the control plane: limits on the resources of a project, and the use of each quota.
 
-The quotas of a graph's own content and rate are enforced by whoever serves it, with
-`resourcetypes.quotas`.
+The server of a graph enforces the quotas of its content and rate, with `resourcetypes.quotas`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from twinframe.storage.control import Comparison, Condition, ControlSession
 def count_resources(
     session: ControlSession, project_id: str, type_: str, sku: Sku, *, without: str = ""
 ) -> int:
-    """Resources of a type and sku in a project that are not terminated, but for one."""
+    """Count the resources of a type and sku in a project that are not terminated, except one."""
     found = session.find(
         RESOURCES.kind,
         [
@@ -41,9 +40,9 @@ def check_resource_quota(
     *,
     resource_id: str = "",
 ) -> None:
-    """Let the project have one more resource of this type and sku.
+    """Check that the project may have one more resource of this type and sku.
 
-    `resource_id` names the one that gets the sku if it is there already. Call it in the transaction
+    `resource_id` is the one that gets the sku, if it exists already. Call it in the transaction
     that creates or changes the resource. Raises `QuotaExceeded`.
     """
     limits = offers.find_limits(type_)
@@ -56,9 +55,9 @@ def check_resource_quota(
 def list_quotas(
     session: ControlSession, offers: Offers, resource: Resource, now: int
 ) -> list[QuotaUse]:
-    """The quotas of a resource and what is used of them, as last measured; `now` in seconds.
+    """List the quotas of a resource and their use, as last measured; `now` in seconds.
 
-    `used` is None for what was not measured today, and for the minute, which only the server of the
+    `used` is None if it was not measured today, and for the minute, which only the server of the
     resource knows.
     """
     limits = offers.find_limits(resource.type)

@@ -1,4 +1,4 @@
-"""The price list as text: the page `docs/reference/prices.md`. It decides no price."""
+"""Generates the reference page of prices and limits, `docs/reference/prices.md`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from twinframe.resourcetypes.quotas import WINDOWS, Quota, QuotaLimit
 
 
 def render_prices_page(offers: Offers, types: Sequence[str]) -> str:
-    """The page for these types, by name."""
+    """Render the page for these types, by name."""
     lines = [_INTRODUCTION, "| meter | counted as | one unit is |", "| --- | --- | --- |"]
     lines += [
         f"| `{meter}` | {'how much, for how long' if meter in LEVELS else 'a sum'} | one {unit} |"
@@ -53,7 +53,7 @@ def _render_limits(limits: Sequence[QuotaLimit]) -> Iterator[str]:
 
 
 def _render_quantity(of: Meter | Quota, number: int) -> str:
-    """A number of units, in larger ones where it is a whole number of these."""
+    """Render a number of units, in larger ones where it is a whole number of these."""
     for name, scale in _SCALES.get(of, ()):
         if number and number % scale == 0:
             return f"{number // scale:,} {name}"

@@ -1,7 +1,7 @@
-"""What billing does again and again: measure usage, settle months, hand statements over. No HTTP.
+"""The periodic tasks of billing: measure usage, settle months, deliver statements.
 
-Any number of processes may do it at once, and any of them may die at any point: each thing is kept
-once, under a key that follows from what it is.
+Any number of processes may run them at once, and any of them may die at any point: each record is
+stored once, under a key derived from its content.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class MeterUnreadable(TwinframeError):
 
 @dataclass(frozen=True, slots=True)
 class SamplingReport:
-    """How many samples were kept in a round, and how many meters could not be read."""
+    """The number of samples stored in a round, and of unreadable meters."""
 
     counted: int = 0
     failed: int = 0
@@ -70,8 +70,8 @@ class SamplingReport:
 class UsageSampler:
     """Measures every resource that is paid for, once in each period.
 
-    `seconds` is the length of a period and divides a day. A meter that cannot be read is tried
-    again with each round; when its period is over, nothing is known of it.
+    `seconds` is the length of a period and divides a day. An unreadable meter is tried again in
+    each round; after its period is over, that period stays unknown.
     """
 
     def __init__(
@@ -83,7 +83,10 @@ class UsageSampler:
         self._clock = clock
 
     async def sample_due(self) -> SamplingReport:
-        """Measure what was not measured in the present period. It changes nothing a second time."""
+        """Measure the resources not measured in the present period.
+
+        Repeating it changes nothing.
+        """
         counted = failed = 0
         after: str | None = ""
         while after is not None:
@@ -99,10 +102,10 @@ class UsageSampler:
         return SamplingReport(counted, failed)
 
     async def sample_last(self, name: ResourceName) -> bool:
-        """Measure a resource that is about to go, up to the end of what it is paid for.
+        """Measure a resource that is about to be removed, up to the end of its paid time.
 
-        Whether it counts: the first time alone. Call it before the data is removed. Raises
-        `MeterUnreadable`.
+        Returns whether it counts: only the first call does. Call it before the data is removed.
+        Raises `MeterUnreadable`.
         """
         span_id = build_span_id(name)
         span = await self._runner.read(lambda session: SPANS.read(session, span_id))
@@ -113,7 +116,9 @@ class UsageSampler:
         return await self._runner.write(lambda work: record_sample(work, span_id, sample))
 
     def _find_due(self, after: str) -> Callable[[ControlSession], tuple[list[Span], str | None]]:
-        """Of the next spans those not measured in the present period, and where to go on."""
+        """Find those of the next spans not measured in the present period, and where to
+        continue.
+        """
         period = self._find_period(self._now())
 
         def read(session: ControlSession) -> tuple[list[Span], str | None]:
@@ -148,7 +153,7 @@ class UsageSampler:
 
 
 class Settlement:
-    """Closes months that are over and keeps their statements.
+    """Closes months that are over and stores their statements.
 
     `wait` is in seconds after the end of a month: time for the last samples of other processes.
     """
@@ -160,10 +165,10 @@ class Settlement:
         self._settled: Month | None = None
 
     async def settle_due(self) -> int:
-        """Keep all statements that are due; how many there were. None changes ever after.
+        """Store all statements that are due, for good; return their number.
 
-        NOTE: the month is closed first, in a transaction of its own; what a statement follows from
-        cannot change then, so that whoever builds it, and how often, gets the same text.
+        NOTE: the month is closed first, in a transaction of its own; after that the input of a
+        statement cannot change, so that each process gets the same text each time.
         """
         last = find_month(read_seconds(self._clock()) - self._wait).previous()
         closed = await self._runner.read(find_closed)
@@ -205,7 +210,7 @@ class Settlement:
 
 
 class StatementDelivery:
-    """Hands final statements to the provider of their account, again until it took them.
+    """Sends final statements to the provider of their account, until it accepts them.
 
     `longest` is how long a provider may take for one, in seconds.
     """
@@ -221,7 +226,7 @@ class StatementDelivery:
         self._longest = longest
 
     async def deliver_due(self) -> int:
-        """Hand over what no provider has yet; how many were taken."""
+        """Send the statements that no provider has yet; return how many were accepted."""
         delivered, after = 0, ""
         while page := await self._runner.read(self._build_page(after)):
             for each in page:
@@ -241,7 +246,9 @@ class StatementDelivery:
         return read
 
     async def _deliver(self, delivery: Delivery) -> bool:
-        """NOTE: keys are the ids: what is cut off between call and record is called again so."""
+        """NOTE: keys are the ids: a call that was interrupted before its record is repeated with
+        the same key.
+        """
         reason = ""
         try:
             async with asyncio.timeout(self._longest):
@@ -251,7 +258,7 @@ class StatementDelivery:
         except (TwinframeError, OSError) as error:
             reason = str(error) or type(error).__name__
         except Exception:
-            # The job runner survives whatever a plugin does; its words are for the log alone.
+            # The job runner survives any error of a plugin; its text is for the log alone.
             LOG.exception("The billing provider failed at the statement %s", delivery.id)
             reason = "The billing provider failed unexpectedly; see the log."
         if reason:

@@ -1,8 +1,8 @@
-"""When a resource was there to be paid for, and as which sku. It knows no price.
+"""Spans: the time in which a resource is paid for, with its skus.
 
-A span begins when its resource first runs and ends when its deletion is asked for; a change of the
-sku counts from when it is asked for, as its quotas do. Nothing is changed in a closed month: what
-comes too late for one counts from the first open second.
+A span begins when its resource first runs and ends when its deletion is requested; a change of the
+sku counts from its request, as its quotas do. A closed month never changes: a change that comes too
+late for it counts from the first open second.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from twinframe.storage.control import (
 )
 
 OPEN: Final = 2**63 - 1
-"""`ended` of a span that goes on; it is above every clock."""
+"""`ended` of a span that has not ended; it is above every clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """From this second on the resource has this sku."""
+    """The resource has this sku from this second on."""
 
     at: int
     sku: Sku
@@ -55,11 +55,11 @@ class Span:
 
     @property
     def interval(self) -> Interval:
-        """From its beginning to its end."""
+        """The interval from its beginning to its end."""
         return Interval(self.steps[0].at, self.ended)
 
     def list_skus(self) -> list[tuple[Sku, Interval]]:
-        """Which sku it has when, in order of time; a sku may come several times."""
+        """List its skus with their intervals, in order of time; a sku may come several times."""
         ends = (*(step.at for step in self.steps[1:]), self.ended)
         found = zip(self.steps, ends, strict=True)
         return [(step.sku, Interval(step.at, end)) for step, end in found if step.at < end]
@@ -79,14 +79,14 @@ SPANS: Final = Table(kinds.BILLING_SPAN, Span, _build_keys)
 
 
 def build_span_id(name: ResourceName) -> str:
-    """The id of the span of an incarnation. NOTE: no id of a resource has a dot in it."""
+    """Build the id of the span of an incarnation. NOTE: a resource's id contains no dot."""
     return f"{name.resource_id}.{name.incarnation}"
 
 
 def follow_resource(transaction: ControlTransaction, resource: Resource, now: int) -> None:
-    """Note what a change of a resource means for its bill.
+    """Record the effect of a resource's change on its bill.
 
-    Call it after each change of a resource, in the same transaction; again, it changes nothing.
+    Call it after each change of a resource, in the same transaction; repeating it changes nothing.
     `now` is in nanoseconds.
     """
     stored = SPANS.read(transaction, build_span_id(resource.resource_name))
@@ -121,7 +121,7 @@ def _build_changed(span: Span, resource: Resource, at: int) -> Span:
 
 
 def find_spans(session: ControlSession, key: str, value: str, within: Interval) -> tuple[Span, ...]:
-    """The spans of an organization or project (`key`) that share time with `within`, by id."""
+    """Return the spans of an organization or project (`key`) that overlap `within`, by id."""
     found = session.find(
         SPANS.kind,
         [
@@ -134,7 +134,7 @@ def find_spans(session: ControlSession, key: str, value: str, within: Interval) 
 
 
 def list_open(session: ControlSession, after: str, limit: int) -> tuple[Span, ...]:
-    """The next spans that go on, by id, behind the id `after`."""
+    """List the next spans that have not ended, by id, after the id `after`."""
     found = session.find(
         SPANS.kind,
         [

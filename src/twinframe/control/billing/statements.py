@@ -1,6 +1,6 @@
 """Monthly statements: line items and their sum, as text that never changes once it is final.
 
-It collects no money. A statement is a draft until its month is closed.
+A statement is a draft until its month is closed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class DeliveryState(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The way of one final statement, whose id it has, to the provider."""
+    """The delivery of one final statement, with the same id, to the provider."""
 
     id: str
     account_id: str
@@ -70,14 +70,14 @@ class Statement:
     body: bytes
 
     def read(self) -> dict[str, Any]:
-        """The statement as a JSON object. NOTE: its integers may have more than 64 bits."""
+        """Return the statement as a JSON object. NOTE: its integers may have more than 64 bits."""
         found: dict[str, Any] = json.loads(self.body)
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Basis:
-    """All but the measurements that a statement follows from."""
+    """The input of a statement, except the measurements."""
 
     account: BillingAccount
     month: Month
@@ -90,10 +90,10 @@ class _Basis:
 async def build_statement(
     runner: ControlRunner, account: BillingAccount, month: Month, now: int
 ) -> Statement:
-    """The statement of a month as it follows from the records at `now` (nanoseconds).
+    """Build the statement of a month from the records at `now` (nanoseconds).
 
     For a closed month that is always the same text. PERF: each resource is read by itself, and the
-    event loop goes on between two of them.
+    event loop continues between two of them.
     """
     basis = await runner.read(lambda session: _read_basis(session, account, month, now))
     lines: list[Line] = []
@@ -109,7 +109,10 @@ async def build_statement(
 
 
 def build_statement_id(account_id: str, month: Month) -> str:
-    """The id of the statement of an account and month. NOTE: no id of an account has a dot."""
+    """Build the id of the statement of an account and month.
+
+    NOTE: an account's id contains no dot.
+    """
     return f"{account_id}.{month}"
 
 
@@ -121,7 +124,7 @@ def render_statement(
     until: int,
     final: bool,
 ) -> Statement:
-    """The text of a statement, which follows from its arguments alone."""
+    """Render the text of a statement, which depends only on its arguments."""
     statement_id = build_statement_id(account.id, month)
     document = {
         "statement_id": statement_id,
@@ -141,13 +144,13 @@ def render_statement(
 
 
 def find_statement(session: ControlSession, account_id: str, month: Month) -> Statement | None:
-    """The final statement, if the month is settled."""
+    """Return the final statement, if the month is settled."""
     record = session.read(kinds.BILLING_STATEMENT.name, build_statement_id(account_id, month))
     return None if record is None else _parse(record, month)
 
 
 def keep_statement(transaction: ControlTransaction, statement: Statement) -> bool:
-    """Keep a final statement for good, to be delivered; whether it was not kept before."""
+    """Store a final statement for good, to be delivered; return whether it is new."""
     if find_statement(transaction, statement.account_id, statement.month) is not None:
         return False
     keys = {"account": statement.account_id, "month": str(statement.month)}
@@ -161,7 +164,9 @@ def keep_statement(transaction: ControlTransaction, statement: Statement) -> boo
 def list_settled(
     session: ControlSession, account_id: str, *, offset: int = 0, limit: int | None = None
 ) -> tuple[list[bytes], int]:
-    """The final statements of an account as texts, the latest month first, and how many."""
+    """List the final statements of an account as texts, the latest month first, and their
+    number.
+    """
     conditions = [Condition("account", Comparison.EQUAL, account_id)]
     kind = kinds.BILLING_STATEMENT.name
     order = Order("month", descending=True)
@@ -170,7 +175,7 @@ def list_settled(
 
 
 def list_settled_months(session: ControlSession, account_id: str, limit: int) -> list[Month]:
-    """The months of which an account has final statements, the latest first."""
+    """List the months for which an account has final statements, the latest first."""
     of_account = [Condition("account", Comparison.EQUAL, account_id)]
     order = Order("month", descending=True)
     found = session.find(kinds.BILLING_STATEMENT.name, of_account, order=order, limit=limit)

@@ -1,7 +1,7 @@
-"""What was measured at resources, each period once. It measures nothing and knows no price.
+"""Measured usage of resources, stored once for each period.
 
-A sample holds the readings of counters, never differences: which of them came first, twice, or not
-at all does then not change what they add up to.
+A sample holds the readings of counters, never differences, so their sum does not depend on samples
+that come late, twice, or not at all.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from twinframe.storage.control import (
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The state of a resource's meters now. Integers all; `ValueError` for anything else.
+    """The state of a resource's meters now. All are integers; raises `ValueError` for anything
+    else.
 
-    `twins` and `storage_bytes` are how much there is. `operations` and `query_charge` (hundredths
-    of a query unit) are counters since the resource came up, which may begin at 0 again. `epoch`,
-    if it is told, is another one each time they did.
+    `twins` and `storage_bytes` are levels. `operations` and `query_charge` (hundredths of a query
+    unit) are counters since the resource was started, which may restart at 0. `epoch`, if given,
+    changes each time they do.
     """
 
     twins: int
@@ -42,17 +43,17 @@ class Usage:
     epoch: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what no meter shows."""
+        """Refuse values that no meter shows."""
         for figure in (self.twins, self.operations, self.query_charge, self.storage_bytes):
             if type(figure) is not int or figure < 0:
                 raise ValueError(f"A meter shows an integer of at least 0, not {figure!r}.")
 
 
 class UsageMeter(Protocol):
-    """Reads the meters of resources: the port to what serves them."""
+    """Reads the meters of resources: the port to their servers."""
 
     async def sample(self, name: ResourceName) -> Usage | None:
-        """The meters now; None for a resource that has none, or whose id another one has now.
+        """Return the meters now; None for a resource without meters, or whose id was reused.
 
         Any `TwinframeError` or `OSError`: they cannot be read now.
         """
@@ -62,7 +63,7 @@ class UsageMeter(Protocol):
 class Sample:
     """The meters of a resource at second `at`, for the period of `seconds` from `start` on.
 
-    A last sample, taken when the resource goes, is for no period: `seconds` is 0.
+    A last sample, taken when the resource is removed, has no period: `seconds` is 0.
     """
 
     start: int
@@ -95,7 +96,7 @@ USAGE: Final = Table(kinds.BILLING_USAGE, UsageDay, _build_keys)
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one sample stands for: levels for its period, and what was counted until `at`."""
+    """The usage that one sample stands for: levels for its period, and counts until `at`."""
 
     at: int
     interval: Interval
@@ -106,21 +107,23 @@ class Measured:
 
 
 def find_period(now: int, seconds: int) -> int:
-    """The start of the period of this length that goes on at `now`; periods start with the day."""
+    """Return the start of the period of this length that contains `now`; periods start with the
+    day.
+    """
     return now - now % seconds
 
 
 def is_counted(session: ControlSession, span_id: str, period: Interval) -> bool:
-    """Whether the period, or a part of it, was sampled."""
+    """Return whether the period, or a part of it, was sampled."""
     stored = USAGE.read(session, _build_id(span_id, period.begin))
     return stored is not None and any(_clash(each, period) for each in stored.samples)
 
 
 def record_sample(transaction: ControlTransaction, span_id: str, sample: Sample) -> bool:
-    """Keep a sample; whether it counts.
+    """Store a sample; return whether it counts.
 
-    It does not when its period, or a part of it, was sampled before, when its month is closed or
-    when nothing was there to be paid for. What its counters show is in the next sample's, too.
+    It does not count if its period, or a part of it, was sampled before, if its month is closed or
+    if nothing was paid for. Its counter readings are included in the next sample's.
     """
     span = SPANS.read(transaction, span_id)
     if span is None or sample.at < find_first_open(transaction):
@@ -140,13 +143,13 @@ def record_sample(transaction: ControlTransaction, span_id: str, sample: Sample)
 
 
 def build_last(span: Span, usage: Usage, now: int) -> Sample:
-    """The last sample of a resource, which counts up to the end of its span at most."""
+    """Build the last sample of a resource, which counts up to the end of its span at most."""
     at = max(span.interval.begin, min(now, span.ended - 1))
     return Sample(at, 0, at, usage)
 
 
 def read_measured(session: ControlSession, span_id: str, month: Month) -> list[Measured]:
-    """What was measured at a span in the month, in order of time."""
+    """Return the measured usage of a span in the month, in order of time."""
     first, end = month.interval.begin // DAY, month.interval.end // DAY
     of_span = Condition("span", Comparison.EQUAL, span_id)
     found = session.find(
@@ -170,12 +173,12 @@ def read_measured(session: ControlSession, span_id: str, month: Month) -> list[M
 
 
 def build_measured(samples: Iterable[Sample], before: Sample | None = None) -> list[Measured]:
-    """What samples stand for, given the one before them; None: the counters began at 0.
+    """Build the usage of samples, given the one before them; None: the counters began at 0.
 
-    A counter that is lower than before, or of another epoch, began at 0 in between: what it had
-    counted after the sample before is not known, and not charged. After a gap the counters hold
-    what was done in it, and that counts with the sample after; how many twins there were in it is
-    not known, and not charged.
+    A counter that is lower than before, or of another epoch, restarted in between: its counts after
+    the previous sample are unknown, and not charged. After a gap the counters include the
+    operations in it, which count with the sample after; the number of twins in the gap is unknown,
+    and not charged.
     """
     found = []
     for sample in sorted(samples, key=_rank):
@@ -204,7 +207,7 @@ def _began_anew(before: Usage, now: Usage) -> bool:
 
 
 def _clash(stored: Sample, period: Interval) -> bool:
-    """Whether both are for the same time; two last samples are, wherever they lie."""
+    """Return whether both are for the same time; two last samples always are."""
     if not stored.seconds or not period.seconds:
         return stored.seconds == period.seconds
     return stored.interval.cut(period).seconds > 0

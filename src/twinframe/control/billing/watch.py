@@ -1,4 +1,4 @@
-"""Follows resources for their bill and holds their quotas, in the transaction of each change."""
+"""Records each resource's paid time and enforces quotas, in the transaction of each change."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from twinframe.storage.control import ControlTransaction
 
 
 class BillingWatch:
-    """A `ResourceWatch`. Hand `on_running` and `on_gone` to the provisioner."""
+    """A `ResourceWatch`. Pass `on_running` and `on_gone` to the provisioner."""
 
     def __init__(self, offers: Offers, clock: Clock = read_clock) -> None:
         self._offers = offers
         self._clock = clock
 
     def on_create(self, transaction: ControlTransaction, resource: Resource) -> None:
-        """Refuse one more than its project may have. Raises `QuotaExceeded`."""
+        """Refuse a resource beyond the project's quota. Raises `QuotaExceeded`."""
         self._check(transaction, resource)
 
     def on_update(self, transaction: ControlTransaction, before: Resource, after: Resource) -> None:
-        """Refuse another sku of which the project has no more; else it counts from now on."""
+        """Refuse a sku beyond the project's quota; otherwise it is charged from now on."""
         if after.sku is not before.sku:
             self._check(transaction, after)
         self._follow(transaction, after)
 
     def on_delete(self, transaction: ControlTransaction, resource: Resource) -> None:
-        """What is being deleted costs nothing any more."""
+        """End the paid time of a resource that is being deleted."""
         self._follow(transaction, resource)
 
     def on_running(self, transaction: ControlTransaction, resource: Resource) -> None:
-        """What runs is paid for."""
+        """Begin the paid time of a running resource."""
         self._follow(transaction, resource)
 
     def on_gone(self, transaction: ControlTransaction, resource: Resource) -> None:
-        """What is gone costs nothing, however it went."""
+        """End the paid time of a resource that is gone, for any reason."""
         self._follow(transaction, resource)
 
     def _check(self, transaction: ControlTransaction, resource: Resource) -> None:
