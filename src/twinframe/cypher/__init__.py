@@ -1,1 +1,1 @@
-"""Query text of either language to the logical algebra. It knows no storage and runs nothing."""
+"""Parses query text of both languages into the logical algebra."""

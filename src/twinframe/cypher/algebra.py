@@ -1,14 +1,14 @@
-"""The logical algebra of queries: THE contract between the languages above and the engines below.
+"""The logical algebra of queries: the contract between the query languages and the engines.
 
-It is not the syntax of either language and says nothing about how an engine runs it: a pattern
-stays a graph, so that each engine chooses its own join order.
+It is independent of both languages' syntax and of how an engine runs a query: a pattern stays a
+graph, so that each engine chooses its own join order.
 
 Rows and scope. An operator yields a bag of rows; a row maps variable names to values. An operator
-states which variables it adds; only `Project` and `Aggregate` take variables away. Names are unique
+defines which variables it adds; only `Project` and `Aggregate` remove variables. Names are unique
 within a scope, not within a query: a later `Project` may give an old name a new meaning.
 
 Values are those of `twinframe.model.values`. Logic is three-valued as openCypher 9 defines it.
-Spans are carried for errors only and take no part in equality.
+Spans are for errors only and take no part in equality.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where in the query text: character offsets, `start` inclusive, `end` exclusive."""
+    """A position in the query text: character offsets, `start` inclusive, `end` exclusive."""
 
     start: int
     end: int
@@ -103,8 +103,8 @@ class Literal:
     value: bool | int | float | str | None
     span: Span | None = field(default_factory=_no_span, compare=False)
 
-    # NOTE: to Python 1, 1.0 and True are equal, and 0.0 and -0.0; as constants of a query they are
-    # not, and whoever finds equal expressions must not take one for the other.
+    # NOTE: in Python 1, 1.0 and True are equal, and 0.0 and -0.0; as constants of a query they are
+    # not, and a search for equal expressions must not confuse them.
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Literal):
@@ -319,7 +319,7 @@ class LabelName:
 
 @dataclass(frozen=True, slots=True)
 class LabelNot:
-    """Every node that the operand does not hold for."""
+    """Every node for which the operand does not hold."""
 
     operand: LabelExpression
 
@@ -347,7 +347,9 @@ LabelExpression = LabelName | LabelNot | LabelAnd | LabelOr
 
 
 class Direction(enum.Enum):
-    """How a relationship pattern is crossed, read from its `left` node to its `right` node."""
+    """The direction in which a relationship pattern is followed, from its `left` node to its
+    `right` node.
+    """
 
     OUTGOING = "->"
     INCOMING = "<-"
@@ -358,8 +360,8 @@ class Direction(enum.Enum):
 class Length:
     """Bounds of a variable-length relationship, both inclusive; `maximum` None is unbounded.
 
-    `limit`, where `maximum` does not keep below it: a walk that goes on beyond so many is the error
-    `LimitExceeded`. It is a setting and no part of the query, hence of no equality.
+    `limit` applies where `maximum` is not below it: a longer walk raises `LimitExceeded`. It is a
+    setting and no part of the query, hence not part of equality.
     """
 
     minimum: int
@@ -369,10 +371,10 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class NodePattern:
-    """A node to be found. `properties` are equalities (`{key: value}`); `labels` None is any twin.
+    """A node to match. `properties` are equalities (`{key: value}`); `labels` None is any twin.
 
-    Anonymous nodes carry a generated name that no query text can spell (it starts with a space).
-    A variable bound before the pattern restricts it to that node.
+    Anonymous nodes carry a generated name that no query text can spell (it starts with a space). A
+    variable bound before the pattern restricts it to that node.
     """
 
     variable: str
@@ -386,8 +388,8 @@ class RelationshipPattern:
     """A relationship between the nodes named `left` and `right`; `types` empty is any.
 
     With `length` None it binds `variable` to one relationship, else to the list of relationships
-    crossed, in order from `left` to `right`; `properties` then hold for each of them. With BOTH and
-    `left` = `right` a loop is found once.
+    followed, in order from `left` to `right`; `properties` then hold for each of them. With BOTH
+    and `left` = `right` a loop is matched once.
     """
 
     variable: str
@@ -448,8 +450,8 @@ class Argument:
 class Match:
     """Every way to extend each row of `source` by `pattern` for which `predicate` is true.
 
-    Adds the pattern's variables. With `optional`, a row without any match is kept once, the added
-    variables null.
+    Adds the pattern's variables. With `optional`, a row without any match is kept once, with null
+    for the added variables.
     """
 
     source: Operator

@@ -1,7 +1,7 @@
-"""The typed syntax tree of Cypher, with spans. What it means is for `scope` and `builder` to say.
+"""The typed syntax tree of Cypher, with spans; `scope` checks it and `builder` translates it.
 
-Nodes compare by structure, not by place. They are mutable, for `scope` notes its findings in the
-fields that say so (PERF: frozen dataclasses cost three times as much to make).
+Nodes compare by structure, not by position. They are mutable, because `scope` stores its findings
+in the fields that say so (PERF: frozen dataclasses cost three times as much to make).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from twinframe.cypher.algebra import (
 
 @dataclass(slots=True)
 class Literal:
-    """A constant; `kind` keeps `1`, `1.0` and `true` apart where Python does not."""
+    """A constant; `kind` distinguishes `1`, `1.0` and `true` where Python does not."""
 
     value: bool | int | float | str | None
     span: Span = field(compare=False)
@@ -184,7 +184,7 @@ class ListComprehension:
 
 @dataclass(slots=True)
 class Quantifier:
-    """`all(variable IN source WHERE predicate)` and its kin."""
+    """`all(variable IN source WHERE predicate)` and the other quantifiers."""
 
     kind: QuantifierKind
     variable: str
@@ -207,7 +207,7 @@ class Reduce:
 
 @dataclass(slots=True)
 class PatternPredicate:
-    """A pattern where a truth value stands: whether it is found. `outer` is set by `scope`."""
+    """A pattern used as a truth value: whether it has a match. `outer` is set by `scope`."""
 
     part: PatternPart
     span: Span = field(compare=False)
@@ -352,11 +352,11 @@ class SortItem:
 
 @dataclass(slots=True)
 class Projection:
-    """WITH or RETURN with all that belongs to it.
+    """WITH or RETURN with all its parts.
 
-    Set by `scope`: `columns` (the items with `*` written out), `aggregating`, `hidden`, the
-    variables of before that only ORDER BY or WHERE still need, and `carried`, the variables of an
-    enclosing query that are needed later though no column is named so.
+    Set by `scope`: `columns` (the items with `*` expanded), `aggregating`, `hidden`, the earlier
+    variables that only ORDER BY or WHERE still need, and `carried`, the variables of an enclosing
+    query that are needed later though no column has their name.
     """
 
     final: bool
@@ -378,7 +378,7 @@ class Projection:
 class CallSubquery:
     """`CALL {...}`; `imports` are the names of `CALL (a, b) {...}`, None when it has no such list.
 
-    `outer` (set by `scope`) are the variables it takes from outside.
+    `outer` (set by `scope`) are the variables it reads from outside.
     """
 
     imports: list[Variable] | None

@@ -1,7 +1,4 @@
-"""Builds the errors of query texts: kind, detail, line, column and an excerpt with a caret.
-
-It raises nothing itself and knows no grammar.
-"""
+"""Builds the errors of query texts: kind, detail, line, column and an excerpt with a caret."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ _EXCERPT_WIDTH = 100
 
 
 class Source:
-    """A query text that can say where in it something is wrong.
+    """A query text that can locate errors in itself.
 
     This is the form of Cypher's errors; a language with another form derives from it.
     """
@@ -37,7 +34,7 @@ class Source:
         *,
         kind: str = "SyntaxError",
     ) -> QueryInvalid:
-        """The error to be raised for the place `span` (None: no place).
+        """Build the error for the span `span` (None: no position).
 
         `kind` and `detail` are those of the openCypher Technology Compatibility Kit.
         """
@@ -54,7 +51,7 @@ class Source:
         )
 
     def locate(self, error: QueryInvalid) -> QueryInvalid:
-        """An error of a run, with its kind and, where it is known, its place in the text."""
+        """Add kind and, if known, position in the text to an error of a run."""
         if error.phase != "runtime":
             return error
         kind, detail = error.kind, error.detail
@@ -110,7 +107,7 @@ def build_excerpt(text: str, offset: int) -> str:
 
 
 def find_nearest(name: str, known: Iterable[str]) -> str | None:
-    """The nearest of the `known` names, in any case of letters, if one is near."""
+    """Return the nearest of the `known` names, ignoring letter case, if one is near."""
     candidates = list(known)
     nearest = get_close_matches(name, candidates, n=1)
     if not nearest:
@@ -122,6 +119,6 @@ def find_nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def render_suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` with the nearest of the `known` names, or nothing."""
+    """Render `; did you mean 'x'?` with the nearest of the `known` names, or nothing."""
     nearest = find_nearest(name, known)
     return "" if nearest is None else f"; did you mean '{nearest}'?"

@@ -1,4 +1,4 @@
-"""The functions a query may call: names, arity and types. It computes none of them."""
+"""The table of functions that a query may call: names, arity and types."""
 
 from __future__ import annotations
 

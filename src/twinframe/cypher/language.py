@@ -1,4 +1,4 @@
-"""A query text of either language to the algebra: the one entrance to the front end."""
+"""Parses a query text of either language to the algebra: the entry point of the front end."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Language(enum.Enum):
 class ParsedQuery:
     """A query ready to be planned.
 
-    `parameters` are the names it uses, in order of first use; `explain` is set when EXPLAIN stands
-    before it.
+    `parameters` are the names it uses, in order of first use; `explain` is set when EXPLAIN
+    precedes it.
     """
 
     language: Language
@@ -55,10 +55,10 @@ def parse_query(
     parameters: Collection[str] = (),
     options: FrontEndOptions | None = None,
 ) -> ParsedQuery:
-    """Reads a query of either language.
+    """Parse a query of either language.
 
-    `parameters` are the names sent with the request. Raises QueryInvalid for a text that is not
-    accepted, LimitExceeded for one that is too long.
+    `parameters` are the names sent with the request. Raises QueryInvalid for an invalid text,
+    LimitExceeded for one that is too long.
     """
     options = options or FrontEndOptions()
     check_length(text, options)
@@ -74,14 +74,14 @@ def parse_query(
 
 
 def detect_language(text: str) -> Language:
-    """By the first word alone: SELECT begins a query of the vendor's language."""
+    """Detect the language by the first word: SELECT begins a query of the vendor's language."""
     found = _FIRST_WORDS.match(text)
     word = found.group(1) if found is not None else ""
     return Language.ADT if word.upper() == "SELECT" else Language.CYPHER
 
 
 def check_length(text: str, options: FrontEndOptions) -> None:
-    """Raises LimitExceeded for a text that is too long to be read."""
+    """Raise LimitExceeded for a text that is too long to be read."""
     # NOTE: a character takes at most four bytes, so most texts need not be encoded to be measured.
     limit = options.max_text_bytes
     if len(text) * 4 > limit and len(text.encode("utf-8", "surrogatepass")) > limit:

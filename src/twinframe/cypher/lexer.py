@@ -1,4 +1,4 @@
-"""Cypher text to tokens, by one regular expression. It knows no grammar and no keywords."""
+"""Splits Cypher text into tokens, by one regular expression; keywords are plain names to it."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _INTEGER = re.compile(r"0[xX][0-9A-Fa-f]+|0[oO][0-7]+|[0-9]+")
 _FLOAT = re.compile(r"(?:[0-9]+\.[0-9]+|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _LONGEST_INTEGER = 400
 TOO_LARGE = 1 << 64
-"""Stands for every integer literal with more digits than are worth reading."""
+"""Replaces every integer literal that is certainly out of range, without parsing all its digits."""
 
 
 def read_tokens(source: Source) -> Iterator[Token]:
-    """The tokens of a Cypher text as they are asked for, an END token last.
+    """Yield the tokens of a Cypher text lazily, with an END token last.
 
-    Raises QueryInvalid for characters that begin no token, strings or comments that are not
-    closed, and escapes that mean nothing.
+    Raises QueryInvalid for characters that begin no token, unterminated strings or comments, and
+    invalid escapes.
     """
     for found in _TOKEN.finditer(source.text):
         group = found.lastgroup
@@ -74,7 +74,7 @@ def read_tokens(source: Source) -> Iterator[Token]:
 
 
 def read_number(text: str, start: int, end: int) -> Token:
-    """The token of a number; integers are exact and unbounded, the parser checks their range."""
+    """Read a number; integers are exact and unbounded, the parser checks their range."""
     if _INTEGER.fullmatch(text):
         return Token(TokenKind.INTEGER, "", _read_integer(text), start, end)
     if _FLOAT.fullmatch(text):
@@ -94,7 +94,7 @@ def _read_integer(text: str) -> int:
 
 
 def read_string(source: Source, text: str, start: int) -> str:
-    """The value of a string literal with its quotes; `start` is its place, for errors."""
+    """Return the value of a string literal with its quotes; `start` is its position, for errors."""
     if "\\" not in text:
         return text[1:-1]
     pieces: list[str] = []
@@ -106,7 +106,7 @@ def read_string(source: Source, text: str, start: int) -> str:
     pieces.append(text[at:-1])
     value = "".join(pieces)
     # NOTE: a character beyond the basic plane may come as two escapes (a surrogate pair); half a
-    # pair is no character and could not be sent to anybody.
+    # pair is no character and could not be sent.
     try:
         return value.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:

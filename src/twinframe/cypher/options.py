@@ -1,4 +1,4 @@
-"""What a caller decides about reading a query text. It reads no settings itself."""
+"""The limits and options under which a query text is parsed."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ class FrontEndOptions:
 
     - `max_text_bytes`: longest text, in bytes of UTF-8.
     - `max_words`: most tokens of a text, constants in lists not counted.
-    - `max_constants`: most constants that stand in lists.
-    - `max_depth`: deepest nesting of parentheses, lists, maps and calls; CASE, subqueries and what
-      binds a variable count twice, for they need the stack of two.
-    - `max_height`: highest tree that a text may become, chains like `1 + 1 + 1` and rows of
-      clauses included; every later phase may therefore recurse over a tree safely. Chains of AND,
-      OR, XOR, of comparisons, of labels and of UNION are balanced and hence practically free.
+    - `max_constants`: most constants in lists.
+    - `max_depth`: deepest nesting of parentheses, lists, maps and calls; CASE, subqueries and
+      expressions that bind a variable count twice, for they need the stack of two.
+    - `max_height`: greatest height of the tree, chains like `1 + 1 + 1` and rows of clauses
+      included; so every later phase may safely recurse over a tree. Chains of AND, OR, XOR, of
+      comparisons, of labels and of UNION are balanced and hence practically free.
     - `max_elements`: most nodes and relationships of one MATCH.
     - `max_hops`: longest variable-length pattern; a pattern that needs more is refused.
-    - `vendor_hops_exclusive`: `*n..m` in the vendor's MATCH leaves out n itself.
+    - `vendor_hops_exclusive`: `*n..m` in the vendor's MATCH excludes n itself.
     - `vendor_extensions`: allow what the vendor's language lacks (ORDER BY, GROUP BY, ...).
     """
 

@@ -1,4 +1,4 @@
-"""What of the query languages is read and computed, as a reference page. It decides nothing."""
+"""Generates the reference page of the query languages: what is parsed and what is computed."""
 
 # ruff: noqa: E501 -- the page's text is wrapped as text
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def render_cypher_page(computed: Collection[str]) -> str:
-    """The page `docs/reference/cypher.md`.
+    """Render the page `docs/reference/cypher.md`.
 
     `computed` are the canonical names of the functions that this version computes.
     """

@@ -1,4 +1,6 @@
-"""Algebra to indented text, for EXPLAIN and golden files. Nothing reads that text back."""
+"""Renders the algebra as indented text, for EXPLAIN and golden files; the text is not parsed
+again.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 
 
 def render_query(query: al.Query) -> str:
-    """The plan of a query: its columns, then one operator a line, sources indented below."""
+    """Render the plan of a query: its columns, then one operator a line, sources indented below."""
     columns = ", ".join(_render_name(column) for column in query.columns)
     traits = "" if query.shape is al.ResultShape.OBJECT else f" as {query.shape.value}"
     traits += " without null" if query.omit_null else ""
@@ -22,10 +24,10 @@ def render_query(query: al.Query) -> str:
 
 
 def render_operator(operator: al.Operator) -> list[str]:
-    """The lines of an operator and of all below it."""
+    """Render the lines of an operator and of all below it."""
     lines: list[str] = []
     pending: list[tuple[al.Operator, int]] = [(operator, 0)]
-    # NOTE: by a stack, since the rows of operators are the deepest part of a plan.
+    # NOTE: with an explicit stack, since chains of operators are the deepest part of a plan.
     while pending:
         current, depth = pending.pop()
         head, *more = _render_one(current)
@@ -37,14 +39,16 @@ def render_operator(operator: al.Operator) -> list[str]:
 
 
 def render_parts(operator: al.Operator) -> tuple[str, str]:
-    """What an operator is called, and the rest of it as text: a line, more of them for a match."""
+    """Return the name of an operator, and the rest of it as text: one line, or several for a
+    match.
+    """
     head, *more = _render_one(operator)
     name, _, rest = head.partition(" ")
     return name, "\n".join([rest, *more] if rest else more)
 
 
 def find_sources(operator: al.Operator) -> tuple[al.Operator, ...]:
-    """The operators that feed this one."""
+    """Return the operators that feed this one."""
     match operator:
         case al.Unit() | al.Argument():
             return ()
@@ -57,7 +61,7 @@ def find_sources(operator: al.Operator) -> tuple[al.Operator, ...]:
 
 
 def _render_one(operator: al.Operator) -> list[str]:
-    """The operator's own line, and lines that belong below it."""
+    """Render the operator's own line, and the lines below it."""
     match operator:
         case al.Unit():
             return ["Unit"]
@@ -184,12 +188,12 @@ def _render_name(name: str) -> str:
 
 
 def _render_member(name: str) -> str:
-    """A property's name: reserved words and a first `$` need no backticks there."""
+    """Render a property's name: reserved words and a first `$` need no backticks there."""
     return name if _is_plain(name.removeprefix("$")) else _render_name(name)
 
 
 def _render_word(name: str) -> str:
-    """A label or type: reserved words need no backticks there."""
+    """Render a label or type: reserved words need no backticks there."""
     return name if _is_plain(name) else _render_name(name)
 
 
@@ -313,7 +317,7 @@ def _render_subplan(node: al.Subplan) -> str:
 
 
 def _render_inline(operator: al.Operator) -> str:
-    """A plan on one line: an operator stands left of what feeds it."""
+    """Render a plan on one line: an operator is left of its source."""
     steps: list[str] = []
     current = operator
     while True:

@@ -1,7 +1,7 @@
-"""Refuses texts that are too much work for their length. It reads no text and knows no grammar.
+"""Refuses query texts with more tokens than can be processed in reasonable time.
 
-Every token of a text may become a part of a plan, which costs some 20 to 50 us on its way through
-all phases; a constant in a list costs a tenth of that, and comes in thousands for good reasons.
+Every token of a text may become a part of a plan, which costs some 20 to 50 us in all phases; a
+constant in a list costs a tenth of that, and lists legitimately have thousands.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _CLOSING = frozenset({")", "]", "}"})
 
 
 def take_tokens(source: Source, found: Iterator[Token], options: FrontEndOptions) -> list[Token]:
-    """The tokens of a text of bearable size; QueryInvalid at the first beyond the limits.
+    """Return the tokens of a text; raise QueryInvalid at the first one beyond the limits.
 
-    SEC: what lies behind that token is not read: a quarter of a mebibyte has 200,000 tokens.
+    SEC: the text after that token is not read: a quarter of a mebibyte has 200,000 tokens.
     """
     few = min(options.max_words, options.max_constants)
     tokens = list(islice(found, few))

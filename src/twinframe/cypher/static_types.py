@@ -1,4 +1,4 @@
-"""What can be known of a value before running. It is no type system: ANY is always allowed."""
+"""The static types of values, as far as they are known before running; ANY is always allowed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class Kind(enum.Enum):
-    """Kinds of values; the value is how error messages call it."""
+    """Kinds of values; the value is their name in error messages."""
 
     ANY = "a value"
     NULL = "null"
@@ -25,7 +25,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class StaticType:
-    """A kind and, for lists, what is known of every element."""
+    """A kind and, for lists, the type of every element."""
 
     kind: Kind
     element: StaticType | None = None
@@ -62,7 +62,7 @@ def list_of(element: StaticType) -> StaticType:
 
 
 def common_type(types: list[StaticType]) -> StaticType:
-    """What is known of a value that has one of these types."""
+    """Return the type of a value that has one of these types."""
     known = [found for found in types if found.kind is not Kind.NULL]
     if not known:
         return NULL if types else ANY

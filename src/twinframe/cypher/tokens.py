@@ -1,4 +1,4 @@
-"""Tokens of the query languages and the words that are not free as names. No reading of text."""
+"""Tokens of the query languages, and the words that are reserved."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from twinframe.cypher.algebra import Span
 
 
 class TokenKind(enum.Enum):
-    """What a token is; the value is how an error message calls it."""
+    """The kind of a token; the value is its name in error messages."""
 
-    NAME = "name"  # also every keyword: only the parser knows which it is
+    NAME = "name"  # includes keywords: only the parser recognizes them
     QUOTED = "quoted name"
     STRING = "string"
     INTEGER = "integer"
@@ -30,7 +30,7 @@ NAMES = (TokenKind.NAME, TokenKind.QUOTED)
 class Token:
     """One token. `key` is the upper-case word of a NAME, the text of a SYMBOL, else empty.
 
-    `value` is the text a name, string or parameter stands for, or the number.
+    `value` is the text of a name, string or parameter without quoting, or the number.
     """
 
     kind: TokenKind
@@ -41,7 +41,7 @@ class Token:
 
     @property
     def span(self) -> Span:
-        """Where the token stands."""
+        """The position of the token."""
         return Span(self.start, self.end)
 
     @property
@@ -87,10 +87,10 @@ RESERVED = frozenset(
         "XOR",
     ]
 )
-"""Words that a variable may bear only in backticks.
+"""Words that a variable may have as its name only in backticks.
 
 NOTE: openCypher 9 reserves more (ORDER, LIMIT, ALL, ...), but none of those is ambiguous where a
-variable may stand, and twins have order numbers and limits.
+variable is allowed, and twins have order numbers and limits.
 """
 
 WRITING_CLAUSES = frozenset(
@@ -99,4 +99,4 @@ WRITING_CLAUSES = frozenset(
 """First words of clauses that write or read files; `/query` refuses each by name."""
 
 READING_CLAUSES = ("MATCH", "OPTIONAL MATCH", "UNWIND", "WITH", "CALL", "RETURN")
-"""The clauses that a reading query is made of, for error messages."""
+"""The clauses of a reading query, for error messages."""

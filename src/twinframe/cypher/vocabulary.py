@@ -1,4 +1,4 @@
-"""The words of both query languages with their meanings, for editors. It reads no query."""
+"""The words of both query languages with their documentation, for editors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What a text may be made of: `keywords` are phrases, `refused` begin clauses that write."""
+    """The words of a language: `keywords` are phrases, `refused` begin clauses that write."""
 
     keywords: tuple[str, ...]
     refused: tuple[str, ...]
@@ -44,7 +44,7 @@ def build_vendor_vocabulary() -> Vocabulary:
 
 
 def render_signature(function: Function) -> str:
-    """Name, parameters (`?` may be left out, `...` may be repeated) and what comes of it."""
+    """Render name, parameters (`?` is optional, `...` is repeatable) and result."""
     names = _PARAMETERS.get(function.name) or _PARAMETERS.get(function.name.rpartition(".")[2])
     if names is None:
         names = (_name_first(function),) if function.maximum else ()
@@ -68,7 +68,7 @@ def _build_word(function: Function) -> Word:
 
 
 def _name_first(function: Function) -> str:
-    """What the only parameter is called: the kind it has to be, if that is one."""
+    """Return the name of the only parameter: its kind, if it must be of one."""
     kinds = function.first or frozenset()
     if len(kinds) == 1:
         return _NOUNS[next(iter(kinds))]
@@ -122,7 +122,7 @@ _PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
     "transaction": ("zone",),
     "truncate": ("unit", "value", "components"),
 }
-"""Parameters of the functions that have several, by name or by what follows its last dot."""
+"""Parameters of the functions that have several, by name or by its part after the last dot."""
 
 _CYPHER_KEYWORDS: Final = (
     *("MATCH", "OPTIONAL MATCH", "WHERE", "WITH", "UNWIND", "RETURN", "CALL"),
@@ -151,7 +151,7 @@ _PATHS: Final = (
         "Patterns",
     ),
 )
-"""What looks like a function and is a form of its own."""
+"""Forms that look like a function but have a syntax of their own."""
 
 _VENDOR_KEYWORDS: Final = (
     *("SELECT", "TOP", "DISTINCT", "FROM", "DIGITALTWINS", "RELATIONSHIPS", "JOIN", "RELATED"),

@@ -1,1 +1,1 @@
-"""The vendor's SQL-like query language, read into the same algebra. It runs nothing."""
+"""Parses the vendor's SQL-like query language into the same algebra."""

@@ -1,4 +1,4 @@
-"""The typed syntax tree of the vendor's language. Names are not resolved in it: `builder` does."""
+"""The typed syntax tree of the vendor's language, before names are resolved by `builder`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The tree of the vendor's language to the algebra, except for conditions, which are apart."""
+"""Translates the syntax tree of the vendor's language to the algebra; `conditions` translates
+WHERE.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ _COUNT_COLUMN = "COUNT"
 
 
 def build_adt_query(source: Source, query: ast.Query) -> al.Query:
-    """The algebra of a whole query.
+    """Build the algebra of a whole query.
 
-    Raises QueryInvalid for names that stand for nothing, columns of one name, and combinations
-    that the language does not allow.
+    Raises QueryInvalid for unknown names, duplicate columns, and combinations that the language
+    does not allow.
     """
     return _Builder(source, query).build()
 
@@ -97,8 +99,8 @@ class _Builder:
         root = al.Match(al.Unit(), al.GraphPattern((al.NodePattern(alias),)))
         if not query.joins:
             self._names.default = alias
-        # NOTE: an operator for each JOIN: relationships are unique within one pattern only, and
-        # the vendor's joins ask for no uniqueness.
+        # NOTE: an operator for each JOIN: relationships are unique within one pattern only, and the
+        # vendor's joins require no uniqueness.
         for join in query.joins:
             root = al.Match(root, self._build_join(join))
         return root
@@ -164,7 +166,7 @@ class _Builder:
         return al.Query(self._limit(root), tuple(names), shape, omit_null=True)
 
     def _name_columns(self) -> dict[str, ast.Item]:
-        """SPEC: a column is called by its alias, else by the last name of its path."""
+        """SPEC: a column is named by its alias, else by the last name of its path."""
         columns: dict[str, ast.Item] = {}
         for item in self._query.items:
             value = item.value
@@ -208,7 +210,9 @@ class _Builder:
         return al.Sort(root, tuple(keys)) if keys else root
 
     def _sort_keys(self, items: dict[str, al.Expression]) -> list[al.SortKey]:
-        """Keys over the rows before the projection; the name of a column stands for its value."""
+        """Build keys over the rows before the projection; the name of a column stands for its
+        value.
+        """
         keys: list[al.SortKey] = []
         for key in self._query.order:
             value = key.value
@@ -223,7 +227,7 @@ class _Builder:
         columns: dict[str, ast.Item],
         computed: dict[al.Expression, str],
     ) -> al.Expression:
-        """A sort key over merged rows: it must be a column, or what a column shows."""
+        """Build a sort key over merged rows: it must be a column, or the expression of one."""
         value = key.value
         if isinstance(value, ast.Path):
             if len(value.names) == 1 and value.names[0] in columns:

@@ -1,4 +1,6 @@
-"""Conditions of the vendor's language to the algebra. A missing property is null there."""
+"""Translates conditions of the vendor's language, in which a missing property is null, to the
+algebra.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ class ConditionBuilder:
         left, right = self._build_operand(node.left), self._build_operand(node.right)
         if isinstance(node.left, ast.Literal) and node.left.value is None:
             left, right = right, left
-        # NOTE: in the vendor's language null is a value that a property may have: `= null` asks
+        # NOTE: in the vendor's language null is a value that a property may have: `= null` tests
         # for it, `!= null` for any other. In the algebra nothing is equal to null.
         if isinstance(right, al.Literal) and right.value is None:
             if node.operator is al.BinaryOperator.EQUAL:

@@ -1,4 +1,4 @@
-"""Errors of the vendor's query language, in the words of its service. It knows no grammar."""
+"""Errors of the vendor's query language, in the format of the vendor's service."""
 
 from __future__ import annotations
 

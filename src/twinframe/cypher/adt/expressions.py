@@ -1,4 +1,4 @@
-"""Conditions of the vendor's language: text to tree. It resolves no names."""
+"""Parses conditions of the vendor's language to the syntax tree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STRUCTURE = frozenset({
     "SELECT", "FROM", "WHERE", "AND", "OR", "NOT", "IN", "NIN", "AS", "TRUE", "FALSE", "NULL",
     "GROUP", "ORDER", "BY",
 })  # fmt: skip
-"""Words that a path may begin with only in double brackets.
+"""Words that may begin a path only in double brackets.
 
 NOTE: the vendor reserves more (COUNT, MAX, TOP, ...); none of those is ambiguous in a path.
 """
@@ -45,7 +45,9 @@ class ConditionParser(Cursor):
     """Reads WHERE. Precedence: NOT before comparison before AND before OR."""
 
     def mismatch(self, *expected: str) -> QueryInvalid:
-        """The current token is none of those expected, in the words of the vendor's service."""
+        """Build the error that the current token is not one of those expected, in the vendor's
+        words.
+        """
         token = self.token
         shown = self.source.text[token.start : token.end]
         shown = "<EOF>" if token.kind is TokenKind.END else shown
@@ -53,19 +55,19 @@ class ConditionParser(Cursor):
         return self.error("UnexpectedSyntax", f"mismatched input '{shown}' expecting {wanted}")
 
     def take(self, key: str) -> None:
-        """Takes this word or symbol; anything else is an error."""
+        """Consume this word or symbol; raise an error for any other."""
         if self.token.key != key:
             raise self.mismatch(key if key.isalpha() else f"'{key}'")
         self.advance()
 
     def take_name(self, what: str) -> str:
-        """Takes any name, `[[quoted]]` or not."""
+        """Consume any name, `[[quoted]]` or not."""
         if self.token.kind not in NAMES:
             raise self.mismatch(what)
         return self.advance().name
 
     def parse_condition(self) -> ast.Condition:
-        """A condition, as long as it goes."""
+        """Parse the longest condition."""
         self.enter()
         found = self._parse_junction("OR", lambda: self._parse_junction("AND", self._parse_not))
         self.leave()
@@ -138,7 +140,9 @@ class ConditionParser(Cursor):
         return self.parse_path()
 
     def parse_path(self) -> ast.Path:
-        """`name.name...`; words of the language are names too, save where a clause may begin."""
+        """Parse `name.name...`; words of the language are names too, except where a clause may
+        begin.
+        """
         token = self.token
         if token.kind is TokenKind.NAME and token.key in STRUCTURE:
             raise self.error(

@@ -1,4 +1,4 @@
-"""Text of the vendor's language to tokens, by one regular expression. It knows no grammar."""
+"""Splits text of the vendor's language into tokens, by one regular expression."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _TOKEN = re.compile(
 
 
 def read_tokens(source: Source) -> Iterator[Token]:
-    """The tokens of a query as they are asked for, an END token last. `[[name]]` is a QUOTED name.
+    """Yield the tokens of a query lazily, with an END token last. `[[name]]` is a QUOTED name.
 
-    Raises QueryInvalid for characters that begin no token and strings that are not closed.
+    Raises QueryInvalid for characters that begin no token and unterminated strings.
     """
     for found in _TOKEN.finditer(source.text):
         group = found.lastgroup

@@ -1,4 +1,4 @@
-"""What the names of a query in the vendor's language stand for. It knows no clauses."""
+"""Resolves the names of a query in the vendor's language to variables and properties."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Names:
     """The aliases of a query.
 
     `default` is the alias that paths may leave out: only queries over one collection have it. A
-    relationship that a JOIN gives no alias goes by its own name, unless something has that alias.
+    relationship without an alias in a JOIN is named by its own name, unless that is an alias.
     """
 
     def __init__(self, source: Source) -> None:
@@ -26,7 +26,7 @@ class Names:
         self._joined: dict[str, list[str]] = {}
 
     def declare(self, name: str, kind: type, span: al.Span) -> None:
-        """Adds an alias for a twin (`NodePattern`) or relationship (`RelationshipPattern`)."""
+        """Add an alias for a twin (`NodePattern`) or relationship (`RelationshipPattern`)."""
         if name in self._kinds:
             raise self._source.error(
                 span, "VariableAlreadyBound", f"the alias '{name}' is defined twice"
@@ -34,12 +34,14 @@ class Names:
         self._kinds[name] = kind
 
     def declare_joined(self, relationship: str, variable: str, span: al.Span) -> None:
-        """Adds the relationship of a JOIN without an alias: a variable that goes by its name."""
+        """Add the relationship of a JOIN without an alias: a variable with the relationship's
+        name.
+        """
         self.declare(variable, al.RelationshipPattern, span)
         self._joined.setdefault(relationship, []).append(variable)
 
     def require(self, name: str, kind: type, span: al.Span) -> None:
-        """Refuses a name that is no alias of this kind."""
+        """Refuse a name that is no alias of this kind."""
         if self._kinds.get(name) is kind:
             return
         if self._find(name, span) is not None:
@@ -54,7 +56,7 @@ class Names:
         raise self._source.error(span, "UndefinedVariable", f"there is no alias '{name}'{hint}")
 
     def _find(self, name: str, span: al.Span) -> str | None:
-        """The variable that a name stands for; an alias comes before a relationship's name."""
+        """Return the variable of a name; an alias takes precedence over a relationship's name."""
         if name in self._kinds:
             return name
         variables = self._joined.get(name, ())
@@ -68,11 +70,11 @@ class Names:
         return variables[0] if variables else None
 
     def named(self) -> list[str]:
-        """The aliases that the query itself gives, in order."""
+        """List the aliases that the query itself gives, in order."""
         return [name for name in self._kinds if not name.startswith(" ")]
 
     def resolve(self, path: ast.Path) -> al.Expression:
-        """The value of a path.
+        """Return the value of a path.
 
         Raises QueryInvalid where several collections are queried and it begins with no alias.
         """
@@ -93,7 +95,7 @@ class Names:
         return found
 
     def resolve_twin(self, path: ast.Path | None, span: al.Span) -> al.Expression:
-        """The twin a function is about: an alias, or None for the only one."""
+        """Return the twin of a function: an alias, or None for the only one."""
         if path is None:
             if self.default is None:
                 raise self._source.error(

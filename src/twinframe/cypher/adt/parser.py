@@ -1,4 +1,4 @@
-"""Whole queries of the vendor's language: tokens to tree. It resolves no names.
+"""Parses whole queries of the vendor's language to the syntax tree.
 
 SPEC: the vendor publishes no grammar; this one follows its documentation (SELECT, FROM, JOIN,
 MATCH, WHERE, operators, functions, reserved words) and recorded answers of its service.
@@ -30,9 +30,9 @@ _CLAUSES = frozenset(["FROM", "JOIN", "MATCH", "WHERE", "GROUP", "ORDER", "AS", 
 
 
 def parse_adt(source: Source, options: FrontEndOptions) -> ast.Query:
-    """The syntax tree of a query.
+    """Parse a query.
 
-    Raises QueryInvalid with the place of the first thing that does not fit the grammar.
+    Raises QueryInvalid with the position of the first token that does not fit the grammar.
     """
     tokens = take_tokens(source, read_tokens(source), options)
     return AdtParser(source, tokens, options).parse_query()
@@ -67,7 +67,7 @@ class AdtParser(ConditionParser):
         )  # fmt: skip
 
     def _accept_extension(self, *words: str) -> bool:
-        """Takes words that only our extension of the language knows."""
+        """Consume words that only our extension of the language has."""
         if not self.at(*words):
             return False
         if not self.options.vendor_extensions:

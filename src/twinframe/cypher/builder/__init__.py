@@ -1,4 +1,4 @@
-"""A checked syntax tree to the algebra. It reports no errors: `scope` has found them all."""
+"""Translates a checked syntax tree to the algebra; `scope` has reported all errors before."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def build_query(query: ast.Query) -> algebra.Query:
-    """The algebra of a query that `scope.check_query` has passed."""
+    """Build the algebra of a query that passed `scope.check_query`."""
     return ClauseBuilder().build_query(query)

@@ -1,4 +1,4 @@
-"""Clauses and whole queries of the syntax tree to operators of the algebra."""
+"""Translates clauses and whole queries of the syntax tree to operators of the algebra."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twinframe.cypher.scope.columns import ComputedColumns
 class ClauseBuilder(PatternBuilder):
     """Translates whole queries.
 
-    `_outer` are the variables that the subquery being built takes from outside.
+    `_outer` are the variables that the subquery being built reads from outside.
     """
 
     _outer: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class ClauseBuilder(PatternBuilder):
         if clause.order:
             keys = [al.SortKey(self.build(key.expression), key.descending) for key in clause.order]
             root = al.Sort(root, tuple(keys))
-        # NOTE: a row count depends on no row, so no column may stand for a part of it.
+        # NOTE: a row count depends on no row, so no part of it may be replaced by a column.
         replaced, self.replaced = self.replaced, ComputedColumns()
         if clause.skip is not None:
             root = al.Skip(root, self.build(clause.skip))
@@ -92,7 +92,7 @@ class ClauseBuilder(PatternBuilder):
         return root
 
     def _build_aggregate(self, clause: ast.Projection, source: al.Operator) -> al.Operator:
-        """`Aggregate`, and above it a `Project` where a column is more than one aggregate."""
+        """Build `Aggregate`, and above it a `Project` where a column is more than one aggregate."""
         keys: list[tuple[str, al.Expression]] = []
         groups: list[tuple[ast.Expression, str]] = []
         composed: list[ast.Item] = []
@@ -127,10 +127,10 @@ class ClauseBuilder(PatternBuilder):
         aggregates: tuple[tuple[str, al.AggregateCall], ...],
         columns: list[tuple[str, al.Expression | None]],
     ) -> al.Operator:
-        """Aggregates without keys, beside variables of the enclosing query.
+        """Build aggregates without keys, beside variables of the enclosing query.
 
-        NOTE: those variables must not become keys: over no rows there is one group without keys
-        and none with them. So the aggregates are computed apart, under names of their own.
+        NOTE: those variables must not become keys: over no rows there is one group without keys and
+        none with them. So the aggregates are computed apart, under names of their own.
         """
         unique = [
             (self.generate_name("column"), found or al.Variable(name)) for name, found in columns
@@ -150,7 +150,9 @@ class ClauseBuilder(PatternBuilder):
         groups: list[tuple[ast.Expression, str]],
         aggregates: list[tuple[str, al.AggregateCall]],
     ) -> al.Expression:
-        """The expression around the aggregates of an item; those are added to `aggregates`."""
+        """Build the expression around the aggregates of an item; these are added to
+        `aggregates`.
+        """
         self.aggregates, self.replaced = aggregates, ComputedColumns(groups)
         found = self.build(item.expression)
         self.aggregates, self.replaced = None, ComputedColumns()
@@ -162,7 +164,7 @@ class ClauseBuilder(PatternBuilder):
         self,
         node: ast.Subquery | ast.PatternPredicate | ast.PatternComprehension | ast.ShortestPath,
     ) -> al.Expression:
-        """A query or pattern inside an expression."""
+        """Build a query or pattern inside an expression."""
         replaced, outer, aggregates = self.replaced, self._outer, self.aggregates
         self.replaced, self._outer, self.aggregates = ComputedColumns(), node.outer, None
         found = self._build_inner(node, al.Argument(node.outer))
@@ -208,7 +210,7 @@ class ClauseBuilder(PatternBuilder):
 
 
 def _join_union(sides: list[al.Operator], *, all_rows: bool) -> al.Operator:
-    """A tree of least height: with and without duplicates, UNION is associative."""
+    """Build a tree of least height: with and without duplicates, UNION is associative."""
     if len(sides) == 1:
         return sides[0]
     middle = (len(sides) + 1) // 2
@@ -219,7 +221,7 @@ def _join_union(sides: list[al.Operator], *, all_rows: bool) -> al.Operator:
 def _name_aggregates(
     results: dict[str, al.Expression], aggregates: list[tuple[str, al.AggregateCall]]
 ) -> list[tuple[str, al.AggregateCall]]:
-    """Gives aggregates that are whole columns the column's name, in `results` too."""
+    """Give aggregates that are whole columns the column's name, in `results` too."""
     names: dict[str, str] = {}
     for column, expression in results.items():
         if isinstance(expression, al.Variable) and expression.name not in names:

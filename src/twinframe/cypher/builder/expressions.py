@@ -1,4 +1,4 @@
-"""Expressions of the syntax tree to those of the algebra. Patterns come in by abstract methods."""
+"""Translates expressions of the syntax tree to the algebra; subclasses translate patterns."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _EXISTS = "exists"
 class ExpressionBuilder(ABC):
     """Translates expressions.
 
-    `replaced` are the expressions that a projection has computed already. `aggregates` collects
-    the aggregates met while it is a list.
+    `replaced` are the expressions that a projection has computed already. `aggregates` collects the
+    aggregates found while it is a list.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class ExpressionBuilder(ABC):
         """A query or pattern inside an expression."""
 
     def generate_name(self, stem: str) -> str:
-        """A variable that no query text can spell."""
+        """Generate a variable name that no query text can spell."""
         self._generated += 1
         return f" {stem}{self._generated}"
 
@@ -122,7 +122,7 @@ class ExpressionBuilder(ABC):
     def _build_subscript(self, node: ast.Subscript) -> al.Expression:
         subject = self.build(node.subject)
         if isinstance(node.index, ast.Literal) and isinstance(node.index.value, str):
-            # NOTE: `t['name']` is `t.name`; engines then need to know one form only.
+            # NOTE: `t['name']` is `t.name`, so engines only need to know one form.
             return al.Property(subject, node.index.value, node.span)
         return al.Subscript(subject, self.build(node.index), node.span)
 
@@ -144,7 +144,8 @@ class ExpressionBuilder(ABC):
 
     def _build_call(self, node: ast.Call) -> al.Expression:
         if node.aggregate is not None:
-            # NOTE: what an aggregate takes is computed before grouping: nothing is replaced in it.
+            # NOTE: an aggregate's arguments are computed before grouping: nothing is replaced in
+            # them.
             replaced, self.replaced = self.replaced, ComputedColumns()
             arguments = self._build_all(node.arguments)
             self.replaced = replaced
@@ -158,7 +159,7 @@ class ExpressionBuilder(ABC):
         return al.FunctionCall(name, arguments, node.span)
 
     def _collect(self, call: al.AggregateCall) -> al.Expression:
-        """Hands an aggregate to the `Aggregate` below; its result is a variable here."""
+        """Pass an aggregate to the `Aggregate` below; its result is a variable here."""
         assert self.aggregates is not None  # noqa: S101 -- scope lets aggregates stand only in items
         name = self.generate_name("aggregate")
         self.aggregates.append((name, call))
@@ -169,7 +170,7 @@ class ExpressionBuilder(ABC):
     @overload
     def _build_binding(self, node: None, names: set[str]) -> None: ...
     def _build_binding(self, node: ast.Expression | None, names: set[str]) -> al.Expression | None:
-        """An expression in which `names` are bound anew, so that nothing stands for them."""
+        """Build an expression in which `names` are bound again, so that they are not replaced."""
         if node is None:
             return None
         before = self.replaced
@@ -183,7 +184,7 @@ class ExpressionBuilder(ABC):
 def join_balanced(
     operator: al.BinaryOperator, operands: Sequence[al.Expression], span: al.Span | None
 ) -> al.Expression:
-    """Operands of an associative operator as a tree of least height, their order kept."""
+    """Join operands of an associative operator to a tree of least height, keeping their order."""
     if len(operands) == 1:
         return operands[0]
     middle = (len(operands) + 1) // 2

@@ -1,4 +1,4 @@
-"""Patterns of the syntax tree to pattern graphs. Clauses are `builder.clauses`."""
+"""Translates patterns of the syntax tree to pattern graphs of the algebra."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ELEMENT = " element"
 
 @dataclass(slots=True)
 class _Parts:
-    """A pattern graph being put together, and what must hold besides it."""
+    """A pattern graph under construction, and its additional conditions."""
 
     nodes: dict[str, al.NodePattern] = field(default_factory=dict)
     relationships: list[al.RelationshipPattern] = field(default_factory=list)
@@ -28,10 +28,10 @@ class PatternBuilder(ExpressionBuilder):
     def build_pattern(
         self, parts: list[ast.PatternPart]
     ) -> tuple[al.GraphPattern, list[al.Expression]]:
-        """The graph and the conditions that its form cannot hold.
+        """Build the graph and the conditions that its form cannot express.
 
-        Those are properties that refer to other variables of the same pattern, labels that a node
-        asks for where it stands again, and type expressions other than alternatives.
+        Those are properties that refer to other variables of the same pattern, labels at a repeated
+        mention of a node, and type expressions other than alternatives.
         """
         found = _Parts()
         own = _own_variables(parts)
@@ -91,7 +91,9 @@ class PatternBuilder(ExpressionBuilder):
         found: _Parts,
         own: frozenset[str],
     ) -> tuple[tuple[str, al.Expression], ...]:
-        """Equalities that depend on nothing else of the pattern; the others become conditions."""
+        """Return equalities that depend on nothing else of the pattern; the others become
+        conditions.
+        """
         kept: list[tuple[str, al.Expression]] = []
         for key, node in entries:
             value = self.build(node)
@@ -142,7 +144,7 @@ def _own_variables(parts: list[ast.PatternPart]) -> frozenset[str]:
 
 
 def _list_types(types: al.LabelExpression | None) -> tuple[str, ...] | None:
-    """The names when any of them will do, else None."""
+    """Return the names if the expression is a list of alternatives, else None."""
     match types:
         case al.LabelName():
             return (types.name,)

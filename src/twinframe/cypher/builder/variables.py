@@ -1,4 +1,4 @@
-"""The variables an expression of the algebra reads. It changes nothing."""
+"""Finds the variables that an expression of the algebra reads."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from twinframe.cypher import algebra as al
 
 
 def find_variables(expression: al.Expression) -> frozenset[str]:
-    """Every variable named anywhere inside, those bound inside included.
+    """Return every variable named anywhere inside, including those bound inside.
 
-    A few too many for comprehensions that reuse an outer name: callers only ask whether an
-    expression is certainly free of some variables.
+    These are a few too many for comprehensions that reuse an outer name: callers only ask whether
+    an expression is certainly free of some variables.
     """
     found: set[str] = set()
     pending: list[object] = [expression]

@@ -1,4 +1,4 @@
-"""Cypher tokens to a syntax tree. It checks form only; names and types are `scope`'s."""
+"""Parses Cypher tokens to a syntax tree, checking the form only; `scope` checks names and types."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _FEW: Final = 4
 
 
 def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, bool]:
-    """The syntax tree of a Cypher text, and whether EXPLAIN stands before it.
+    """Parse a Cypher text; return its tree and whether EXPLAIN precedes it.
 
-    Raises QueryInvalid with the place of the first thing that does not fit the grammar, or names
-    the limit of `options` that the text passes.
+    Raises QueryInvalid with the position of the first token that does not fit the grammar, or with
+    the limit of `options` that the text exceeds.
     """
     parser = CypherParser(source, _take_tokens(source, options), options)
     explain = parser.accept("EXPLAIN")
@@ -30,7 +30,7 @@ def parse_cypher(source: Source, options: FrontEndOptions) -> tuple[ast.Query, b
 
 
 def _take_tokens(source: Source, options: FrontEndOptions) -> list[Token]:
-    """All tokens; of a text that begins by writing only the first, for it is refused there."""
+    """Return all tokens; of a writing query only the first, where it is refused."""
     found = read_tokens(source)
     first = list(islice(found, _FEW))
     if next((one.key for one in first if one.key != "EXPLAIN"), "") in WRITING_CLAUSES:

@@ -1,6 +1,6 @@
-"""The innermost parts of Cypher expressions: literals, names, calls, lists, maps, CASE.
+"""Parses the innermost parts of Cypher expressions: literals, names, calls, lists, maps, CASE.
 
-Operators are `expressions`; patterns and clauses come in through abstract methods.
+`expressions` parses operators; subclasses parse patterns and clauses.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _LARGEST = (1 << 63) - 1
 
 
 class AtomParser(LabelParser, ABC):
-    """Reads one operand with its property accesses, subscripts and label tests."""
+    """Parses one operand with its property accesses, subscripts and label tests."""
 
     patterns_allowed = False
-    """Whether a pattern may stand as a truth value here: only within WHERE and `exists()`."""
+    """Whether a pattern is allowed as a truth value here: only within WHERE and `exists()`."""
 
     bar_ends = False
     """Whether `|` ends the expression, as directly within a list comprehension."""
 
     @abstractmethod
     def parse_expression(self) -> ast.Expression:
-        """One expression, as long as it goes."""
+        """Parse the longest expression."""
 
     @abstractmethod
     def is_pattern_start(self, ahead: int = 0) -> bool:
-        """Whether the `(` so far ahead opens a pattern rather than an expression."""
+        """Return whether the `(` this far ahead opens a pattern rather than an expression."""
 
     @abstractmethod
     def parse_pattern_predicate(self, *, anywhere: bool = False) -> ast.Expression:
-        """A pattern as a truth value; an error where none may stand, unless `anywhere`."""
+        """Parse a pattern as a truth value; an error where none is allowed, unless `anywhere`."""
 
     @abstractmethod
     def parse_pattern_comprehension(self) -> ast.Expression:
@@ -62,7 +62,7 @@ class AtomParser(LabelParser, ABC):
     # --- what stands behind an operand
 
     def parse_postfix(self) -> ast.Expression:
-        """An atom and everything that binds tighter than any operator."""
+        """Parse an atom and everything that binds tighter than any operator."""
         start = self.token.start
         found = self._parse_atom()
         while True:
@@ -89,7 +89,7 @@ class AtomParser(LabelParser, ABC):
         return ast.Property(subject, key, self.span_from(start))
 
     def parse_property_key(self) -> str:
-        """A property's name: any word, a quoted name, or a system member such as `$dtId`."""
+        """Parse a property's name: any word, a quoted name, or a system member such as `$dtId`."""
         if self.token.kind is TokenKind.PARAMETER:
             return f"${self.advance().name}"
         return self.expect_word("the name of a property").name
@@ -294,7 +294,7 @@ class AtomParser(LabelParser, ABC):
         return variable, source, predicate
 
     def parse_predicate(self) -> ast.Expression:
-        """An expression in which patterns may stand as truth values."""
+        """Parse an expression in which patterns are allowed as truth values."""
         before, self.patterns_allowed = self.patterns_allowed, True
         found = self.parse_expression()
         self.patterns_allowed = before
@@ -404,23 +404,25 @@ class AtomParser(LabelParser, ABC):
         return ast.Case(operand, branches, default, self.span_from(start))
 
     def open_binding(self) -> bool:
-        """As `open_bracket`, for constructs that count as two levels of nesting."""
+        """Open a bracket as `open_bracket`, for constructs that count as two levels of nesting."""
         self.enter()
         return self.open_bracket()
 
     def close_binding(self, outside: bool) -> None:
-        """Ends what `open_binding` began."""
+        """End what `open_binding` began."""
         self.leave()
         self.bar_ends = outside
 
     def open_bracket(self) -> bool:
-        """Within brackets a `|` belongs to what is inside; returns what `bar_ends` was outside."""
+        """Open a bracket, within which a `|` belongs to the inside; return what `bar_ends` was
+        outside.
+        """
         outside, self.bar_ends = self.bar_ends, False
         return outside
 
 
 def _dotted_name(subject: ast.Expression) -> str | None:
-    """`a.b.c` as text when it is names only: the namespace of a function."""
+    """Return `a.b.c` as text when it consists of names only: the namespace of a function."""
     names: list[str] = []
     while isinstance(subject, ast.Property):
         names.append(subject.key)

@@ -1,4 +1,4 @@
-"""Clauses and whole queries of Cypher. Writing clauses are recognised and refused here, by name."""
+"""Parses clauses and whole queries of Cypher, refusing writing clauses by name."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _CLAUSE_HEIGHT = 2
 
 
 class CypherParser(PatternParser):
-    """Reads a whole Cypher query."""
+    """Parses a whole Cypher query."""
 
     _inside = ""
-    """The construct whose braces are being read: a query there may lack RETURN."""
+    """The construct whose braces are being parsed: a query there may lack RETURN."""
 
     def parse_whole_query(self) -> ast.Query:
-        """The query, up to the end of the text."""
+        """Parse the query, up to the end of the text."""
         found = self._parse_query()
         self.accept(";")
         if self.token.kind is not TokenKind.END:
@@ -230,7 +230,7 @@ class CypherParser(PatternParser):
         return ast.CallSubquery(imports, import_all, query, self.span_from(token.start))
 
     def parse_subquery(self, kind: SubplanKind) -> ast.Expression:
-        """`{...}` after EXISTS, COUNT or COLLECT: a pattern with WHERE, or a whole query."""
+        """Parse `{...}` after EXISTS, COUNT or COLLECT: a pattern with WHERE, or a whole query."""
         start = self.token.start
         query = self._parse_braced(kind.name)
         self.raise_height(self.height + 2)

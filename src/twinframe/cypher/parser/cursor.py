@@ -1,4 +1,4 @@
-"""A place in a list of tokens, with the steps every parser takes. It knows no grammar."""
+"""A cursor over a list of tokens, with the steps that all parsers share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PARTING = frozenset({"WHERE", "|"})
 
 
 class Cursor:
-    """Walks the tokens of one text; `self.token` is the one to be read next.
+    """Walks the tokens of one text; `self.token` is the next one.
 
     `height` is the height of the tree parsed last (see `FrontEndOptions.max_height`).
     """
@@ -37,7 +37,7 @@ class Cursor:
         self._with_items: frozenset[int] | None = None
 
     def advance(self) -> Token:
-        """Takes the current token. The END token stays."""
+        """Consume the current token. The END token stays."""
         token = self.token
         if token.kind is not TokenKind.END:
             self._at += 1
@@ -45,25 +45,25 @@ class Cursor:
         return token
 
     def peek(self, ahead: int = 1) -> Token:
-        """A token after the current one; END beyond the last."""
+        """Return a token after the current one; END beyond the last."""
         at = self._at + ahead
         return self._tokens[at] if at < len(self._tokens) else self._tokens[-1]
 
     def holds_items(self) -> bool:
-        """Whether the bracket at hand has a comma of its own before any WHERE or `|`."""
+        """Return whether the current bracket has a comma of its own before any WHERE or `|`."""
         # PERF: found for all brackets in one pass, as lists may nest.
         if self._with_items is None:
             self._with_items = _find_brackets_with_items(self._tokens)
         return self._at in self._with_items
 
     def at(self, *keys: str) -> bool:
-        """Whether the next tokens are these words or symbols, in this order."""
+        """Return whether the next tokens are these words or symbols, in this order."""
         if self.token.key != keys[0]:
             return False
         return all(self.peek(ahead).key == key for ahead, key in enumerate(keys[1:], 1))
 
     def accept(self, *keys: str) -> bool:
-        """Takes these words or symbols if they come next."""
+        """Consume these words or symbols if they come next."""
         if not self.at(*keys):
             return False
         for _ in keys:
@@ -71,13 +71,16 @@ class Cursor:
         return True
 
     def expect(self, key: str, purpose: str = "") -> Token:
-        """Takes this word or symbol; anything else is an error. `purpose` says what it is for."""
+        """Consume this word or symbol; raise an error for any other.
+
+        `purpose` says what it is for.
+        """
         if self.token.key != key:
             raise self.unexpected(f"'{key}'{' ' if purpose else ''}{purpose}")
         return self.advance()
 
     def expect_name(self, what: str) -> Token:
-        """Takes a name that may be a variable's; `what` says whose."""
+        """Consume a name that may be a variable's; `what` says whose."""
         token = self.token
         if token.kind is TokenKind.QUOTED or (
             token.kind is TokenKind.NAME and token.key not in RESERVED
@@ -88,15 +91,15 @@ class Cursor:
         raise self.unexpected(what)
 
     def expect_word(self, what: str) -> Token:
-        """Takes any name, keywords included."""
+        """Consume any name, including keywords."""
         if self.token.kind in NAMES:
             return self.advance()
         raise self.unexpected(what)
 
     def take_json_number(self, sign: int) -> int | float:
-        """Takes a number as JSON reads it: an integer that 64 bits cannot hold is a double.
+        """Consume a number as in JSON: an integer that 64 bits cannot hold is a double.
 
-        The languages of the vendor have JSON's numbers; Cypher tells integers from floats.
+        The vendor's language has JSON's numbers; Cypher distinguishes integers from floats.
         """
         token = self.token
         value = token.value
@@ -110,15 +113,15 @@ class Cursor:
         return sign * value
 
     def span_from(self, start: int) -> Span:
-        """From a character offset to the end of the token taken last."""
+        """Return the span from a character offset to the end of the token consumed last."""
         return Span(start, self._tokens[self._at - 1].end if self._at else start)
 
     def unexpected(self, expected: str) -> QueryInvalid:
-        """The error that the current token stands where `expected` should."""
+        """Build the error that the current token is not what was `expected`."""
         return self.error("UnexpectedSyntax", f"{self.describe_token()}, expected {expected}")
 
     def describe_token(self) -> str:
-        """The current token as error messages call it."""
+        """Return the name of the current token in error messages."""
         token = self.token
         if token.kind is TokenKind.END:
             return "the query ends here"
@@ -126,31 +129,31 @@ class Cursor:
         return f"unexpected {text if len(text) <= 40 else text[:37] + '...'}"
 
     def error(self, detail: str, message: str, span: Span | None = None) -> QueryInvalid:
-        """An error at `span`, or at the current token."""
+        """Build an error at `span`, or at the current token."""
         return self.source.error(span or self.token.span, detail, message)
 
     def enter(self) -> None:
-        """Counts one level of nesting and refuses more than the limit."""
+        """Count one level of nesting and refuse more than the limit."""
         self._depth += 1
         if self._depth > self.options.max_depth:
             self.refuse_depth()
 
     def leave(self) -> None:
-        """Ends a level of nesting. After an error nothing is read, so none need be ended."""
+        """End a level of nesting. After an error nothing is parsed, so none need be ended."""
         self._depth -= 1
 
     def climb(self) -> None:
-        """Counts one operator waiting for its right operand: bounds the stack within a level."""
+        """Count one operator waiting for its right operand: bounds the stack within a level."""
         self._climbed += 1
         if self._climbed > self.options.max_height:
             self.refuse_height()
 
     def unclimb(self) -> None:
-        """Ends what `climb` began."""
+        """End what `climb` began."""
         self._climbed -= 1
 
     def refuse_depth(self) -> NoReturn:
-        """Raises the error of the nesting limit."""
+        """Raise the error of the nesting limit."""
         raise self.error(
             "NestedTooDeeply",
             f"nested too deeply: at most {self.options.max_depth} levels are allowed "
@@ -158,7 +161,7 @@ class Cursor:
         )
 
     def refuse_height(self) -> NoReturn:
-        """Raises the error of the height limit."""
+        """Raise the error of the height limit."""
         raise self.error(
             "NestedTooDeeply",
             f"nested too deeply: at most {self.options.max_height} operations may follow "
@@ -166,14 +169,14 @@ class Cursor:
         )
 
     def refuse_elements(self) -> QueryInvalid:
-        """The error that a pattern is too large."""
+        """Build the error that a pattern is too large."""
         return self.error(
             "TooComplex",
             f"too large: a pattern has at most {self.options.max_elements} nodes and relationships",
         )
 
     def raise_height(self, height: int) -> None:
-        """Notes the height of the tree just built and refuses more than the limit."""
+        """Record the height of the tree just built and refuse more than the limit."""
         if height > self.options.max_height:
             self.refuse_height()
         self.height = height
@@ -193,6 +196,6 @@ def _find_brackets_with_items(tokens: list[Token]) -> frozenset[int]:
         elif key == ",":
             found.add(open_brackets[-1])
         elif key in _PARTING:
-            # NOTE: commas behind these are not this bracket's: a number that no token has.
+            # NOTE: commas after these do not belong to this bracket: a number that no token has.
             open_brackets[-1] = -1
     return frozenset(found)

@@ -1,4 +1,4 @@
-"""Expressions of Cypher by operator precedence. Patterns inside come in by abstract methods."""
+"""Parses expressions of Cypher by operator precedence; subclasses parse the patterns inside."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _INFIX: dict[str, tuple[int, BinaryOperator | UnaryOperator]] = {
 
 
 class ExpressionParser(AtomParser):
-    """Reads expressions by precedence climbing. Chains are loops; only true nesting recurses.
+    """Parses expressions by precedence climbing. Chains are loops; only true nesting recurses.
 
-    SPEC: openCypher 9, oC_Expression and below: OR < XOR < AND < NOT < comparison < predicates
-    (IN, STARTS WITH, IS NULL, ...) < + - < * / % < ^ < unary + - < property, subscript, label.
+    SPEC: openCypher 9, oC_Expression and below: OR < XOR < AND < NOT < comparison < predicates (IN,
+    STARTS WITH, IS NULL, ...) < + - < * / % < ^ < unary + - < property, subscript, label.
     """
 
     def parse_expression(self) -> ast.Expression:
-        """One expression, as long as it goes."""
+        """Parse the longest expression."""
         self.enter()
         found = self._parse_operators(0)
         self.leave()
@@ -57,7 +57,7 @@ class ExpressionParser(AtomParser):
         return found
 
     def _parse_operators(self, minimum: int) -> ast.Expression:
-        """Everything whose operators bind at least as tightly as `minimum`."""
+        """Parse everything whose operators bind at least as tightly as `minimum`."""
         self.climb()
         start = self.token.start
         ceiling = _SIGN

@@ -1,4 +1,4 @@
-"""Label expressions: `:A`, `:A:B`, `:A|B`, `:!A`, `:(A|B)&C`. It knows no patterns."""
+"""Parses label expressions: `:A`, `:A:B`, `:A|B`, `:!A`, `:(A|B)&C`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class LabelParser(Cursor):
-    """Reads what stands after the colon of a node, a relationship or a label test."""
+    """Parses the label expression after the colon of a node, a relationship or a label test."""
 
     def parse_labels(self, *, bar: bool = True) -> LabelExpression:
-        """A label expression, its first colon included.
+        """Parse a label expression with its first colon.
 
         Without `bar` a `|` ends it, since in `[x IN list WHERE x:A | x.b]` it separates.
         """

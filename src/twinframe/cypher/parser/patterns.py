@@ -1,4 +1,4 @@
-"""Patterns of Cypher: nodes, relationships, lengths, paths. Clauses come in by abstract methods."""
+"""Parses patterns of Cypher: nodes, relationships, lengths, paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGEST_BOUND = (1 << 31) - 1
 
 
 class PatternParser(ExpressionParser):
-    """Reads patterns in MATCH and in expressions."""
+    """Parses patterns in MATCH and in expressions."""
 
     @abstractmethod
     def parse_subquery(self, kind: SubplanKind) -> ast.Expression:
@@ -29,10 +29,10 @@ class PatternParser(ExpressionParser):
     # --- patterns within expressions
 
     def is_pattern_start(self, ahead: int = 0) -> bool:
-        """Whether the `(` so far ahead opens a node that an edge follows.
+        """Return whether the `(` this far ahead opens a node that is followed by a relationship.
 
-        `(a)-(b)` and `(a) - [1]` are arithmetic to the letter; as everywhere in Cypher, `(a)--` and
-        `(a)-[` are read as patterns.
+        By the grammar `(a)-(b)` and `(a) - [1]` are arithmetic; as everywhere in Cypher, `(a)--`
+        and `(a)-[` are parsed as patterns.
         """
         if self.peek(ahead).key != "(":
             return False
@@ -48,7 +48,7 @@ class PatternParser(ExpressionParser):
         return self.peek(ahead).key == "-" and self.peek(ahead + 1).key in {"-", "["}
 
     def _count_to_closing(self, ahead: int) -> int:
-        """How many tokens the brackets so far ahead span, both included."""
+        """Count the tokens of the brackets this far ahead, inclusive."""
         depth, count = 0, 0
         while True:
             token = self.peek(ahead + count)
@@ -61,7 +61,7 @@ class PatternParser(ExpressionParser):
                 return count
 
     def parse_pattern_predicate(self, *, anywhere: bool = False) -> ast.Expression:
-        """A pattern as a truth value; an error where none may stand, unless `anywhere`."""
+        """Parse a pattern as a truth value; an error where none is allowed, unless `anywhere`."""
         start = self.token.start
         if not (anywhere or self.patterns_allowed):
             raise self.error(

@@ -1,6 +1,7 @@
-"""Every check of a Cypher syntax tree that needs names, types or the place of an aggregate.
+"""Checks a Cypher syntax tree for all errors that depend on names, types or the position of an
+aggregate.
 
-It builds nothing: what `builder` needs to know is noted in the tree.
+The findings that `builder` needs are stored in the tree.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_query(source: Source, query: ast.Query, parameters: Collection[str]) -> tuple[str, ...]:
-    """Checks the whole query and notes the findings in its tree.
+    """Check the whole query and store the findings in its tree.
 
     `parameters` are the names supplied with the request. Returns the names that the query uses.
     Raises QueryInvalid with the kind and detail of the openCypher Technology Compatibility Kit.

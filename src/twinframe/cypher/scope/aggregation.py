@@ -1,4 +1,4 @@
-"""Looks into expressions: aggregates, mentions of variables. It judges none of them."""
+"""Searches expressions for aggregates and for variables."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def is_aggregate(node: ast.Expression) -> bool:
 
 
 def has_aggregate(node: ast.Expression) -> bool:
-    """Whether an aggregate of this projection stands in the expression."""
+    """Return whether the expression contains an aggregate of this projection."""
     return is_aggregate(node) or any(has_aggregate(child) for child in find_children(node))
 
 
 def find_children(node: ast.Expression) -> Iterator[ast.Expression]:  # noqa: C901 -- one arm a kind
-    """The expressions directly inside, those of patterns and subqueries left out."""
+    """Yield the direct subexpressions, except those of patterns and subqueries."""
     match node:
         case ast.Property():
             yield node.subject
@@ -69,21 +69,23 @@ def find_children(node: ast.Expression) -> Iterator[ast.Expression]:  # noqa: C9
 
 
 def mentions(node: ast.Expression, names: Collection[str]) -> bool:
-    """Whether one of the variables stands in the expression (patterns and subqueries left out)."""
+    """Return whether the expression mentions one of the variables, outside patterns and
+    subqueries.
+    """
     if isinstance(node, ast.Variable):
         return node.name in names
     return any(mentions(child, names) for child in find_children(node))
 
 
 def is_group_reference(node: ast.Expression) -> bool:
-    """Whether the expression is a variable or a property of one (of one ...)."""
+    """Return whether the expression is a variable or a property of one (of one ...)."""
     while isinstance(node, ast.Property):
         node = node.subject
     return isinstance(node, ast.Variable)
 
 
 def bound_names(node: ast.Expression) -> frozenset[str]:
-    """The variables that a comprehension, quantifier or reduce binds itself."""
+    """Return the variables that a comprehension, quantifier or reduce binds itself."""
     match node:
         case ast.ListComprehension() | ast.Quantifier():
             return frozenset({node.variable})

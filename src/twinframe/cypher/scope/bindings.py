@@ -1,4 +1,4 @@
-"""Which variables a place of the query can see, and what is known of their values."""
+"""The scope at a point of the query: its visible variables and their static types."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Scope:
         self.constant = constant
 
     def lookup(self, name: str) -> StaticType | None:
-        """What is known of the variable, None if there is none of this name."""
+        """Return the static type of the variable, None if there is none of this name."""
         found = self.types.get(name)
         if found is None and self.outer is not None:
             found = self.outer.lookup(name)
@@ -42,12 +42,12 @@ class Scope:
         return found
 
     def declare(self, name: str, kind: StaticType) -> None:
-        """Adds a variable, or replaces what is known of it."""
+        """Add a variable, or replace its type."""
         self.types[name] = kind
 
     @contextmanager
     def local(self, names: Iterable[tuple[str, StaticType]]) -> Iterator[None]:
-        """Adds variables that hide others of the same name, for the time of an expression."""
+        """Add variables that hide others of the same name, while an expression is checked."""
         before = self.types
         self.types = {**before, **dict(names)}
         try:
@@ -56,7 +56,7 @@ class Scope:
             self.types = before
 
     def names(self) -> Iterator[str]:
-        """Every visible name, the innermost first."""
+        """Yield every visible name, the innermost first."""
         yield from self.types
         if self.outer is not None:
             yield from self.outer.names()

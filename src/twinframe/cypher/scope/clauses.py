@@ -1,4 +1,4 @@
-"""Checks clauses and whole queries: what each lets the next one see."""
+"""Checks clauses and whole queries, passing the scope of each clause to the next."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from twinframe.cypher.algebra import Span
 
 _MOST_COMPARISONS = 200_000
-"""PERF: half a microsecond each; what people write needs a few hundred."""
+"""PERF: half a microsecond each; real queries need a few hundred."""
 
 
 class ClauseChecker(PatternChecker):
-    """Walks clauses in order; `scope` is always what the current place sees."""
+    """Walks clauses in order; `scope` is always that of the current position."""
 
     _inside_subquery = False
     _inside_call = False
@@ -30,9 +30,9 @@ class ClauseChecker(PatternChecker):
     def check_query(
         self, query: ast.Query, importable: Scope | None = None
     ) -> dict[str, StaticType]:
-        """Checks all parts; returns what is known of the columns.
+        """Check all parts; return the types of the columns.
 
-        With `importable`, a first WITH of bare names takes variables from there.
+        With `importable`, a first WITH of bare names imports variables from there.
         """
         outer = self.scope
         merged: dict[str, StaticType] = {}
@@ -76,7 +76,7 @@ class ClauseChecker(PatternChecker):
         return columns
 
     def _note_carried(self, seen: list[tuple[ast.Projection, Scope]]) -> None:
-        """Notes in each projection which variables of an enclosing query are needed after it."""
+        """Record in each projection which variables of an enclosing query are needed after it."""
         captured = dict(self.scope.captured)
         for projection, before in reversed(seen):
             names = {item.name for item in projection.columns}
@@ -109,7 +109,7 @@ class ClauseChecker(PatternChecker):
         types = self._check_items(clause)
         after = Scope(types, outer=before.outer)
         # NOTE: ORDER BY and the WHERE of a WITH see the columns and, unless rows were merged, the
-        # variables of before that no column hides.
+        # earlier variables that no column hides.
         merged = clause.aggregating or clause.distinct
         if clause.order or clause.where is not None:
             self._check_after_columns(clause, before, after, merged=merged)
@@ -150,7 +150,7 @@ class ClauseChecker(PatternChecker):
         return types
 
     def _check_names(self, clause: ast.Projection) -> None:
-        # NOTE: last, since the kit wants what ORDER BY makes of unnamed columns refused first.
+        # NOTE: last, since the kit wants ORDER BY's errors about unnamed columns reported first.
         if clause.final and not self._inside_call:
             return
         for item in clause.items:
@@ -242,7 +242,7 @@ class ClauseChecker(PatternChecker):
     # --- subqueries
 
     def check_subquery(self, node: ast.Subquery) -> None:
-        """Checks the query in the braces; it sees everything that its place sees."""
+        """Check the query in the braces; it sees everything that is visible around it."""
         state = (self.scope, self.aggregation, self.projected, self._inside_subquery)
         inside_call, self._inside_call = self._inside_call, False
         self.scope, self.aggregation = Scope(outer=self.scope), Aggregation.FORBIDDEN
@@ -274,7 +274,9 @@ class ClauseChecker(PatternChecker):
             self._declare_new(name, kind, clause.span)
 
     def _take_imports(self, part: ast.SingleQuery, outside: Scope) -> None:
-        """Takes the importing WITH of `CALL { WITH a, b ... }` off the clauses."""
+        """Remove the importing WITH of `CALL { WITH a, b ... }` from the clauses and import its
+        variables.
+        """
         first = part.clauses[0]
         if not isinstance(first, ast.Projection) or not _is_importing(first):
             return

@@ -1,4 +1,4 @@
-"""Finds expressions that a projection has computed already. It decides nothing about scopes."""
+"""Finds expressions that a projection has computed already, to reuse their columns."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class ComputedColumns:
-    """Expressions with the names of their columns; equal expressions stand for the column.
+    """Expressions with the names of their columns; equal expressions are replaced by the column.
 
-    `comparisons` counts the work done, so that a hostile text can be stopped: references
-    (`a`, `a.b`) are looked up, but all other expressions are compared one by one.
+    `comparisons` counts the work done, so that a hostile text can be stopped: references (`a`,
+    `a.b`) are looked up, but all other expressions are compared one by one.
     """
 
     __slots__ = ("_others", "_references", "comparisons")
@@ -38,10 +38,10 @@ class ComputedColumns:
 
     @classmethod
     def of_items(cls, items: list[ast.Item]) -> ComputedColumns:
-        """What ORDER BY and WHERE behind these items need not compute again.
+        """Return the expressions that ORDER BY and WHERE after these items need not compute again.
 
-        A name that is both a column and a variable of before means the column. A constant stays
-        one: engines make more of it than of a column.
+        A name of both a column and an earlier variable means the column. A constant is not
+        replaced: engines optimize it better than a column.
         """
         names = {item.name for item in items}
         return cls(
@@ -56,7 +56,7 @@ class ComputedColumns:
         return bool(self._references or self._others)
 
     def find(self, node: ast.Expression) -> str | None:
-        """The column that shows this expression."""
+        """Return the column that has this expression."""
         key = _build_key(node)
         if key is not None:
             return self._references.get(key)
@@ -64,7 +64,7 @@ class ComputedColumns:
         return next((name for expression, name in self._others if expression == node), None)
 
     def without(self, names: Collection[str]) -> ComputedColumns:
-        """Those that do not depend on any of these variables."""
+        """Return those that do not depend on any of these variables."""
         found = ComputedColumns()
         found._references = {
             key: name for key, name in self._references.items() if key[0] not in names
@@ -74,7 +74,7 @@ class ComputedColumns:
 
 
 def _build_key(node: ast.Expression) -> tuple[str, ...] | None:
-    """`a.b.c` as names; None for anything else."""
+    """Return `a.b.c` as names; None for anything else."""
     names: list[str] = []
     while isinstance(node, ast.Property):
         names.append(node.key)
@@ -90,12 +90,13 @@ def find_ungrouped(
     kept: Collection[str],
     local: frozenset[str] = frozenset(),
 ) -> ast.Expression | None:
-    """The first variable or property outside of aggregates that has no single value in a group.
+    """Return the first variable or property outside of aggregates that has no single value in a
+    group.
 
     `kept` are the variables projected under their own name. SPEC: openCypher, «ambiguous
-    aggregation expressions»: around an aggregate only constants, and variables and properties of
-    variables that are projected as such, may stand. What a subquery or pattern takes from outside
-    must be projected under its own name.
+    aggregation expressions»: around an aggregate only constants are allowed, and variables and
+    properties of variables that are projected as such. Variables that a subquery or pattern reads
+    from outside must be projected under their own name.
     """
     if is_aggregate(node):
         return None

@@ -1,6 +1,6 @@
-"""Checks expressions: variables, types, functions, parameters, the place of aggregates.
+"""Checks expressions: variables, types, functions, parameters, the position of aggregates.
 
-Clauses are `scope.clauses`; subqueries come in through an abstract method.
+`scope.clauses` checks clauses and, as a subclass, subqueries.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 
 class Aggregation(enum.Enum):
-    """Whether an aggregate may stand here."""
+    """Whether an aggregate is allowed here."""
 
     ALLOWED = "allowed"
     FORBIDDEN = "forbidden"
-    INSIDE = "inside"  # an aggregate already
+    INSIDE = "inside"  # in an aggregate already
 
 
 _TYPES_OF_LITERALS: dict[type, StaticType] = {
@@ -63,7 +63,7 @@ _LABELLED = UNKNOWN | {Kind.NODE, Kind.RELATIONSHIP}
 class ExpressionChecker(ABC):
     """Walks expressions within `scope`.
 
-    `projected` are the expressions that stand for their column in ORDER BY and WHERE.
+    `projected` are the expressions that are replaced by their column in ORDER BY and WHERE.
     """
 
     def __init__(self, source: Source, parameters: Collection[str]) -> None:
@@ -77,13 +77,13 @@ class ExpressionChecker(ABC):
 
     @abstractmethod
     def check_subquery(self, node: ast.Subquery) -> None:
-        """Checks the query inside and notes what it takes from outside."""
+        """Check the query inside and record the variables it reads from outside."""
 
     @abstractmethod
     def check_inner_pattern(
         self, node: ast.PatternPredicate | ast.PatternComprehension | ast.ShortestPath
     ) -> StaticType:
-        """Checks a pattern inside an expression; the type is that of its projection if any."""
+        """Check a pattern inside an expression; return the type of its projection if any."""
 
     def error(
         self, span: Span | None, detail: str, message: str, kind: str = "SyntaxError"
@@ -92,11 +92,11 @@ class ExpressionChecker(ABC):
         return self.source.error(span, detail, message, kind=kind)
 
     def check_predicate(self, node: ast.Expression) -> None:
-        """Checks an expression that decides whether a row is kept."""
+        """Check an expression that decides whether a row is kept."""
         self._demand(node, self.check(node), LOGICAL, "a condition")
 
     def check(self, node: ast.Expression) -> StaticType:  # noqa: C901 -- one arm a kind of node
-        """Checks an expression and everything in it; returns what is known of its value."""
+        """Check an expression and everything in it; return its static type."""
         if self.projected and (name := self.projected.find(node)) is not None:
             return self.scope.lookup(name) or t.ANY
         match node:
@@ -167,7 +167,7 @@ class ExpressionChecker(ABC):
         raise self.undefined(node.name, node.span)
 
     def undefined(self, name: str, span: Span) -> QueryInvalid:
-        """The error that no variable of this name can be seen."""
+        """Build the error that no variable of this name is visible."""
         if self.scope.constant:
             return self.error(
                 span, "NonConstantExpression", "SKIP and LIMIT cannot depend on the row"
@@ -313,7 +313,7 @@ class ExpressionChecker(ABC):
 
     @contextmanager
     def _binding(self, *variables: tuple[str, StaticType]) -> Iterator[None]:
-        """Variables for an inner expression, in which no aggregate may stand."""
+        """Bind variables for an inner expression, in which no aggregate is allowed."""
         mode, projected = self.aggregation, self.projected
         names = [name for name, _ in variables]
         self.projected = projected.without(names)
@@ -374,7 +374,8 @@ class ExpressionChecker(ABC):
         arguments = [self.check(argument) for argument in node.arguments]
         self.aggregation = before
         if before is not Aggregation.ALLOWED:
-            # NOTE: after the arguments, since the kit wants their undefined variables named first.
+            # NOTE: after the arguments, since the kit wants their undefined variables reported
+            # first.
             self._enter_aggregate(node.span)
         return arguments
 

@@ -1,4 +1,6 @@
-"""What operators and functions demand of their operands as far as it shows before running."""
+"""The operand and result types of operators and functions, as far as they are known before
+running.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _SUBJECTS_OF_MEMBERS = UNKNOWN | {Kind.MAP, Kind.NODE, Kind.RELATIONSHIP, Kind.T
 def demanded_kinds(
     operator: BinaryOperator,
 ) -> tuple[frozenset[Kind] | None, frozenset[Kind] | None]:
-    """The kinds that the left and the right operand may have; None: any."""
+    """Return the kinds that the left and the right operand may have; None: any."""
     if operator is BinaryOperator.IN:
         return None, UNKNOWN | {Kind.LIST}
     kinds = _find_kinds_of_both(operator)
@@ -42,7 +44,9 @@ def _find_kinds_of_both(operator: BinaryOperator) -> frozenset[Kind] | None:
 
 
 def can_add(left: StaticType, right: StaticType) -> bool:
-    """Whether `+` takes the two: a list and anything, a string and a scalar, numbers, times."""
+    """Return whether `+` accepts the two: a list and anything, a string and a scalar, numbers,
+    times.
+    """
     kinds = {left.kind, right.kind}
     if kinds & (UNKNOWN | {Kind.LIST}):
         return True

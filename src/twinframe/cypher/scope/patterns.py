@@ -1,4 +1,4 @@
-"""Checks patterns: which variables they bind, and whether those were bound to something else."""
+"""Checks patterns: declares the variables they bind, and refuses those bound to another kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PatternChecker(ExpressionChecker):
     """Declares the variables of patterns in `scope` and checks the expressions in them."""
 
     def declare_pattern(self, parts: list[ast.PatternPart]) -> None:
-        """Declares what the parts of one MATCH bind, then checks their property maps."""
+        """Declare what the parts of one MATCH bind, then check their property maps."""
         crossed: set[str] = set()
         for part in parts:
             self._declare_part(part, crossed)
@@ -86,7 +86,7 @@ class PatternChecker(ExpressionChecker):
     def check_inner_pattern(
         self, node: ast.PatternPredicate | ast.PatternComprehension | ast.ShortestPath
     ) -> StaticType:
-        """Checks a pattern inside an expression; only a comprehension may introduce variables."""
+        """Check a pattern inside an expression; only a comprehension may introduce variables."""
         outside, mode = self.scope, self.aggregation
         before, self.projected = self.projected, ComputedColumns()
         self.scope, self.aggregation = Scope(outer=outside), Aggregation.FORBIDDEN
