@@ -1,6 +1,6 @@
-"""The Digital Twins Definition Language: models parsed and checked, instances validated.
+"""The Digital Twins Definition Language: parses and validates models, and validates instances.
 
-It knows no twin graph, store or transport, and can be used alone.
+It depends on no graph, store or transport, and can be used alone.
 """
 
 from __future__ import annotations

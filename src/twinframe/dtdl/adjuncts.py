@@ -1,6 +1,7 @@
-"""What adjunct types (semantic types, extensions) demand of the element they stand on.
+"""Checks the constraints of adjunct types (semantic types, extensions) on the element that has
+them.
 
-The demands themselves are data in `twinframe.dtdl.rules.extensions`; this applies them.
+The constraints are data in `twinframe.dtdl.rules.extensions`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from twinframe.dtdl.values import list_mismatches
 
 
 def check_adjuncts(element: Element, builder: Builder, findings: Findings) -> None:
-    """Report what the adjunct types of `element` demand of it alone and it does not meet.
+    """Report the constraints of the adjunct types of `element` that it violates by itself.
 
     `builder` builds the schemas that values of adjunct properties must conform to.
     """
@@ -145,8 +146,8 @@ def _check_values(
 def check_siblings(interface: Element, contents: Mapping[str, Element], findings: Findings) -> None:
     """Report contents of an interface that name a sibling they must not.
 
-    `contents` are the effective ones, by name: an inherited content may name one of the heir. A
-    name without a sibling is no violation, as an heir may bring it.
+    `contents` are the effective ones, by name: an inherited content may name one of the derived
+    interface. A name without a sibling is no violation, as a derived interface may add it.
     """
     overridden: dict[tuple[str, str], str] = {}
     for content in contents.values():

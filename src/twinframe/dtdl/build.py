@@ -1,7 +1,7 @@
-"""Checked elements to interfaces: schemas resolved, contents inherited, ancestors listed.
+"""Builds interfaces from checked elements: resolves schemas, inherits contents, lists ancestors.
 
-It judges nothing. Of a graph without findings every value is known; of resolved documents that were
-not checked again, what cannot be read is left out.
+In a graph without findings every value is known; unknown values of resolved documents that were not
+checked again are left out.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ PREDEFINED[SCALED_DECIMAL] = ObjectSchema(
 
 
 MAX_DEPTH = 50
-"""How many schemas are built inside each other; further in, a mention stands for the schema."""
+"""How deep schemas are built inside each other; beyond, a reference stands for the schema."""
 
 
 @dataclass(slots=True)
 class Builder:
-    """Builds interfaces out of a graph, each element once."""
+    """Builds interfaces from a graph, each element once."""
 
     graph: ElementGraph
     contents: dict[str, Content] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Builder:
     def build_interfaces(self, effective: dict[str, dict[str, Element]]) -> dict[str, Interface]:
         """Return interfaces by DTMI; `effective` are their contents, bases first.
 
-        PERF: both `effective` and the graph are used up on the way: an interface is a third of the
+        PERF: both `effective` and the graph are consumed on the way: an interface is a third of the
         elements it is built of, and no upload ever holds all of both.
         """
         partitions: dict[str, list[str]] = {}
@@ -217,11 +217,11 @@ class Builder:
             return OpenSchema()
         cell = self.cells.setdefault(identifier, SchemaCell())
         if self.depth >= MAX_DEPTH:
-            # SEC: schemas that contain themselves may chain further than Python recurses.
+            # SEC: schemas that contain themselves may chain deeper than Python recurses.
             self.waiting.append(identifier)
             return SchemaReference(identifier, cell)
-        # NOTE: while it is built, a schema is known by a mention of it, which stays where the
-        # schema leads back to itself.
+        # NOTE: while it is built, a schema is known by a reference to it, which stays where the
+        # schema contains itself.
         self.schemas[identifier] = SchemaReference(identifier, cell)
         self.depth += 1
         schema = self.schemas[identifier] = cell.schema = build(self, element)
@@ -280,7 +280,7 @@ _SCHEMA_BUILDERS: dict[str, Callable[[Builder, Element], Schema]] = {
 def build_ancestors(extends: tuple[str, ...], known: Mapping[str, Interface]) -> tuple[str, ...]:
     """Return all bases above `extends`, nearest first (by level, then in declared order).
 
-    Bases that are not `known` are listed, and not followed.
+    Unknown bases are listed, and not followed.
     """
     found = dict.fromkeys(extends)
     level = list(found)

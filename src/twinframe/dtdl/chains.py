@@ -1,6 +1,6 @@
-"""Depth, cycles and totals of a directed graph, iteratively and in linear time.
+"""Measures depth, cycles and totals of a directed graph, iteratively and in linear time.
 
-It knows nothing of models; `twinframe.dtdl.structure` says what the nodes and steps are.
+`twinframe.dtdl.structure` defines the nodes and steps.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Node = TypeVar("Node")
 
 @dataclass(slots=True)
 class Depths:
-    """What was measured: longest chain from a node on, nodes on or above a cycle, and an order.
+    """The results: longest chain from each node, nodes on or above a cycle, and an order.
 
     In `order` every node comes after the nodes it leads to, cycles aside.
     """
@@ -38,7 +38,7 @@ def measure_depths(
     weight: Callable[[Node], int],
     key: Callable[[Node], str],
 ) -> Depths:
-    """Measure every node that `starts` lead to.
+    """Measure every node that is reachable from `starts`.
 
     `steps` gives the next nodes, `weight` what a node adds to a chain, `key` identifies it.
     """
@@ -101,10 +101,10 @@ def sum_below(
     weight: Callable[[Node], int],
     key: Callable[[Node], str],
 ) -> dict[str, int]:
-    """Return for every node that `starts` lead to how much lies below it, each path counted.
+    """Return how much is below each node that is reachable from `starts`, counting each path.
 
-    A node adds one to the node above and what lies below itself; `weight` is what a node has
-    besides. Where a chain leads back to itself it is not followed again.
+    A node adds one to the node above and everything below itself; `weight` is what a node adds
+    besides. A cycle is not followed again.
     """
     totals: dict[str, int] = {}
     open_keys: set[str] = set()

@@ -1,7 +1,7 @@
-"""Two versions of a set of models: what changed, and what of it breaks existing twins.
+"""Compares two versions of a set of models: lists the changes, and which break existing twins.
 
-It judges twins, relationships and components that conform to the old models; stored data is not
-looked at.
+It considers twins, relationships and components that conform to the old models; it does not read
+stored data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from twinframe.dtdl.widening import list_narrowings
 
 
 class Effect(Enum):
-    """What a change does: to twins stored under the old models, to programs, or to neither."""
+    """The effect of a change: on twins stored under the old models, on programs, or on neither."""
 
     BREAKING = "breaking"
     CAUTION = "caution"
@@ -34,7 +34,8 @@ class Effect(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One difference: the interface's old DTMI (the new one where it is new), where in it, what.
+    """One difference: the interface's old DTMI (the new one where it is new), the position in it,
+    the change.
 
     `content` is a content's name, with a path below it where the change is inside; or empty.
     """
@@ -48,9 +49,9 @@ class Change:
 def compare_models(old: ModelSet, new: ModelSet) -> list[Change]:
     """Return every change from `old` to `new`, the worst first, else in the order of models.
 
-    An interface is compared with the one of the same DTMI or, where there is none, with the
-    highest version of the same path. What changes in a base or in the interface of a component is
-    a change of that interface, and is not said again where it is inherited or used.
+    An interface is compared with the one of the same DTMI or, where there is none, with the highest
+    version of the same path. A change in a base or in the interface of a component is reported for
+    that interface only, not again where it is inherited or used.
     """
     matches = _match(old.interfaces, new.interfaces)
     comparison = _Comparison(old.interfaces, new.interfaces, matches)
@@ -67,7 +68,7 @@ def compare_models(old: ModelSet, new: ModelSet) -> list[Change]:
 
 
 def _match(old: Mapping[str, Interface], new: Mapping[str, Interface]) -> dict[str, str | None]:
-    """Return for every old DTMI the new one it is to be compared with, or None."""
+    """Return for every old DTMI the new one to compare it with, or None."""
     latest: dict[str, str] = {}
     for identifier in sorted(new, key=_sort_key):
         latest[parse_versionless(identifier)] = identifier
@@ -174,7 +175,9 @@ class _Comparison:
             yield f"/{name}", effect, text
 
     def _covers(self, old: Relationship, new: Relationship) -> bool:
-        """Tell whether every twin that the old target takes is one that the new target takes."""
+        """Return whether every twin that the old target accepts is one that the new target
+        accepts.
+        """
         if old.target is None or new.target is None:
             return new.target is None
         if parse_versionless(old.target) == parse_versionless(new.target):
@@ -198,7 +201,7 @@ class _Comparison:
 
 
 def _judge_loss(content: Content) -> Effect:
-    """Return what it does to stored twins when a content goes."""
+    """Return the effect of removing a content on stored twins."""
     stored = isinstance(content, Property | Relationship | Component)
     return Effect.BREAKING if stored else Effect.CAUTION
 

@@ -1,6 +1,6 @@
-"""`@context` of a document or element: language version, extensions, and the names they bring.
+"""Parses `@context`: the language version, the extensions, and the names they define.
 
-It resolves names only; which of them an element may use is decided in `twinframe.dtdl.elements`.
+`twinframe.dtdl.elements` decides which of the names an element may use.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from twinframe.dtdl.rules import EXTENSIONS, OWN_PREFIXES
 class Context:
     """The names in force for an element.
 
-    `incomplete` is true where a context nobody here knows is in force, so that an unknown name may
-    be its. `reserved` are prefixes of DTMIs that models must not define. `types`, `properties` and
+    `incomplete` is true if an unknown context is in force, so that an unknown name may come from
+    it. `reserved` are prefixes of DTMIs that models must not define. `types`, `properties` and
     `schemas` map every spelling, term or DTMI, to its meaning.
     """
 
@@ -78,7 +78,7 @@ class ContextReader:
     def parse_context(self, value: object, parent: Context | None, place: Place) -> Context | None:
         """Return the context in force under `value`; `parent` is None at the top of a document.
 
-        None is returned where nothing below can be judged; a finding says why.
+        None is returned where nothing below can be checked; a finding says why.
         """
         specifiers = self._parse_specifiers(value, place)
         if specifiers is None:

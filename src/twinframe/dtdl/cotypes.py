@@ -1,6 +1,6 @@
-"""`@type` of an element: its one class, the adjunct types beside it, and what is unknown.
+"""Parses `@type` of an element: its one class, its adjunct types, and unknown types.
 
-It resolves and reports; what adjunct types demand is checked in `twinframe.dtdl.adjuncts`.
+`twinframe.dtdl.adjuncts` checks the constraints of adjunct types.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TERM = re.compile(r"[^:]*")
 
 @dataclass(slots=True)
 class Types:
-    """What `@type` says: class names in order without doubles, adjunct types, unknown types."""
+    """The contents of `@type`: distinct class names in order, adjunct types, unknown types."""
 
     classes: list[str] = field(default_factory=list)
     adjuncts: list[AdjunctRule] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Types:
 def parse_types(
     value: object, context: Context, findings: Findings, place: Place, element: str
 ) -> Types:
-    """Return what `@type` says; `broken` is set where a finding was made."""
+    """Return the contents of `@type`; `broken` is set where a finding was made."""
     types = Types()
     tokens = value if isinstance(value, list) else [value]
     for position, token in enumerate(tokens):

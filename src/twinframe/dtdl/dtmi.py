@@ -1,7 +1,4 @@
-"""Digital Twin Model Identifiers: their grammar in each language version, and their parts.
-
-It does not know what an identifier names; that is `twinframe.dtdl.elements`.
-"""
+"""Digital Twin Model Identifiers: their grammar in each language version, and their parts."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ MAX_LENGTH = 2048
 
 
 def is_dtmi(text: str) -> bool:
-    """Tell whether `text` is a well-formed identifier of any version, reserved ones included."""
+    """Return whether `text` is a well-formed identifier of any version, including reserved ones."""
     return ANY.fullmatch(text) is not None
 
 

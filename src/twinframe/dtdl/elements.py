@@ -1,6 +1,6 @@
-"""The generic element reader: one routine for every class, driven by the tables of the language.
+"""The generic element parser: one routine for every class, driven by the tables of the language.
 
-It reads one document at a time; what spans elements is checked in `twinframe.dtdl.structure`.
+It parses one document at a time; `twinframe.dtdl.structure` checks rules across elements.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROOT = PropertyRule("", Kind.ELEMENT, classes=frozenset({"Interface"}), id_requ
 
 @dataclass(slots=True, eq=False)
 class Spot:
-    """Where an element stands: the element and property around it, and how deep it is nested."""
+    """The position of an element: the element and property around it, and its nesting depth."""
 
     parent: Element | None
     rule: PropertyRule
@@ -42,7 +42,7 @@ class Spot:
 
 @dataclass(slots=True)
 class ElementReader:
-    """Reads elements out of decoded JSON into a graph."""
+    """Parses elements of decoded JSON into a graph."""
 
     graph: ElementGraph
     findings: Findings
@@ -130,8 +130,8 @@ class ElementReader:
             self.graph.elements[element.id] = element
             return
         if element.generated_id:
-            # NOTE: equal generated ids mean equal names; that is reported as such, and the
-            # element is kept under an id of its own so that the rest of it is still checked.
+            # NOTE: equal generated ids mean equal names; that is reported as such, and the element
+            # is kept under an id of its own so that the rest of it is still checked.
             number = self.doubles[element.id] = self.doubles.get(element.id, 1) + 1
             element.id = f"{element.id}#{number}"
             self.graph.elements[element.id] = element
@@ -488,7 +488,7 @@ class ElementReader:
 
 
 def _label(source: Mapping[str, object], spot: Spot) -> str:
-    """Return what findings call an element whose `@id` is not checked yet."""
+    """Return the name in findings of an element whose `@id` is not checked yet."""
     claimed = source.get("@id")
     if isinstance(claimed, str):
         return claimed

@@ -1,7 +1,8 @@
-"""What adjunct types demand of the elements around theirs: the parent and the other values.
+"""Checks the constraints of adjunct types on the surrounding elements: the parent and the other
+values.
 
-The demands are data in `twinframe.dtdl.rules`; those on the element itself and on siblings that it
-names are `twinframe.dtdl.adjuncts`.
+The constraints are data in `twinframe.dtdl.rules`; `twinframe.dtdl.adjuncts` checks those on the
+element itself and on siblings that it names.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from twinframe.dtdl.metamodel import AdjunctRule
 
 @dataclass(slots=True)
 class _Family:
-    """The values of one property of `parent`, and what was seen of them so far."""
+    """The values of one property of `parent`, and the state of checking them."""
 
     parent: Element
     prop: str
@@ -26,7 +27,7 @@ class _Family:
 
 
 def check_families(parent: Element, graph: ElementGraph, findings: Findings) -> None:
-    """Report what the types of `parent`'s values, and its own, demand of one another."""
+    """Report violated constraints between the types of `parent` and of its values."""
     for prop, values in parent.values.items():
         children = [
             child

@@ -1,7 +1,4 @@
-"""What is wrong with a set of models: one finding a broken rule, all of them collected.
-
-It decides nothing itself; the parser reports here and raises once at the end.
-"""
+"""The findings of parsing models: one for each broken rule, collected and raised together."""
 
 from __future__ import annotations
 
@@ -13,19 +10,20 @@ from dataclasses import dataclass, field, replace
 from twinframe.errors import ErrorDetail
 
 MAX_FINDINGS = 1000
-"""Findings kept of one upload; what comes after them is only counted."""
+"""The number of findings kept of one upload; further ones are only counted."""
 MAX_SUGGESTIONS = 50
-"""Findings of one upload that come with the nearest known name; comparing names is dear."""
+"""The findings of one upload that suggest the nearest known name; comparing names is expensive."""
 MAX_COMPARED = 1000
-"""Known names that are compared by likeness; among more, only another case is noticed."""
+"""The number of known names up to which similar ones are searched; beyond, only letter case is."""
 
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """Where an element or value stands: document index from 0, and the step from the place above.
+    """The position of an element or value: document index from 0, and the step from the place
+    above.
 
-    PERF: a linked list towards the root is cheap to extend, one object a step; the path is
-    rendered on demand. Nobody changes a place, and freezing it would triple its price.
+    PERF: a linked list towards the root is cheap to extend, one object a step; the path is rendered
+    on demand. Places are not changed; freezing them would triple their cost.
     """
 
     document: int
@@ -51,12 +49,12 @@ class Place:
 class ModelFinding(ErrorDetail):
     """One rule of the language broken in one place.
 
-    `target` points into the list of documents, `pointer` into the one of the finding.
-    `code` is the rule, in the vocabulary of the public .NET parser (`invalidId`, `badType`, ...);
-    `element` is the DTMI of the offending element, or empty where it has none yet; `value` is the
-    offending value shortened to its JSON text; `pointer` is an RFC 6901 JSON pointer. Where the
-    text was at hand, `source` names it and `line` and `column` (from 1) say where in it; else they
-    are empty and 0. `reason` is the message without the place.
+    `target` points into the list of documents, `pointer` into the one of the finding. `code` is the
+    rule, in the vocabulary of the public .NET parser (`invalidId`, `badType`, ...); `element` is
+    the DTMI of the offending element, or empty where it has none yet; `value` is the offending
+    value shortened to its JSON text; `pointer` is an RFC 6901 JSON pointer. If the text is known,
+    `source` names it and `line` and `column` (from 1) give the position in it; else they are empty
+    and 0. `reason` is the message without the place.
     """
 
     element: str = ""
@@ -70,7 +68,7 @@ class ModelFinding(ErrorDetail):
     column: int = 0
 
     def locate(self, source: str, line: int, column: int) -> ModelFinding:
-        """Return the same finding with its place in the text called `source`."""
+        """Return the same finding with its position in the text named `source`."""
         where = f"{source}, line {line}" if line else source
         where += f", at {self.pointer}" if self.pointer else ""
         return replace(

@@ -1,6 +1,6 @@
-"""The parsed form of model documents before it is checked as a whole: elements and references.
+"""The parsed form of model documents before the checks across elements: elements and references.
 
-It holds what was read and judges nothing; see `twinframe.dtdl.structure`.
+`twinframe.dtdl.structure` checks it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from twinframe.dtdl.metamodel import AdjunctRule, PropertyRule
 
 @dataclass(frozen=True, slots=True)
 class Predefined:
-    """A value the language itself defines, such as the schema `double` or the unit `metre`."""
+    """A value that the language itself defines, such as the schema `double` or the unit `metre`."""
 
     name: str
 
@@ -28,8 +28,8 @@ Value: TypeAlias = str | Predefined
 """A value of an ELEMENT property: the DTMI of an element, or a predefined value."""
 
 
-# PERF: of every predefined value, and of every list of one alone, there is one object: thousands
-# of equal ones would be walked at every collection of garbage. The language bounds the names.
+# PERF: every predefined value, and every list of just one, is a single object: thousands of equal
+# ones would slow each garbage collection. The language bounds the number of names.
 @cache
 def predefined(name: str) -> Predefined:
     """Return the predefined value of a name the language defines."""
@@ -37,7 +37,7 @@ def predefined(name: str) -> Predefined:
 
 
 def pack_values(values: list[Value]) -> tuple[Value, ...]:
-    """Return the values of a property as they are kept."""
+    """Return the values of a property in the form in which they are kept."""
     if len(values) == 1 and isinstance(values[0], Predefined):
         return _alone(values[0])
     return tuple(values)
@@ -61,9 +61,9 @@ class Element:
     """One element of a model: its class, its literals and the elements it points to.
 
     `literals` are the values of literal properties, `values` of those whose values are elements,
-    `others` of those that take any JSON. `partition` is the DTMI of the interface it stands in;
-    `parent` is the element around it and `rule` the property of that it is a value of;
-    `tolerant`: mistakes of older models that a user may tolerate are tolerated here.
+    `others` of those that take any JSON. `partition` is the DTMI of its interface; `parent` is the
+    element around it and `rule` the property of that it is a value of; `tolerant`: errors of older
+    models that a user may tolerate are tolerated here.
     """
 
     id: str
@@ -97,7 +97,7 @@ class Element:
 
 @dataclass(slots=True, eq=False)
 class Reference:
-    """A mention of an element by its DTMI, to be checked once everything is read."""
+    """A reference to an element by its DTMI, checked once everything is parsed."""
 
     owner: Element
     rule: PropertyRule
@@ -107,7 +107,7 @@ class Reference:
 
 @dataclass(slots=True)
 class ElementGraph:
-    """Every element read so far, by DTMI, and every reference between them."""
+    """Every element parsed so far, by DTMI, and every reference between them."""
 
     elements: dict[str, Element] = field(default_factory=dict)
     references: list[Reference] = field(default_factory=list)

@@ -1,6 +1,6 @@
-"""Who extends whom, over a set of interfaces: ancestors and descendants, transitively.
+"""A read-only index of the `extends` relation: transitive ancestors and descendants of interfaces.
 
-It is a read-only index; storage keeps its own closure of the same relation.
+Storage keeps its own closure of the same relation.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Hierarchy:
         return self._descendants.get(interface, ())
 
     def is_a(self, interface: str, base: str) -> bool:
-        """Tell whether `interface` is `base` or extends it, directly or not."""
+        """Return whether `interface` is `base` or extends it, directly or not."""
         return interface == base or base in self._ancestors.get(interface, ())
 
 
 def build_hierarchy(interfaces: Iterable[Interface]) -> Hierarchy:
-    """Return the index of a set of interfaces; bases outside of the set count too."""
+    """Return the index of a set of interfaces; bases outside of the set are included."""
     ancestors: dict[str, tuple[str, ...]] = {}
     descendants: dict[str, list[str]] = {}
     for interface in interfaces:

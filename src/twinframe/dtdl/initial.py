@@ -1,6 +1,6 @@
-"""What a new twin starts with, where models say so: the values of the Initialization extension.
+"""Builds the initial values of a new twin from the Initialization extension of its models.
 
-It makes values and checks none; that they conform was checked when the models were parsed.
+The values were checked when the models were parsed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def build_initial_values(
     """Return the initial properties of a twin and, as objects, all its components.
 
     The result conforms to the interface: a component without initial values is an empty object.
-    `lookup` returns the interfaces of components; whatever it raises passes through.
+    `lookup` returns the interfaces of components; its errors are passed on.
     """
     values: dict[str, object] = {
         name: copy.deepcopy(prop.initial_value)

@@ -1,7 +1,4 @@
-"""Interfaces as the rest of the service uses them: contents with inheritance, ready to look up.
-
-It is the result of parsing and holds no rule of the language.
-"""
+"""Parsed interfaces with their inherited contents, as the rest of the service uses them."""
 
 from __future__ import annotations
 
@@ -13,14 +10,14 @@ from typing import Any, TypeAlias, TypeVar
 from twinframe.dtdl.schemas import Schema
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
-"""PERF: the one mapping of nothing; an interface has up to thirty of them."""
+"""PERF: the one empty mapping; an interface has up to thirty of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A value a twin (or relationship) keeps. `declared_by` is the DTMI of its interface.
+    """A value that a twin (or relationship) stores. `declared_by` is the DTMI of its interface.
 
-    `initial_value` is what the Initialization extension gives a new twin, None where nothing.
+    `initial_value` is what the Initialization extension gives a new twin, None if nothing.
     """
 
     name: str
@@ -37,7 +34,7 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """A value a twin emits and does not keep."""
+    """A value that a twin emits and does not store."""
 
     name: str
     schema: Schema
@@ -53,7 +50,7 @@ class Telemetry:
 class Relationship:
     """A link to other twins; `target` is the DTMI of their interface, None for any.
 
-    `max_multiplicity` None is no bound. `properties` are what one such link keeps, by name.
+    `max_multiplicity` None is no bound. `properties` are those that one such link stores, by name.
     """
 
     name: str
@@ -84,7 +81,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class CommandPayload:
-    """What a command takes or returns; `nullable`: null stands for no value (from DTDL v4)."""
+    """The request or response of a command; `nullable`: null stands for no value (from DTDL v4)."""
 
     name: str
     schema: Schema
@@ -119,9 +116,9 @@ class Interface:
     """One interface with everything it inherits.
 
     `name` is the last path segment of `id`. `extends` are the direct bases; `ancestors` all of
-    them, nearest first, without itself. `contents` are its own and the inherited ones by name;
-    the views by kind hold the same objects. `dependencies` are the direct bases and the interfaces
-    of its own components, in order, each once.
+    them, nearest first, without itself. `contents` are its own and the inherited ones by name; the
+    views by kind hold the same objects. `dependencies` are the direct bases and the interfaces of
+    its own components, in order, each once.
     """
 
     id: str
@@ -154,7 +151,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class ModelSet:
-    """The outcome of parsing: all interfaces by DTMI, and which of them were uploaded."""
+    """The result of parsing: all interfaces by DTMI, and which of them were uploaded."""
 
     interfaces: Mapping[str, Interface]
     uploaded: tuple[str, ...]

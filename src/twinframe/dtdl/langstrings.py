@@ -1,6 +1,5 @@
-"""Localizable strings of models: one text, or texts by language code, in their several spellings.
-
-It reads and reports; single-valued literals are `twinframe.dtdl.literals`.
+"""Parses localizable strings of models: one text, or texts by language code, in all their
+notations.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _SPECIAL = {"@id": "Id", "@context": "Context", "@graph": "Graph"}
 def parse_lang_string(value: object, subject: Subject, findings: Findings) -> dict[str, str]:
     """Return the texts by language code; a text without a code is English.
 
-    SPEC: DTDL "Display string localization". What is wrong is reported and left out.
+    SPEC: DTDL "Display string localization". Invalid parts are reported and left out.
     """
     texts: dict[str, str] = {}
     if isinstance(value, list):

@@ -1,7 +1,6 @@
-"""Which language version, and which limits, a `@context` asks for.
+"""Parses the core contexts in a `@context`: the language version and the limits.
 
-It reads the core contexts of a list and where they stand; the contexts of extensions are
-`twinframe.dtdl.context`.
+`twinframe.dtdl.context` parses the contexts of extensions.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ _OWN_LIMITS = "limits"
 
 
 def is_core_context(specifier: str) -> bool:
-    """Tell whether a context is one of the language itself: a version, or limits of one."""
+    """Return whether a context is one of the language itself: a version, or limits of one."""
     return specifier.startswith(_LIMITS_PREFIX) or _LANGUAGE.fullmatch(specifier) is not None
 
 
 @dataclass(slots=True)
 class LanguageReader:
-    """Reads the core contexts of one `@context`; `rules` are those in force so far.
+    """Parses the core contexts of one `@context`; `rules` are those in force so far.
 
     `chosen`: this `@context` named a version itself, where `rules` may come from an outer one.
-    `broken` is set where a finding was made, `unsupported` where it is that of a version nobody
-    here supports. SPEC: DTDL v4 "Context": `#limitless` is followed by limits at once.
+    `broken` is set where a finding was made, `unsupported` where it is that of an unsupported
+    version. SPEC: DTDL v4 "Context": `#limitless` is followed by limits at once.
     """
 
     findings: Findings
@@ -47,7 +46,7 @@ class LanguageReader:
     unsupported: bool = False
 
     def read(self, specifiers: Sequence[tuple[str, Place]], place: Place) -> None:
-        """Read all values of a `@context`, each with its place; the last version wins."""
+        """Parse all values of a `@context`, each with its place; the last version wins."""
         for specifier, at in specifiers:
             match = _LANGUAGE.fullmatch(specifier)
             if match is not None:
@@ -148,7 +147,9 @@ class LanguageReader:
             self.rules, self.limitless = rules, None
 
     def _read_misspelt(self, specifier: str, place: Place) -> None:
-        """Report what begins as a version of the language and is none, such as `...;3.1`."""
+        """Report a context that begins as a version of the language and is none, such as
+        `...;3.1`.
+        """
         text = f"'@context' has {render_value(specifier)}; supported are the DTDL versions "
         versions = [v for v in sorted(LANGUAGES) if v <= self.limits.max_language_version]
         well_formed = dtmi.is_dtmi(specifier)

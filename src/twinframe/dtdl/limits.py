@@ -1,7 +1,4 @@
-"""What a user of the parser may choose: bounds and profiles beside the rules of the language.
-
-It holds no rule of the language itself; those are in `twinframe.dtdl.rules`.
-"""
+"""The options of the model parser: limits and profiles beside the rules of the language."""
 
 from __future__ import annotations
 
@@ -10,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ParserLimits:
-    """Options of `parse_models`; the defaults are the DTDL specification, nothing less or more.
+    """Options of `parse_models`; the defaults are exactly the DTDL specification.
 
-    `max_nesting` bounds how deep elements may stand inside each other in one document.
-    `allow_undefined_extensions` accepts contexts nobody here knows, and what they may define.
+    `max_nesting` bounds how deep elements may be nested in one document.
+    `allow_undefined_extensions` accepts unknown contexts, and names that they may define.
     `max_language_version` refuses later language versions. `acceptable_limits` are the limit
     contexts a model may choose, such as `dtmi:dtdl:limits:onvif` for all versions of it or
     `dtmi:dtdl:limits:onvif;1` for one, with `accept_all_limits` every one that is known; the limits
-    of the language itself are always accepted.
-    `tolerate_solecisms` and `tolerate_resolved_solecisms` let DTDL v2 models pass, uploaded and
-    resolved ones, that older services took: contents of one name (the first counts), references
-    as `{"@id": ...}`, and DTMIs with reserved prefixes. The rest are choices of one vendor's
-    service: no Command, no Interface defined inside another, every item an Interface object.
-    `trust_resolved` parses resolved documents without reporting on them.
+    of the language itself are always accepted. `tolerate_solecisms` and
+    `tolerate_resolved_solecisms` accept errors in DTDL v2 models, uploaded and resolved ones, that
+    older services accepted: contents of one name (the first counts), references as `{"@id": ...}`,
+    and DTMIs with reserved prefixes. The rest are choices of one vendor's service: no Command, no
+    Interface defined inside another, every item an Interface object. `trust_resolved` parses
+    resolved documents without reporting on them.
     """
 
     max_nesting: int = 64
@@ -42,4 +39,4 @@ SPECIFICATION = ParserLimits()
 """The language as specified."""
 
 SERVICE = ParserLimits(allow_inline_interfaces=False, allow_document_arrays=False)
-"""The graph service: as the vendor's, but generous: commands are accepted and stored."""
+"""The profile of the graph service: the vendor's, except that commands are accepted and stored."""

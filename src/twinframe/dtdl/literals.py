@@ -1,6 +1,6 @@
-"""Literal property values of models: strings, booleans, integers and DTMIs.
+"""Parses literal property values of models: strings, booleans, integers and DTMIs.
 
-It reads single values and reports; which property wants which kind is `twinframe.dtdl.metamodel`.
+`twinframe.dtdl.metamodel` defines the kind of each property.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Literal: TypeAlias = str | bool | int | float | dict[str, str]
 
 @dataclass(slots=True, eq=False)
 class Subject:
-    """The property a literal belongs to, for findings: its element's DTMI, rule and place."""
+    """The property of a literal, for findings: its element's DTMI, rule and place."""
 
     element: str
     rule: PropertyRule
@@ -32,7 +32,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One literal type: how findings call it, its XSD name, and the Python test."""
+    """One literal type: its name in findings, its XSD name, and the Python test."""
 
     word: str
     xsd: str
@@ -66,7 +66,7 @@ _FORMS = (_STRING, _BOOLEAN, _INTEGER, _NUMERIC, _DURATION)
 
 @dataclass(frozen=True, slots=True)
 class LiteralReader:
-    """Reads literal values and reports what is wrong with them."""
+    """Parses literal values and reports errors in them."""
 
     findings: Findings
 
@@ -152,7 +152,7 @@ class LiteralReader:
     def _report_other_literal(
         self, inner: object, declared: Form, forms: tuple[Form, ...], subject: Subject
     ) -> None:
-        """Report a literal whose '@type' is one of the language, but none of this property."""
+        """Report a literal whose '@type' is valid in the language but not for this property."""
         if not declared.accepts(inner):
             rule = f"{declared.word}ValueNot{declared.word.capitalize()}"
             text = f"has '@value' {render_value(inner)}, which is no {declared.word}; "

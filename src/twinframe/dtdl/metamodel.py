@@ -1,6 +1,5 @@
-"""The form in which the rules of the language are written down: classes, properties, extensions.
-
-It holds no rule itself; those are the tables in `twinframe.dtdl.rules`.
+"""The classes in which the tables of `twinframe.dtdl.rules` define the language: classes,
+properties, extensions.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What the values of a property are."""
+    """The kind of a property's values."""
 
     STRING = "string"
     LANG_STRING = "localizable string"
@@ -75,18 +74,17 @@ class ClassRule:
 
 @dataclass(frozen=True, slots=True)
 class AdjunctRule:
-    """A type that stands beside an element's class and adds properties to it.
+    """A type beside an element's class, which adds properties to the element.
 
-    `on` are the classes it may stand beside, `on_beside` those beside which it needs another
-    adjunct type; `schemas` are the schema terms or classes its element must have (empty: any),
-    `schema_types` adjunct types of that schema; `needs` are adjunct types that must stand beside
-    it, `excludes` those that must not, as must not two that bring properties of one name; `parents`
+    `on` are the classes it may be beside, `on_beside` those beside which it needs another adjunct
+    type; `schemas` are the schema terms or classes its element must have (empty: any),
+    `schema_types` adjunct types of that schema; `needs` are adjunct types that must be beside it,
+    `excludes` those that must not, as must not two that define properties of one name; `parents`
     are adjunct types of which the element around it must have one, `siblings` those that other
-    values of the same property must have, `once`: no second has this type; `children` names a
-    property and the types of which each value must have one.
-    `sibling` is the property that names a sibling content,
-    which must be of `sibling_classes` and must not have this type itself; `overrides` is the
-    property that names the sibling's adjunct property this one takes the place of;
+    values of the same property must have, `once`: no second value has this type; `children` names a
+    property and the types of which each value must have one. `sibling` is the property that names a
+    sibling content, which must be of `sibling_classes` and must not have this type itself;
+    `overrides` is the property that names the sibling's adjunct property that this one replaces;
     `versions` are the language versions whose elements may have it.
     """
 
@@ -108,18 +106,18 @@ class AdjunctRule:
     on_beside: Mapping[str, str] = field(default_factory=dict)
 
     def rename(self, name: str) -> AdjunctRule:
-        """Return the same rule for a type called `name`."""
+        """Return the same rule for a type named `name`."""
         return replace(self, name=name)
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Names a context brings: adjunct types and every term with the DTMI it stands for.
+    """The names that a context defines: adjunct types, and every term with its DTMI.
 
     `terms` maps a term to its DTMI; `names` is the reverse, DTMI to term. `schemas` maps every
     spelling of a predefined schema it adds to the term; `enums` gives the values of those that are
     enums, and `enum_ids` their DTMIs. `reserved_prefix` starts DTMIs that models must not define.
-    `leads`: it may stand before the context of the language where that allows any to do so.
+    `leads`: it may come before the context of the language where that allows any to do so.
     """
 
     context: str
@@ -135,7 +133,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class ChainRule:
-    """A bound on how far elements may be chained along `steps`, and that they form no cycle.
+    """A limit on the length of chains of elements along `steps`, which must not form a cycle.
 
     `steps` are property names followed from element to element; only elements of a class in
     `counts` count towards `max_length`. `form` ends the rule codes: one property is narrow.
@@ -150,12 +148,12 @@ class ChainRule:
 
 @dataclass(frozen=True, slots=True)
 class LanguageRules:
-    """Everything one version of the language says, as data.
+    """All rules of one version of the language, as data.
 
-    Of one version there may be several, equal in everything but figures: one a limit context.
+    There may be several of one version, equal except for numbers: one for each limit context.
     `abstract_classes` are names of types no element can have, each with the class that a finding
-    calls it. `limit_contexts`: the version knows them. `solecisms`: a user may ask that some
-    mistakes of this version are tolerated.
+    names. `limit_contexts`: the version has them. `solecisms`: a user may choose to tolerate some
+    errors of this version.
     """
 
     version: int

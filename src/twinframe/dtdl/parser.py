@@ -1,6 +1,7 @@
-"""`parse_models`: model documents in, checked interfaces out, or every finding at once.
+"""`parse_models`, the entry point of the DTDL parser: model documents in, checked interfaces or all
+findings out.
 
-It orders the phases; each phase lives in a module of its own.
+It runs the phases in order; each phase is a module of its own.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ def parse_models(
 ) -> ModelSet:
     """Parse and check model documents as one set; their order does not matter.
 
-    `documents` are decoded JSON values, each an Interface object. `resolve` is asked, in rounds,
+    `documents` are decoded JSON values, each an Interface object. `resolve` is called, in rounds,
     for interfaces that `extends` or component schemas refer to and that are not in the set;
-    relationship targets are never asked for and may dangle. `trusted` documents were checked when
-    they were stored, maybe by rules that were laxer: they are read and not judged again, what
-    cannot be read in them is left out, and so is a document of which nothing can be read.
+    relationship targets are never resolved and may dangle. `trusted` documents were checked when
+    they were stored, maybe by laxer rules: they are parsed and not checked again. What cannot be
+    parsed in them is left out, and so is a document of which nothing can be parsed.
 
     Raises `ModelParsingFailed` with one `ModelFinding` a broken rule, or `ModelVersionNotSupported`
-    where a document asks for a language version that is not supported.
+    where a document uses an unsupported language version.
     """
     findings = Findings(muted=trusted)
     graph = ElementGraph()
@@ -57,7 +58,7 @@ def parse_models(
 
 
 def _read_document(reader: ElementReader, document: object, place: Place) -> list[str]:
-    """Return the DTMIs of the interfaces that stand at the top of a document."""
+    """Return the DTMIs of the interfaces at the top of a document."""
     if isinstance(document, dict):
         element = reader.parse_root(document, place)
         return [] if element is None else [element.id]

@@ -1,7 +1,4 @@
-"""Where in a JSON text the values are: JSON pointers to lines and columns.
-
-It reads texts that are known to be JSON and judges nothing.
-"""
+"""Finds the lines and columns of JSON pointers in a text known to be JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.D
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in a text; lines and columns count from 1, columns in characters."""
+    """A position in a text; lines and columns count from 1, columns in characters."""
 
     line: int
     column: int
@@ -24,7 +21,7 @@ class Position:
 
 @dataclass(slots=True)
 class _Level:
-    """An open object or array: its pointer and the member that is being read."""
+    """An open object or array: its pointer and the current member."""
 
     pointer: str
     is_object: bool
@@ -32,15 +29,15 @@ class _Level:
     key: str | None = None
 
     def step(self) -> str:
-        """Return the pointer of the member that is being read."""
+        """Return the pointer of the current member."""
         member = self.key if self.is_object and self.key is not None else str(self.index)
         return f"{self.pointer}/{member.replace('~', '~0').replace('/', '~1')}"
 
 
 def find_positions(text: str, pointers: Collection[str]) -> dict[str, Position]:
-    """Return the position of every RFC 6901 pointer that `text`, which is JSON, has a value for.
+    """Return the position of every RFC 6901 pointer that has a value in `text`, which is JSON.
 
-    Of a member of an object it is that of the key, where a reader looks for it. Of a key that an
+    For a member of an object it is that of the key, where a reader looks for it. For a key that an
     object has twice it is the last, which is the one that counts.
     """
     wanted = set(pointers)

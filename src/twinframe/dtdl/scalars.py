@@ -1,7 +1,6 @@
-"""The scalar schemas: for each predefined one a test of decoded JSON values, and what is right.
+"""The scalar schemas: a test of decoded JSON values for each, and the text of what is valid.
 
-It knows no complex schema; those are `twinframe.dtdl.values`. Temporal grammars are
-`twinframe.dtdl.temporal`.
+`twinframe.dtdl.values` tests complex schemas, `twinframe.dtdl.temporal` the temporal ones.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from math import isfinite
 from twinframe.dtdl.temporal import is_date, is_date_time, is_duration, is_time
 
 Test = Callable[[object], bool]
-"""Tells whether a decoded JSON value conforms to one schema."""
+"""Returns whether a decoded JSON value conforms to one schema."""
 
 # The largest magnitude that still rounds to a finite single-precision number (exclusive).
 _FLOAT_END = 3.4028235677973366e38
@@ -38,8 +37,8 @@ class NegativeZero(int):
 def parse_value(text: str) -> object:
     """Return the JSON value of `text`, keeping what DTDL distinguishes and Python does not.
 
-    `-0` comes back as a zero that the unsigned schemas refuse, as the specification has it. Raises
-    `ValueError` where `text` is no JSON (`NaN` and `Infinity` are none).
+    `-0` is returned as a zero that the unsigned schemas refuse, as the specification requires.
+    Raises `ValueError` where `text` is not JSON (`NaN` and `Infinity` are not).
     """
     return json.loads(text, parse_int=_parse_integer, parse_constant=_refuse_constant)
 
@@ -107,7 +106,7 @@ def _build_pattern(pattern: re.Pattern[str]) -> Test:
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """One predefined scalar: its test, and what to say would be right."""
+    """One predefined scalar: its test, and the text of what is valid."""
 
     test: Test
     right: str

@@ -1,6 +1,6 @@
-"""The closed tree of schemas: what a value of a property, field or array item is.
+"""The types of schemas: descriptions of the values of a property, field or array item.
 
-It describes values and checks none; checking is `twinframe.dtdl.values`.
+`twinframe.dtdl.values` checks values against them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class EnumSchema:
 class ObjectSchema:
     """A JSON object with declared members; `fields` in declared order.
 
-    All members are optional unless the Requirement extension says otherwise of those in `required`
-    and whoever validates asks for it.
+    All members are optional, except those in `required`, which the Requirement extension names, if
+    the validation enforces it.
     """
 
     id: str
@@ -60,7 +60,7 @@ class MapSchema:
 class ArraySchema:
     """A JSON array whose items have one schema.
 
-    DTDL bounds no array; those within the predefined geometries have at least `least` items.
+    DTDL limits no array; those within the predefined geometries have at least `least` items.
     """
 
     id: str
@@ -70,16 +70,16 @@ class ArraySchema:
 
 @dataclass(frozen=True, slots=True)
 class OpenSchema:
-    """A schema of a context that is not known here: any JSON value but null."""
+    """A schema of an unknown context: any JSON value but null."""
 
     name: str = field(default="")
 
 
 @dataclass(slots=True)
 class SchemaCell:
-    """Where a schema stands that leads back to itself; filled once it is built.
+    """The place of a schema that contains itself; filled once it is built.
 
-    `tests` are kept here once it is compiled: False with all fields optional, True with required.
+    `tests` caches its compiled tests: False with all fields optional, True with required ones.
     """
 
     schema: Schema = field(default_factory=OpenSchema)
@@ -88,14 +88,14 @@ class SchemaCell:
 
 @dataclass(frozen=True, slots=True)
 class SchemaReference:
-    """A mention of the schema called `id` inside of itself, which DTDL v4 allows."""
+    """A reference to the schema `id` inside of itself, which DTDL v4 allows."""
 
     id: str
     cell: SchemaCell = field(compare=False, repr=False)
 
     @property
     def target(self) -> Schema:
-        """The schema that is mentioned."""
+        """The schema that is referred to."""
         return self.cell.schema
 
 

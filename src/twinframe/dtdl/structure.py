@@ -1,6 +1,6 @@
-"""Rules that span elements: references, uniqueness, inheritance, depth, counts.
+"""Checks the rules across elements: references, uniqueness, inheritance, depth, counts.
 
-It judges a graph that was read whole; single elements are judged in `twinframe.dtdl.elements`.
+It runs on a completely parsed graph; `twinframe.dtdl.elements` checks single elements.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from twinframe.dtdl.rules.core import CONTENTS, COUNTED, GEOSPATIAL
 
 @dataclass(slots=True)
 class Structure:
-    """Checks one graph; `contents` keeps the effective contents of each interface by name."""
+    """Checks one graph; `contents` are the effective contents of each interface by name."""
 
     graph: ElementGraph
     findings: Findings
@@ -229,7 +229,7 @@ class Structure:
         for identifier in extends.order:
             element = self.graph.elements[identifier]
             if element.cls != "Interface":
-                # NOTE: a document that is not judged may extend anything.
+                # NOTE: a document that is not checked may extend anything.
                 continue
             effective: dict[str, Element] = {}
             if identifier not in extends.cyclic:
@@ -258,7 +258,9 @@ class Structure:
                 )
 
     def _check_totals(self, interfaces: list[Element]) -> None:
-        """SPEC: DTDL v3 and v4 "Interface": how many elements an Interface may lead to in all."""
+        """SPEC: DTDL v3 and v4 "Interface": the most elements that an Interface may lead to in
+        all.
+        """
 
         def steps(element: Element) -> Iterable[Element]:
             for name in COUNTED:
@@ -374,7 +376,7 @@ class Structure:
 
 
 def list_missing(graph: ElementGraph) -> frozenset[str]:
-    """Return the DTMIs of interfaces that are referred to but not yet read."""
+    """Return the DTMIs of interfaces that are referred to but not yet parsed."""
     return frozenset(
         reference.target
         for reference in graph.references

@@ -1,7 +1,4 @@
-"""The temporal values of DTDL: date, time, dateTime and duration, by grammar and by calendar.
-
-It answers yes or no and computes nothing with the values.
-"""
+"""Tests texts against DTDL's grammars of date, time, dateTime and duration, and the calendar."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ _DATE_ONLY = re.compile(_DATE)
 _TIME_ONLY = re.compile(_TIME + _ZONE)
 _DATE_TIME = re.compile(_DATE + "T" + _TIME + _ZONE)
 
-# SPEC: ISO 8601 durations: weeks stand without years and months, a fraction only in the last part.
+# SPEC: ISO 8601 durations: weeks only without years and months, a fraction only in the last part.
 _NUMBER = r"[0-9]+"
 _DURATION = re.compile(
     rf"P(?=[0-9]|T[0-9])(?:(?:{_NUMBER}Y)?(?:{_NUMBER}M)?|(?:{_NUMBER}W)?)"
@@ -39,7 +36,7 @@ def _is_real_date(match: re.Match[str]) -> bool:
 
 
 def is_date(value: object) -> bool:
-    """Tell whether `value` is a text such as `2024-02-29`, of a day that exists."""
+    """Return whether `value` is a text such as `2024-02-29`, of a day that exists."""
     if not isinstance(value, str):
         return False
     match = _DATE_ONLY.fullmatch(value)
@@ -47,12 +44,12 @@ def is_date(value: object) -> bool:
 
 
 def is_time(value: object) -> bool:
-    """Tell whether `value` is a text such as `12:34:56.7Z` or `12:34:56+02:00`."""
+    """Return whether `value` is a text such as `12:34:56.7Z` or `12:34:56+02:00`."""
     return isinstance(value, str) and _TIME_ONLY.fullmatch(value) is not None
 
 
 def is_date_time(value: object) -> bool:
-    """Tell whether `value` is a text such as `2024-02-29T12:34:56Z`, of a day that exists."""
+    """Return whether `value` is a text such as `2024-02-29T12:34:56Z`, of a day that exists."""
     if not isinstance(value, str):
         return False
     match = _DATE_TIME.fullmatch(value)
@@ -60,7 +57,7 @@ def is_date_time(value: object) -> bool:
 
 
 def is_duration(value: object) -> bool:
-    """Tell whether `value` is a text such as `P3DT4H` or `PT0.5S`."""
+    """Return whether `value` is a text such as `P3DT4H` or `PT0.5S`."""
     if not isinstance(value, str):
         return False
     return _DURATION.fullmatch(_FRACTION.sub("", value, count=1)) is not None

@@ -1,6 +1,5 @@
-"""Model documents as texts: read from files, parsed as one set, findings with line and column.
-
-It adds places to what `twinframe.dtdl.parser` finds and no rule of its own but that JSON is JSON.
+"""Reads model documents from text files, parses them as one set, and adds line and column to
+findings.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from twinframe.errors import ErrorDetail, ModelParsingFailed, ModelVersionNotSup
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
-    """A JSON text with one model or an array of models; `name` is what findings call it."""
+    """A JSON text with one model or an array of models; `name` is its name in findings."""
 
     name: str
     text: str
 
     def index_models(self) -> dict[str, object]:
-        """Return its models by DTMI, of those that have one, unchecked.
+        """Return those of its models that have a DTMI, by DTMI, unchecked.
 
-        Raises `ModelParsingFailed` where it is no JSON.
+        Raises `ModelParsingFailed` if it is not JSON.
         """
         try:
             value = orjson.loads(self.text)
@@ -71,8 +70,8 @@ def parse_model_texts(
 ) -> ModelSet:
     """Parse and check the models of all texts as one set, as `parse_models` does.
 
-    A finding names the text and the line. A text that is no JSON is a finding (`notJson`) too, and
-    the others are checked all the same. Raises what `parse_models` raises.
+    A finding names the text and the line. A text that is not JSON is a finding (`notJson`) too, and
+    the others are checked all the same. Raises the errors of `parse_models`.
     """
     documents: list[object] = []
     broken: list[ModelFinding] = []

@@ -1,7 +1,4 @@
-"""Twins, components, relationships and telemetry against their interface.
-
-It checks decoded JSON and stores nothing; which interface a twin has is the caller's to know.
-"""
+"""Validates decoded twins, components, relationships and telemetry against their interface."""
 
 from __future__ import annotations
 
@@ -34,10 +31,10 @@ def _point(name: str) -> str:
 class PropertySet:
     """Compiled properties (or telemetries) of one owner: a twin, a component, a relationship.
 
-    `owner` is what error texts call it, `at` the JSON pointer to it; `others` are contents that are
-    no property, name to kind; `ignored` are `$`-names that may stand beside the properties;
-    `required`: fields that the Requirement extension names must be there, and the properties
-    `wanted`; `noun` is what they are.
+    `owner` is its name in error texts, `at` the JSON pointer to it; `others` are contents that are
+    not properties, name to kind; `ignored` are `$`-names that are allowed beside the properties;
+    `required`: fields that the Requirement extension names must exist, and the properties `wanted`;
+    `noun` is the word for the properties.
     """
 
     owner: str
@@ -61,13 +58,14 @@ class PropertySet:
                     details.append(self.explain_name(name))
             elif not test(value):
                 details += self.explain_value(name, value)
-            # SEC: explaining is dear; a document of nothing but errors must not occupy a worker.
+            # SEC: explaining is expensive; a document of nothing but errors must not occupy a
+            # worker.
             if len(details) >= _MAX_DETAILS:
                 return details
         return details + self.list_missing(values) if self.wanted else details
 
     def list_missing(self, values: Mapping[str, object]) -> list[ErrorDetail]:
-        """Return one violation a required property that `values` lack."""
+        """Return one violation for each required property that `values` lack."""
         text = f"{self.owner} lacks the required property"
         return [
             _detail(f"{text} {name}.", self.at + _point(name))
@@ -177,11 +175,12 @@ class TwinValidator:
     """Validates instances of one interface; made by `compile_validator`, safe to share.
 
     Every method returns the violations in order of discovery, each with the code
-    `ValidationFailed`, and an empty list where there are none; after a hundred of them it
-    stops looking. `parts` are the interfaces of the components.
+    `ValidationFailed`, and an empty list where there are none; after a hundred of them it stops.
+    `parts` are the interfaces of the components.
 
-    PERF: relationships are compiled when one is validated first: most heirs of an interface never
-    see one of those it has, and they are two thirds of a validator. Two threads compile equal ones.
+    PERF: relationships are compiled at the first validation of one: most derived interfaces never
+    see one of their relationships, and they are two thirds of a validator. Two threads compile
+    equal ones.
     """
 
     interface: Interface
@@ -235,7 +234,7 @@ class TwinValidator:
     def validate_relationship(
         self, name: str, properties: Mapping[str, object]
     ) -> list[ErrorDetail]:
-        """Validate the custom properties of a relationship called `name`."""
+        """Validate the custom properties of a relationship named `name`."""
         part = self._find_relationship(name)
         if part is None:
             kind = self.root.others.get(name)
@@ -251,7 +250,7 @@ class TwinValidator:
     def validate_telemetry(
         self, payload: object, component: str | None = None, *, strict: bool = False
     ) -> list[ErrorDetail]:
-        """Accept any JSON object, as the vendor's service does; the model is not consulted.
+        """Accept any JSON object, as the vendor's service does, without using the model.
 
         With `strict` every member must be a telemetry of the model, with a value of its schema.
         """
@@ -297,11 +296,11 @@ def compile_validator(
 ) -> TwinValidator:
     """Compile the validator of an interface; `lookup` returns the interfaces of components.
 
-    `required` asks for the fields and properties that the Requirement extension names, which the
+    `required` enforces the fields and properties that the Requirement extension names, which the
     vendor's service does not.
 
-    An interface is immutable under its DTMI, so that the result can be kept as long as it.
-    Whatever `lookup` raises for an unknown DTMI passes through.
+    An interface is immutable under its DTMI, so the result can be cached as long as it. The errors
+    of `lookup` for an unknown DTMI are passed on.
     """
     parts = {name: lookup(c.schema) for name, c in interface.components.items()}
     return TwinValidator(

@@ -1,6 +1,6 @@
-"""JSON values against schemas: a compiled yes-or-no test, and an explanation where it is no.
+"""Checks JSON values against schemas: by a compiled test, and by listing mismatches when it fails.
 
-It knows schemas only; twins and their contents are `twinframe.dtdl.validation`.
+`twinframe.dtdl.validation` checks twins and their contents.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from twinframe.dtdl.schemas import (
 )
 
 MAX_VALUE_DEPTH = 100
-"""How deep arrays and objects may stand in each other where the schema sets no bound."""
+"""How deep arrays and objects may be nested where the schema sets no bound."""
 
 # SPEC: GeoJSON geometries as DTDL predefines them: the fewest items of each level of arrays around
 # a number, from the outermost. RFC 7946, 3.1: a position has two numbers or more, a line two
@@ -43,7 +43,7 @@ _GEOMETRY_LEVELS = {
 
 @cache
 def build_geometry(schema: GeospatialSchema) -> ObjectSchema:
-    """Return the object schema that a predefined geometry stands for."""
+    """Return the object schema of a predefined geometry."""
     title = f"{schema.name[0].upper()}{schema.name[1:]}"
     coordinates: Schema = PrimitiveSchema("double")
     for least in reversed(_GEOMETRY_LEVELS[schema.name]):
@@ -53,10 +53,10 @@ def build_geometry(schema: GeospatialSchema) -> ObjectSchema:
 
 
 def compile_test(schema: Schema, *, required: bool = False) -> Test:
-    """Return the test of a schema as a closure; `required` asks for required fields.
+    """Return the test of a schema as a closure; `required` enforces required fields.
 
-    Values of a schema that leads back to itself conform up to `MAX_VALUE_DEPTH`.
-    PERF: nested closures over prepared dicts; a scalar costs one call, 60 to 200 ns.
+    Values of a schema that contains itself conform up to `MAX_VALUE_DEPTH`. PERF: nested closures
+    over prepared dicts; a scalar costs one call, 60 to 200 ns.
     """
     test = _compile(schema, {}, required=required)
     if not is_recursive(schema):
@@ -65,7 +65,7 @@ def compile_test(schema: Schema, *, required: bool = False) -> Test:
 
 
 def is_recursive(schema: Schema) -> bool:
-    """Tell whether a schema leads back to itself somewhere, so that its values have no bound."""
+    """Return whether a schema contains itself somewhere, so that its values have no bound."""
     seen: set[int] = set()
     waiting = [schema]
     while waiting:
@@ -91,7 +91,7 @@ def _list_parts(schema: Schema) -> Iterable[Schema]:
 
 
 def measure_depth(value: object) -> int:
-    """Return how deep arrays and objects stand in each other, counted to `MAX_VALUE_DEPTH` + 1."""
+    """Return the nesting depth of arrays and objects, counted to `MAX_VALUE_DEPTH` + 1."""
     level = [value]
     depth = 0
     while level and depth <= MAX_VALUE_DEPTH:
@@ -110,7 +110,8 @@ _Tests = dict[int, Test]
 
 
 def _compile(schema: Schema, known: _Tests, *, required: bool) -> Test:
-    # NOTE: fields may share schemas level by level; without `known` the work were their product.
+    # NOTE: fields may share schemas level by level; without `known` the work would be their
+    # product.
     test = known.get(id(schema))
     if test is None:
         test = known[id(schema)] = _compile_kind(schema, known, required=required)
@@ -140,7 +141,7 @@ def _compile_kind(schema: Schema, known: _Tests, *, required: bool) -> Test:
 
 
 def _compile_enum(schema: EnumSchema) -> Test:
-    # PERF: a set of its own for every heir of the property were 4 KB an interface of an ontology.
+    # PERF: a separate set for each derived interface would take 4 KB an interface of an ontology.
     allowed = schema.values
     kind = str if schema.value_type == "string" else int
 
@@ -205,7 +206,7 @@ def _compile_reference(schema: SchemaReference, *, required: bool) -> Test:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Why a value does not conform: the path inside it, the value there, and what is right."""
+    """A mismatch of a value: the path inside it, the value there, and what is valid."""
 
     path: str
     value: object
@@ -213,7 +214,7 @@ class Mismatch:
 
 
 def render_type(schema: Schema) -> str:
-    """Return the DTDL word for a schema, as error texts use it."""
+    """Return the DTDL term of a schema, as error texts use it."""
     match schema:
         case PrimitiveSchema() | GeospatialSchema() | OpenSchema():
             return schema.name or "any"
@@ -234,9 +235,9 @@ def render_type(schema: Schema) -> str:
 def list_mismatches(
     schema: Schema, value: object, path: str = "", *, required: bool = False
 ) -> Iterator[Mismatch]:
-    """Yield every place where `value` departs from `schema`; nothing where it conforms.
+    """Yield every mismatch between `value` and `schema`; nothing if it conforms.
 
-    `path` is a JSON pointer below the property; `required` asks for required fields.
+    `path` is a JSON pointer below the property; `required` enforces required fields.
     """
     if is_recursive(schema) and measure_depth(value) > MAX_VALUE_DEPTH:
         yield Mismatch(path, value, f"nested at most {MAX_VALUE_DEPTH} deep")

@@ -1,6 +1,7 @@
-"""Whether a schema takes every value that another takes, and where not.
+"""Compares two schemas: whether one accepts every value that the other accepts, and where it does
+not.
 
-It compares schemas, not values; what follows for twins is `twinframe.dtdl.comparison`.
+`twinframe.dtdl.comparison` derives the effect on twins.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ _TEXTS = ("bytes", "date", "dateTime", "decimal", "duration", "time", "uuid")
 
 
 def _build_wider() -> dict[str, frozenset[str]]:
-    """Return for every scalar those that take all its values, itself included.
+    """Return for every scalar those that accept all its values, itself included.
 
-    Whole numbers are JSON numbers without fraction, so that `double` and `float` take them.
+    Whole numbers are JSON numbers without fraction, so `double` and `float` accept them.
     """
     wider = {name: {name, "string"} for name in _TEXTS}
     wider["float"] = {"float", "double"}
@@ -46,14 +47,14 @@ _WIDER = _build_wider()
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """A place inside a value, as a path, and what is no longer taken there."""
+    """A path inside a value, and the values that are no longer accepted there."""
 
     path: str
     text: str
 
 
 def list_narrowings(old: Schema, new: Schema, path: str = "") -> Iterator[Narrowing]:
-    """Yield where `new` refuses a value that `old` takes; nothing where it takes them all."""
+    """Yield where `new` refuses a value that `old` accepts; nothing if it accepts them all."""
     yield from _list(old, new, path, set())
 
 

@@ -1,4 +1,6 @@
-"""The language as tables: one `LanguageRules` a version, one `Vocabulary` a known context."""
+"""The rules of the language as tables: one `LanguageRules` a version, one `Vocabulary` a known
+context.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,8 @@ LIMITED: dict[str, LanguageRules] = {
 """Rules by limit context."""
 
 OWN_PREFIXES = ("dtmi:dtdl:", "dtmi:standard:")
-"""What DTMIs of the language itself begin with; models must not define such."""
+"""The prefix of DTMIs of the language itself; models must not define such DTMIs."""
 RESERVED = (*OWN_PREFIXES, *(v.reserved_prefix for v in EXTENSIONS.values() if v.reserved_prefix))
-"""What DTMIs of the language and of all known contexts begin with."""
+"""The prefixes of DTMIs of the language and of all known contexts."""
 
 __all__ = ["EXTENSIONS", "LANGUAGES", "LIMITED", "OWN_PREFIXES", "RESERVED"]

@@ -1,6 +1,5 @@
-"""The classes and properties of DTDL v2, v3 and v4, as data.
-
-It is the table and no behaviour; `twinframe.dtdl.elements` reads elements by it.
+"""The tables of classes and properties of DTDL v2, v3 and v4, by which `twinframe.dtdl.elements`
+parses.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ CLASSES = (
 """The classes of elements, of all versions."""
 _PRIMITIVES = "boolean date dateTime double duration float integer long string time"
 PRIMITIVES = tuple(_PRIMITIVES.split())
-# SPEC: DTDL v4 "Primitive schema": what it has beyond v3.
+# SPEC: DTDL v4 "Primitive schema": its additions to v3.
 _MORE = "byte bytes decimal short unsignedByte unsignedInteger unsignedLong unsignedShort uuid"
 MORE_PRIMITIVES = tuple(_MORE.split())
 _GEOSPATIAL = "lineString multiLineString multiPoint multiPolygon point polygon"
@@ -62,9 +61,9 @@ class Figures:
     """The numbers in which the versions and their limits differ; None is no bound.
 
     Lengths are in characters. `parts_min` is how many values an Enum and fields an Object need at
-    least; `request` and `response` are the classes of what a Command takes and returns;
+    least; `request` and `response` are the classes of a Command's request and response;
     `extends_chain` counts the Interface itself; `hierarchy_extends` and `hierarchy_elements` bound
-    all bases of an Interface and everything its contents and its bases' lead to.
+    all bases of an Interface and everything that its contents and its bases' lead to.
     """
 
     version: int
@@ -152,7 +151,7 @@ V4 = replace(
     objects=_objects(4, SCALED_DECIMAL),
     nullable=True,
 )
-# SPEC: the limit contexts beside DTDL v4: figures of others in place of its own.
+# SPEC: the limit contexts beside DTDL v4, which replace its own numbers.
 LIMITS: dict[str, Figures] = {
     "dtmi:dtdl:limits:onvif;1": replace(
         V4, schema_depth=24, description_length=4096, interface_id_length=256, id_length=512
@@ -361,7 +360,9 @@ def build_language(
     strict: bool,
     schema_cycles: bool = False,
 ) -> LanguageRules:
-    """Return the rules of one version; `strict` is v3's way with what the context leaves open."""
+    """Return the rules of one version; `strict` applies v3's rules where the context leaves it
+    open.
+    """
     classes = build_classes(figures)
     schema_steps = frozenset({"elementSchema", "mapValue", "fields", "schema"})
     return LanguageRules(

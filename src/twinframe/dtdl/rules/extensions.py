@@ -1,7 +1,6 @@
-"""The contexts beside the language's own: standard extensions, as data.
+"""The tables of the standard extensions, which `twinframe.dtdl.adjuncts` applies.
 
-A new extension is a table here or in a module beside it; what its rows mean is
-`twinframe.dtdl.adjuncts`.
+A new extension is a table here or in a module beside this one.
 """
 
 from __future__ import annotations

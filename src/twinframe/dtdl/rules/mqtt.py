@@ -1,6 +1,6 @@
-"""The MQTT extension as data: topics on interfaces, results and errors on schemas.
+"""The tables of the MQTT extension: topics on interfaces, results and errors on schemas.
 
-It is the table and no behaviour; what its rows mean is `twinframe.dtdl.adjuncts`.
+`twinframe.dtdl.adjuncts` applies them.
 """
 
 from __future__ import annotations

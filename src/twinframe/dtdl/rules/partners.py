@@ -1,6 +1,6 @@
-"""The contexts of partners as data: IoT Central for DTDL v2, IoT Operations for DTDL v4.
+"""The tables of partner contexts: IoT Central for DTDL v2, IoT Operations for DTDL v4.
 
-It is the table and no behaviour; what its rows mean is `twinframe.dtdl.adjuncts`.
+`twinframe.dtdl.adjuncts` applies them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from twinframe.dtdl.rules.vocabulary import build_partner
 
 # --- IoT Central --------------------------------------------------------------------------------
 
-# SPEC: the IoT Central extension of DTDL v2: semantic types, what schema they need, their units.
+# SPEC: the IoT Central extension of DTDL v2: semantic types, their schemas, their units.
 _CENTRAL: dict[str, tuple[frozenset[str], str | None]] = {
     "Event": (NUMERIC | {"string"}, None),
     "State": (frozenset({"Enum"}), None),

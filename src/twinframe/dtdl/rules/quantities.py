@@ -1,7 +1,7 @@
-"""Semantic types and units of the language: v2 has them built in, later versions as an extension.
+"""The tables of semantic types and units: built into DTDL v2, an extension of later versions.
 
-It holds names only; how a unit is checked beside a semantic type is `twinframe.dtdl.adjuncts`. Each
-table adds to the one before it: nothing was ever taken away.
+`twinframe.dtdl.adjuncts` checks a unit against its semantic type. Each table adds to the one before
+it; nothing was ever removed.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ _UNITS_V3: dict[str, str] = {
     "VolumeFlowRateUnit": "cubicCentimetrePerMinute cubicCentimetrePerSecond",
 }
 
-# SPEC: the same documents: unit type to its semantic types. A semantic type that stands nowhere
-# here has the unit type of its own name, such as `AreaUnit` for `Area`.
+# SPEC: the same documents: unit type to its semantic types. A semantic type that is missing here
+# has the unit type of its own name, such as `AreaUnit` for `Area`.
 _SHARED = {
     "AngleUnit": "Angle Latitude Longitude",
     "ChargeUnit": "ElectricCharge",

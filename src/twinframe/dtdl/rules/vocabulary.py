@@ -1,7 +1,4 @@
-"""How a vocabulary is made of a table: the terms and DTMIs that a context brings.
-
-It holds no context itself; the tables are the modules beside it.
-"""
+"""Builds a context's vocabulary of terms and DTMIs from the tables in the modules beside it."""
 
 from __future__ import annotations
 
@@ -55,7 +52,7 @@ def build_partner(name: str, version: int, *rules: AdjunctRule, leads: bool = Fa
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """How the DTMIs of a set of semantic types are spelled; `{}` stands for the name."""
+    """The forms of the DTMIs of a set of semantic types; `{}` stands for the name."""
 
     kind: str
     prop: str
@@ -73,9 +70,9 @@ def build_quantities(
     *parts: AdjunctRule,
     aliases: Mapping[str, str] = MappingProxyType({}),
 ) -> Vocabulary:
-    """Return semantic types with their units, and `parts`, the types that units are made of.
+    """Return semantic types with their units, and `parts`, the types that describe units.
 
-    `numeric` are the schemas that a semantic type needs.
+    `numeric` are the schemas that a semantic type requires.
     """
     types, units = table
     terms = {name: forms.kind.format(name) for name in (*types, *units)}
@@ -107,7 +104,7 @@ def build_quantities(
 def build_unit_parts(units: Iterable[str], versions: frozenset[int]) -> tuple[AdjunctRule, ...]:
     """Return the types by which QuantitativeTypes describes its own units.
 
-    They stand on values of an Enum, one of them on everything; models may use them too.
+    They are on values of an Enum, one of them on everything; models may use them too.
     """
     one = PropertyRule(
         "", Kind.ELEMENT, required=True, classes=_ENUM_VALUE, terms={name: name for name in units}
