@@ -1,1 +1,1 @@
-"""The sample building and the guided first run of `twinframe demo`; no part of the service."""
+"""The sample building and the guided tour of `twinframe demo`; no part of the service."""

@@ -1,6 +1,6 @@
-"""`python -m twinframe.demo URL`: load the sample into a running service and tour it.
+"""Loads the sample into a running service and runs the tour: `python -m twinframe.demo URL`.
 
-With TWINFRAME_TOKEN_ENDPOINT in the environment it shows tokens of that server, as the client of
+With TWINFRAME_TOKEN_ENDPOINT in the environment it uses tokens of that server, as the client of
 TWINFRAME_CLIENT_ID and TWINFRAME_CLIENT_SECRET.
 """
 
@@ -21,7 +21,7 @@ except ModuleNotFoundError as error:
 
 
 def read_credential() -> ClientCredential | None:
-    """The client of the environment, None where callers are not asked who they are."""
+    """Return the client of the environment, None where the service requires no authentication."""
     endpoint = environ.get("TWINFRAME_TOKEN_ENDPOINT")
     if not endpoint:
         return None
@@ -31,7 +31,7 @@ def read_credential() -> ClientCredential | None:
 
 
 def main(url: str) -> None:
-    """Load what is missing of the sample, then ask the tour's questions."""
+    """Load the missing parts of the sample, then run the tour's queries."""
     console = Console()
     client = build_client(url, read_credential())
     load_sample(client, console)

@@ -1,4 +1,4 @@
-"""The sample building: about 2,000 twins generated the same way every time. It calls no service."""
+"""Generates the sample building: about 2,000 twins, the same every time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def load_ontology() -> list[Document]:
 
 
 def build_campus(seed: int = 2026) -> Building:
-    """The whole campus. Equal seeds give equal campuses."""
+    """Build the whole campus. Equal seeds give equal campuses."""
     campus = Building()
     dice = random.Random(seed)  # noqa: S311  (sample data, not a secret)
     site = campus.add(

@@ -1,6 +1,6 @@
-"""The guided first run: load the sample through the vendor's own SDK and ask it some questions.
+"""The guided tour: loads the sample through the vendor's own SDK and runs some queries.
 
-It is a client like any other: it knows the service by its address only.
+It is an ordinary client of the service's address.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CLIENTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query of the tour: what it asks in words, its text, and the columns to show."""
+    """A query of the tour: its meaning in words, its text, and the columns to show."""
 
     title: str
     text: str
@@ -75,10 +75,10 @@ QUESTIONS = (
 
 
 class NoCredential:
-    """The sample service asks for no token; the SDK wants a credential object all the same."""
+    """A credential for a service without authentication, since the SDK requires one."""
 
     def get_token(self, *scopes: str, **_: object) -> AccessToken:
-        """A token that nobody reads; `scopes` are what the SDK asks for."""
+        """Return an unused token; `scopes` are what the SDK requests."""
         return AccessToken(f"none for {len(scopes)} scopes", 2**31)
 
 
@@ -91,7 +91,7 @@ class ClientCredential:
     client_secret: str
 
     def get_token(self, *_scopes: str, **_: object) -> AccessToken:
-        """A new token; the SDK keeps it until shortly before it expires."""
+        """Return a new token; the SDK caches it until shortly before it expires."""
         form = {
             "grant_type": "client_credentials",
             "client_id": self.client_id,
@@ -107,13 +107,13 @@ class PlainBearer(BearerTokenCredentialPolicy[Any, Any]):
     """The SDK's bearer policy, over http:// too: the demo stays on one machine."""
 
     def on_request(self, request: PipelineRequest[Any]) -> None:
-        """Show the token, as the SDK does over TLS alone unless told."""
+        """Add the token, which the SDK otherwise does only over TLS."""
         request.context.options["enforce_https"] = False
         super().on_request(request)
 
 
 def build_client(url: str, credential: ClientCredential | None = None) -> DigitalTwinsClient:
-    """The vendor's client, over plain HTTP too; without a credential no token is sent."""
+    """Build the vendor's client, over plain HTTP too; without a credential no token is sent."""
     if credential is None:
         policy = SansIOHTTPPolicy[Any, Any]()
         return DigitalTwinsClient(url, NoCredential(), authentication_policy=policy)
@@ -121,7 +121,10 @@ def build_client(url: str, credential: ClientCredential | None = None) -> Digita
 
 
 def load_sample(client: DigitalTwinsClient, console: Console) -> bool:
-    """Load what is missing of the sample; whether anything was. Loading again changes nothing."""
+    """Load the missing parts of the sample; return whether there were any.
+
+    Repeating changes nothing.
+    """
     campus = build_campus()
     if _is_loaded(client, campus):
         console.print(f"The sample is loaded already: {len(campus.twins)} twins.")
@@ -182,7 +185,7 @@ def _put_twin(client: DigitalTwinsClient, twin_id: str, document: Mapping[str, o
 
 
 def _create_once(create: Callable[[], object]) -> None:
-    # NOTE: an interrupted first run left a part; what is there already stays as it is.
+    # NOTE: an interrupted first run left a part; what exists is not changed.
     try:
         create()
     except ResourceExistsError:

@@ -1,1 +1,1 @@
-"""What may be wrong with an installation, found by looking at its machine. It mends nothing."""
+"""Checks of an installation's machine: directories, endpoints, secrets, clock and limits."""

@@ -1,6 +1,6 @@
-"""Servers that the service depends on: whether they answer, and what their clock says.
+"""Checks whether the servers that the service depends on answer, and compares their clocks.
 
-Only configured addresses are asked; nothing secret is sent.
+Only configured addresses are contacted; nothing secret is sent.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _SKEW_SECONDS: Final = 5.0
 def check_endpoint(
     key: str, url: str, *, ca_file: str = "", timeout: float = 5.0
 ) -> Iterator[Finding]:
-    """Whether the server of the setting `key` answers at all, whatever it answers, in time.
+    """Check whether the server of the setting `key` answers in time, with any answer.
 
-    SEC: without credentials: a wrong address must not be given any.
+    SEC: without credentials: a wrong address must not receive any.
     """
     try:
         verify = httpx2.create_ssl_context() if not ca_file else _load(ca_file)
@@ -56,10 +56,9 @@ def check_endpoint(
 
 
 def is_live(bind: str, *, tls: bool = False, timeout: float = 2.0) -> bool:
-    """Whether a service of ours answers at an address of this machine, as it is bound.
+    """Return whether a service of ours answers at an address of this machine, as it is bound.
 
-    SEC: whose certificate it shows does not matter: it is given nothing, and believed in nothing
-    but that it is there.
+    SEC: its certificate is not verified: the check sends nothing, and only trusts that it answers.
     """
     host, _, port = bind.rpartition(":")
     transport = None
@@ -83,7 +82,7 @@ def is_live(bind: str, *, tls: bool = False, timeout: float = 2.0) -> bool:
 
 
 def compare_clock(key: str, date: str, now: float) -> Iterator[Finding]:
-    """Whether this machine's clock agrees with the `Date` of an answer, of whole seconds."""
+    """Check that this machine's clock agrees with the `Date` of an answer, of whole seconds."""
     try:
         theirs = parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, OverflowError):

@@ -1,4 +1,4 @@
-"""What a check found: how bad it is, and what mends it. It looks at nothing itself."""
+"""The finding of a check: its severity, message and remedy."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from twinframe.errors.masking import mask_secrets
 
 
 class Severity(StrEnum):
-    """How bad a finding is."""
+    """The severity of a finding."""
 
     ERROR = "error"
     """The service does not start, or will fail or lose data in use."""
     WARNING = "warning"
-    """It works, but not as one would wish: an operator should know."""
+    """It works, but an operator should know of the problem."""
     FINE = "fine"
-    """It was looked at, and nothing is to be done."""
+    """It was checked and is fine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`check` says what was looked at (`disk space`), `message` what is so, `fix` what mends it.
+    """`check` names the check (`disk space`), `message` its result, `fix` the remedy.
 
     `fix` is empty where nothing is to be done, or where the message itself says it.
     """
@@ -32,7 +32,7 @@ class Finding:
     fix: str = ""
 
     def __post_init__(self) -> None:
-        # SEC: findings quote settings, addresses with passwords among them.
+        # SEC: findings quote settings, which include addresses with passwords.
         object.__setattr__(self, "message", mask_secrets(self.message))
         object.__setattr__(self, "fix", mask_secrets(self.fix))
 
@@ -43,10 +43,10 @@ def build_error(check: str, message: str, fix: str = "") -> Finding:
 
 
 def build_warning(check: str, message: str, fix: str = "") -> Finding:
-    """A finding that an operator should know of."""
+    """Build a finding that an operator should know of."""
     return Finding(check, Severity.WARNING, message, fix)
 
 
 def build_fine(check: str, message: str) -> Finding:
-    """Something that is in order."""
+    """Build a finding that everything is fine."""
     return Finding(check, Severity.FINE, message)

@@ -1,4 +1,4 @@
-"""The machine under the service: its clock, open files, processors, libraries. It changes none."""
+"""Checks the machine of the service: its clock, open files, processors, libraries."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _SERVING: Final = ("httptools", "uvloop", "uvicorn", "gunicorn")
 
 
 def check_libraries(needed: Sequence[str] = _SERVING) -> Iterator[Finding]:
-    """Whether what serving stands on is installed.
+    """Check that the libraries that serving needs are installed.
 
-    SEC: without httptools another parser of HTTP would be taken, which lets requests be smuggled.
+    SEC: without httptools another HTTP parser would be used, which allows request smuggling.
     """
     for name in needed:
         try:
@@ -41,7 +41,9 @@ def check_libraries(needed: Sequence[str] = _SERVING) -> Iterator[Finding]:
 
 
 def check_plugins(core: str, plugins: Sequence[tuple[str, str]]) -> Iterator[Finding]:
-    """Whether this project's plugins are of the core's release; `plugins` are (name, version)."""
+    """Check that this project's plugins are of the core's release; `plugins` are (name,
+    version).
+    """
     for name, found in plugins:
         if name.startswith("twinframe-") and found != core:
             yield build_warning(
@@ -52,7 +54,7 @@ def check_plugins(core: str, plugins: Sequence[tuple[str, str]]) -> Iterator[Fin
 
 
 def check_open_files(connections: int, graphs: int = 0) -> Finding:
-    """Whether a worker may have as many files open as its connections and graphs may need."""
+    """Check that a worker may open as many files as its connections and graphs may need."""
     needed = connections + graphs + _OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # NOTE: the service raises the soft limit itself only as far as hosted graphs need it.
@@ -68,7 +70,7 @@ def check_open_files(connections: int, graphs: int = 0) -> Finding:
 
 
 def check_workers(workers: int) -> Finding:
-    """Whether there are processors for the workers."""
+    """Check that there are enough processors for the workers."""
     cpus = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     if workers > cpus * _WORKERS_PER_CPU:
         return build_warning(
@@ -80,11 +82,12 @@ def check_workers(workers: int) -> Finding:
 
 
 def read_memory_limit(root: Path = Path("/")) -> int | None:
-    """Bytes of memory that this process may have at most: of the machine, or of its control group.
+    """Return the most bytes of memory that this process may have: of the machine or its control
+    group.
 
-    None where nobody can tell. `root` is where the kernel's files are.
+    None where it is unknown. `root` is where the kernel's files are.
     """
-    # NOTE: inside of a container the path of the group is one that is not seen there.
+    # NOTE: inside of a container the path of the group is not visible there.
     groups = _list_groups(root / "proc/self/cgroup")
     found = [
         _read_machine_memory(root / "proc/meminfo"),
@@ -106,7 +109,7 @@ def _read_machine_memory(path: Path) -> int | None:
 
 
 def _list_groups(path: Path) -> list[str]:
-    """The control groups of this process and all above them, the outermost first."""
+    """List the control groups of this process and all above them, the outermost first."""
     try:
         names = [line.rpartition(":")[2].strip("/") for line in path.read_text().splitlines()]
     except OSError:
@@ -126,7 +129,7 @@ def _read_bytes(path: Path) -> int | None:
 
 
 def check_clock(newest: Path | None = None, now: float | None = None) -> Iterator[Finding]:
-    """Whether the clock was ever set, and does not stand before the time of the data.
+    """Check that the clock is set, and not before the time of the data.
 
     `newest` is a file that was written when the service ran last.
     """
@@ -149,7 +152,7 @@ def check_clock(newest: Path | None = None, now: float | None = None) -> Iterato
 
 
 def check_temporary() -> Finding:
-    """Whether files can be made where temporary files go."""
+    """Check that temporary files can be created."""
     try:
         with tempfile.TemporaryFile():
             pass

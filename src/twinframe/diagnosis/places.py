@@ -1,6 +1,6 @@
-"""Directories of data: whether they can be used, what they lie on, how much room is left.
+"""Checks directories of data: access, file system, and free space.
 
-Plugins whose files lie in a directory check it by this too.
+Plugins use these checks for the directories of their own files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NETWORK: Final = frozenset(
         "nfs4", "smb2", "smb3", "smbfs", "virtiofs", "vboxsf", "drvfs",
     )
 )  # fmt: skip
-"""File systems without shared memory or without locks that hold between machines."""
+"""File systems without shared memory or without locks that work between machines."""
 
 _VOLATILE: Final = frozenset(("tmpfs", "ramfs"))
 _MOUNTS: Final = Path("/proc/self/mountinfo")
@@ -33,7 +33,7 @@ _SCARCE_INODES: Final = 1_000
 
 
 def check_directory(key: str, path: Path, *, shares_memory: bool = False) -> Iterator[Finding]:
-    """What there is to say of a directory of data that the setting `key` names.
+    """Check a directory of data that the setting `key` names.
 
     `shares_memory` says that its files need memory shared by processes, as SQLite's log does.
     """
@@ -67,7 +67,7 @@ def check_directory(key: str, path: Path, *, shares_memory: bool = False) -> Ite
 
 
 def check_offered(key: str, path: Path) -> Iterator[Finding]:
-    """What there is to say of a directory, named by `key`, that is offered to jobs of callers."""
+    """Check a directory, named by `key`, that is offered to jobs of callers."""
     if not path.is_dir():
         text = f"{key}={path} is no directory: jobs that name files there fail."
     elif not os.access(path, os.R_OK | os.X_OK):
@@ -83,7 +83,7 @@ def check_offered(key: str, path: Path) -> Iterator[Finding]:
 
 
 def find_existing(path: Path) -> Path:
-    """The directory itself, or the nearest above it that exists."""
+    """Return the directory itself, or the nearest existing one above it."""
     found = path.absolute()
     while not found.exists() and found != found.parent:
         found = found.parent
@@ -91,7 +91,7 @@ def find_existing(path: Path) -> Path:
 
 
 def find_problem(base: Path, path: Path) -> str:
-    """Why the directory `path` cannot be used or made below `base`; empty if it can."""
+    """Return why the directory `path` cannot be used or created below `base`; empty if it can."""
     if not base.is_dir():
         return f"{base} is no directory."
     if not os.access(base, os.W_OK | os.X_OK):
@@ -101,7 +101,9 @@ def find_problem(base: Path, path: Path) -> str:
 
 
 def read_file_system(path: Path, mounts: Path = _MOUNTS) -> str:
-    """The kind of file system that `path` lies on, as the kernel names it; empty if unknown."""
+    """Return the kind of file system that `path` is on, as the kernel names it; empty if
+    unknown.
+    """
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -113,14 +115,14 @@ def read_file_system(path: Path, mounts: Path = _MOUNTS) -> str:
         left, _, right = line.partition(" - ")
         point = left.split()[4].replace("\\040", " ") if len(left.split()) > 4 else ""
         inside = wanted == point or wanted.startswith(point.rstrip("/") + "/")
-        # NOTE: of two mounts at one point, the later one is what is seen.
+        # NOTE: of two mounts at one point, the later one is visible.
         if point and inside and len(point) >= longest and right:
             found, longest = right.split()[0], len(point)
     return found
 
 
 def _is_readable(path: Path) -> bool:
-    """Whether a file in a directory is open to every user: what is new there is closed."""
+    """Return whether every user may read a file in a directory; new ones there are private."""
     if not path.exists() or not path.stat().st_mode & stat.S_IXOTH:
         return False
     for file in path.iterdir():

@@ -1,4 +1,4 @@
-"""Secrets and certificates: strong enough, read by nobody else, not expired. It shows none."""
+"""Checks secrets and certificates: strong, private, and not expired."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAKE: Final = "Take a random one: openssl rand -base64 32"
 
 
 def check_secret(key: str, value: str) -> Iterator[Finding]:
-    """Whether a secret that is set cannot be guessed. SEC: it is never part of what is said."""
+    """Check that a secret that is set cannot be guessed. SEC: no finding contains it."""
     if not value:
         return
     folded = value.casefold().strip()
@@ -38,7 +38,7 @@ def check_secret(key: str, value: str) -> Iterator[Finding]:
 
 
 def check_private_file(key: str, path: Path) -> Iterator[Finding]:
-    """Whether a file with secrets is there and closed to other users of the machine."""
+    """Check that a file with secrets exists and is closed to other users of the machine."""
     try:
         mode = path.stat().st_mode
         readable = os.access(path, os.R_OK)
@@ -56,12 +56,12 @@ def check_private_file(key: str, path: Path) -> Iterator[Finding]:
 
 
 def check_certificate(key: str, path: Path, now: datetime | None = None) -> Iterator[Finding]:
-    """Whether a certificate holds now, and for some weeks."""
+    """Check that a certificate is valid now, and for some weeks."""
     moment = now or datetime.now(UTC)
     try:
         certificate = x509.load_pem_x509_certificates(path.read_bytes())[0]
     except (OSError, ValueError):
-        return  # whether it can be loaded is looked at where the service loads it
+        return  # the service checks whether it can be loaded, where it loads it
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     shown = f"{key}={path}" + (f" ({names[0].value!r})" if names else "")
     end = certificate.not_valid_after_utc

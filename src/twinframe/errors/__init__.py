@@ -1,6 +1,6 @@
-"""Every error twinframe raises on purpose: a stable code and typed fields.
+"""The tree of errors that twinframe raises on purpose, each with a stable code and typed fields.
 
-It knows no transport: `web.errors` alone maps this tree to HTTP and `mcp.errors` alone to MCP.
+`web.errors` alone maps this tree to HTTP, and `mcp.errors` alone to MCP.
 """
 
 from __future__ import annotations

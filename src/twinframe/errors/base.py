@@ -1,4 +1,4 @@
-"""The root of the tree of errors, and one finding inside an error."""
+"""The root of the error tree, and one finding inside an error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TwinframeError(Exception):
 
     @property
     def public(self) -> str:
-        """The message as clients are given it; `message` itself is for the operator too."""
+        """Return the message for clients; `message` itself is also for the operator."""
         return self.message
 
 

@@ -1,4 +1,4 @@
-"""Takes secrets out of texts that people and logs are shown: those in URLs, and credentials."""
+"""Masks secrets in texts for people and logs: credentials, and those in URLs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from urllib.parse import quote, unquote
 MASK: Final = "***"
 
 _HINT: Final = re.compile(r"://|eyJ|tfk_|%|[Bb]earer")
-"""PERF: what any text with a secret has in it; nearly none has."""
+"""PERF: a substring of any text with a secret; nearly no text has one."""
 # A user and a password, also one with characters that a URL may not have there, and not a port.
-# PERF: bounded, so that a text of many beginnings is not read to its end from each of them.
+# PERF: bounded, so that a text with many possible beginnings is not scanned from each of them.
 _USER: Final = re.compile(
     r"://(?:[^\s/?#\"'<>]{0,256}|[^\s/?#@:\"'<>]{0,256}:(?!\d{1,5}[/?#])[^\s@\"'<>]{0,256})@(?=[^\s@])"
 )
 _URL: Final = re.compile(r"://[^\s\"'<>]+")
 _VALUE: Final = re.compile(r"([?&;#][^=&;#?\s]*=)[^&;#\s]*")
-# Access tokens (JWT), the keys of `twinframe apikey` (their id may be seen), what follows Bearer.
+# Access tokens (JWT), the keys of `twinframe apikey` (their id may be shown), the text after
+# Bearer.
 _CREDENTIAL: Final = re.compile(
     r"eyJ[A-Za-z0-9_-]{8,}(?:(?:\.|%2[Ee])[A-Za-z0-9_-]*)*|(?<=tfk_)[0-9A-Za-z_-]{20,}"
     r"|(?:(?<=[Bb]earer )|(?<=[Bb]earer%20))(?=[^\s,;\"'/]{0,64}[0-9_~+=-])[^\s,;\"'/]{8,}"
@@ -29,9 +30,9 @@ _PAIR: Final = re.compile(
 
 
 def mask_secrets(text: str) -> str:
-    """The text without users and passwords, values of parameters of URLs, tokens and API keys.
+    """Return the text without users and passwords, values of URL parameters, tokens and API keys.
 
-    SEC: of a URL's parameters all values go: which of them open something nobody can tell.
+    SEC: all parameter values of a URL are masked, as any of them may be a secret.
     """
     if not _HINT.search(text):
         return text
@@ -42,9 +43,9 @@ def mask_secrets(text: str) -> str:
 
 
 def mask_path(path: str) -> str:
-    """The path of a request as logs show it: tokens, API keys and `name=value` of secrets masked.
+    """Return a request's path for logs: tokens, API keys and `name=value` of secrets masked.
 
-    One that hides such a thing by its percent-encoding is shown encoded anew.
+    A path that hides such a secret by percent-encoding is encoded again.
     """
     if not _HINT.search(path) and "=" not in path:
         return path

@@ -1,4 +1,7 @@
-"""Errors of the store. Their messages are the operator's, who may be told where things are."""
+"""Errors of the store, whose messages may name files and servers and are for the operator.
+
+Clients get `told` instead.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ from typing import ClassVar, Final
 from twinframe.errors.base import TwinframeError
 
 _PLACE: Final = re.compile(r"[/\\]")
-"""What a message that names a file, a folder or an address has in it."""
+"""Characters by which a message may name a file, a folder or an address."""
 
 
 class StorageError(TwinframeError):
     """The store could not do its work. Drivers translate engine errors into these.
 
-    `told` is what clients are told in place of a message that names a place.
+    `told` is the message for clients, in place of one that names a file or a server.
     """
 
     code = "StorageError"
@@ -22,7 +25,9 @@ class StorageError(TwinframeError):
 
     @property
     def public(self) -> str:
-        """SEC: messages of engines and drivers name files and servers; those are no client's."""
+        """SEC: messages of engines and drivers name files and servers, which clients must not
+        see.
+        """
         return self.told if _PLACE.search(self.message) else self.message
 
 
