@@ -1,1 +1,1 @@
-"""The reference engine: runs any plan over the port `GraphReader`. It makes no plan."""
+"""The reference engine: runs any plan over the port `GraphReader`."""

@@ -1,6 +1,7 @@
-"""What an algebra term mentions: free variables, conjuncts, scopes. It changes no term.
+"""Analyses algebra terms: free variables, conjuncts, scopes.
 
-Engines and planner rules decide by it where a predicate may be tested and what a row must carry.
+Engines and planner rules use it to decide where a predicate may be tested and which variables a row
+needs.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def build_conjunction(conjuncts: Sequence[Expression]) -> Expression | None:
     """All of them joined by AND, in a tree of least height; None for none."""
     joined = list(conjuncts)
     while len(joined) > 1:
-        # NOTE: thousands of conditions are no deeper than a dozen, whoever recurses over them.
+        # NOTE: thousands of conditions are no deeper than a dozen, for any recursion over them.
         pairs = zip(joined[::2], joined[1::2], strict=False)
         paired: list[Expression] = [Binary(BinaryOperator.AND, *pair) for pair in pairs]
         joined = paired + joined[len(paired) * 2 :]
@@ -79,7 +80,7 @@ def build_conjunction(conjuncts: Sequence[Expression]) -> Expression | None:
 
 
 def find_operands(expression: Expression) -> tuple[Expression, ...]:
-    """The direct sub-expressions that see the same variables as the expression itself."""
+    """Return the direct sub-expressions that see the same variables as the expression itself."""
     match expression:
         case Literal() | Parameter() | Variable():
             return ()
@@ -113,7 +114,7 @@ def find_operands(expression: Expression) -> tuple[Expression, ...]:
 
 
 def find_variables(expression: Expression) -> frozenset[str]:
-    """The variables of the row that the expression reads; those it binds itself are left out."""
+    """Return the variables of the row that the expression reads, without those it binds itself."""
     found: set[str] = set()
     waiting = [expression]
     while waiting:
@@ -145,7 +146,7 @@ def _find_inner(expressions: Sequence[Expression], *bound: str) -> frozenset[str
 
 
 def find_sources(operator: Operator) -> tuple[Operator, ...]:
-    """The operators whose rows it consumes; the plan of an `Apply` is not one of them."""
+    """Return the operators whose rows it consumes, without the plan of an `Apply`."""
     match operator:
         case Unit() | Argument():
             return ()
@@ -209,7 +210,7 @@ def find_pattern_variables(pattern: GraphPattern) -> tuple[str, ...]:
 
 
 def find_arguments(plan: Operator) -> frozenset[str]:
-    """The outer variables that a correlated plan asks for at its `Argument` leaves."""
+    """Return the outer variables that a correlated plan reads at its `Argument` leaves."""
     found: set[str] = set()
     for operator in walk_sources(plan):
         if isinstance(operator, Argument):
@@ -258,9 +259,9 @@ def find_scope(operator: Operator) -> tuple[str, ...]:
 
 
 def walk_operators(operator: Operator, without: Operator | None = None) -> Iterator[Operator]:
-    """The operator and everything below it, the plans of `Apply` and `Subplan` included.
+    """Yield the operator and everything below it, including the plans of `Apply` and `Subplan`.
 
-    The operator object `without`, and what is below it, is left out.
+    The operator object `without`, and everything below it, is left out.
     """
     waiting = [operator]
     while waiting:
@@ -277,7 +278,9 @@ def walk_operators(operator: Operator, without: Operator | None = None) -> Itera
 
 
 def walk_expressions(expression: Expression) -> Iterator[Expression]:
-    """The expression and all its parts; plans of subplans are not entered, their values are."""
+    """Yield the expression and all its parts; plans of subplans are not entered, their values
+    are.
+    """
     waiting = [expression]
     while waiting:
         one = waiting.pop()
@@ -297,7 +300,7 @@ def walk_expressions(expression: Expression) -> Iterator[Expression]:
 
 
 def find_mentioned(root: Operator, columns: Sequence[str]) -> frozenset[str]:
-    """The variables that something looks at: an expression, a column, or a second pattern."""
+    """Return the variables that something reads: an expression, a column, or a second pattern."""
     matched = Counter(
         name
         for operator in walk_operators(root)
@@ -311,7 +314,7 @@ def find_mentioned(root: Operator, columns: Sequence[str]) -> frozenset[str]:
 def find_mentioned_outside(
     root: Operator, columns: Sequence[str], without: Operator
 ) -> frozenset[str]:
-    """The variables that the plan looks at or matches again outside of one of its operators."""
+    """Return the variables that the plan reads or matches again outside of one of its operators."""
     outside = tuple(walk_operators(root, without))
     matched = (
         name

@@ -1,9 +1,7 @@
 """Arithmetic on values: 64-bit integers that never wrap, IEEE floats that never raise.
 
-It does not look at expressions; operands arrive as values.
-
-SPEC: openCypher 9, «Mathematical operators». Integer division truncates, `%` takes the sign
-of the dividend, `^` always gives a float, and a null operand gives null.
+SPEC: openCypher 9, «Mathematical operators». Integer division truncates, `%` takes the sign of the
+dividend, `^` always gives a float, and a null operand gives null.
 """
 
 from __future__ import annotations
@@ -155,7 +153,7 @@ def _concatenate(left: Value, right: Value, run: Run) -> list[Value]:
     run.budget.check_length(length)
     nested = run.budget.check_members(tail)
     if nested > _MOST_UNCOUNTED or length.bit_length() != len(head).bit_length():
-        # PERF: a list that grows by small pieces is counted whenever its length has doubled.
+        # PERF: a list that grows by small pieces is measured each time its length has doubled.
         run.budget.check_members(head)
     return head + tail
 

@@ -1,6 +1,7 @@
-"""Compiles a function call: the registry's functions, and the few that are no plain functions.
+"""Compiles function calls: those of the registry, and the few that need more than their arguments'
+values.
 
-It compiles no arguments; they arrive as closures over their value and over their presence.
+Arguments arrive compiled, as closures over their value and over their presence.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ _LARGE: Final = 1024
 _MANY: Final = 32
 
 SPECIAL = frozenset({"coalesce", "is_defined", "is_null", "is_primitive"})
-"""Functions that stand here, because they are no plain functions of their arguments' values."""
+"""Functions that are compiled here, because they need more than their arguments' values."""
 
 
 def compile_call(
     name: str, arguments: Sequence[Evaluate], presences: Sequence[Evaluate]
 ) -> Evaluate:
-    """The call of a function by its canonical name.
+    """Compile the call of a function by its canonical name.
 
-    `presences` say of each argument whether it names a member that is there, null or not: the
-    vendor's language tells a missing property from a null one, and values cannot.
+    `presences` return for each argument whether it names an existing member, null or not: the
+    vendor's language distinguishes a missing property from a null one, and values cannot.
     """
     match name:
         case "coalesce":
@@ -60,7 +61,7 @@ def _compile_plain(name: str, arguments: Sequence[Evaluate]) -> Evaluate:
 
 
 def _check(value: Value, run: Run) -> Value:
-    """The value, of which the run notes what is large."""
+    """Return the value, after the run has measured it if it is large."""
     if type(value) is str:
         if len(value) > _LARGE:
             run.budget.check_built(len(value))

@@ -1,4 +1,6 @@
-"""Evaluates an expression without row or graph: what a planner folds, or a store binds."""
+"""Evaluates expressions without a row or a graph, for planners that fold them and stores that bind
+them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _LONGEST: Final = 1000
 _LARGEST: Final = 64 * 1024
 _FEW: Final = 8
 _MANY: Final = 400
-"""Times that a run may ask for its deadline: 2,048 and 102,400 steps."""
+"""The number of deadline checks of a run: 2,048 and 102,400 steps."""
 
 _CHANGING: Final = frozenset({"rand", "randomUUID", "timestamp"})
 _CLOCKS: Final = frozenset({"date", "datetime", "localdatetime", "localtime", "time"})
@@ -43,17 +45,17 @@ class Known:
 
 
 class _BriefReader(EmptyReader):
-    """A graph of nothing that ends a run when it was asked for its deadline too often.
+    """An empty graph that ends a run after too many deadline checks.
 
-    A run asks every 256th step. NOTE: what is computed while a query is compiled has no deadline
-    of its own, and `reduce` over a `range()` may take as many steps as it likes.
+    A run checks every 256th step. NOTE: computations at compile time have no deadline of their own,
+    and `reduce` over a `range()` may take any number of steps.
     """
 
     def __init__(self, most: int) -> None:
         self._left = most
 
     def check_deadline(self) -> None:
-        """`LimitExceeded` when the steps are used up."""
+        """Raise `LimitExceeded` when the steps are used up."""
         self._left -= 1
         if self._left < 0:
             raise LimitExceeded(
@@ -62,11 +64,12 @@ class _BriefReader(EmptyReader):
 
 
 def find_known(expression: Expression, known: Mapping[str, Value]) -> Known | None:
-    """The value of an expression that reads no variable but `known` ones; None for all others.
+    """Return the value of an expression that reads no variable but `known` ones; None for all
+    others.
 
-    None too for one that reads parameters, the graph, the clock or chance, that makes more than a
-    thousand elements or 64 KiB, that takes more than two thousand steps, or that ends in an error:
-    that is of the rows that meet it.
+    None too for an expression that reads parameters, the graph, the clock or chance, that makes
+    more than a thousand elements or 64 KiB, that takes more than two thousand steps, or that ends
+    in an error: an error belongs to the rows that meet it.
     """
     names = find_variables(expression)
     if not names <= known.keys() or _is_changing(expression):
@@ -112,7 +115,7 @@ def evaluate_constant(expression: Expression) -> Value:
 
 
 def compile_constant(expression: Expression) -> Callable[[Mapping[str, Value]], Value]:
-    """A function of the parameters to the value of an expression that reads nothing else.
+    """Compile an expression that reads only parameters to a function of the parameters.
 
     Raises `LookupError` for one that reads a variable or the graph. The function raises
     `LimitExceeded` for one that takes more than a hundred thousand steps.

@@ -1,7 +1,6 @@
 """The reference engine: runs whole queries of the algebra over a `GraphReader`, in Python.
 
-It is the meaning of the algebra that other engines are tested against; speed is theirs. It opens no
-graph and reads no text.
+It defines the meaning of the algebra, against which faster engines are tested.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ class EvaluatorPlan:
     def run(
         self, reader: GraphReader, parameters: Mapping[str, Value], limits: Limits
     ) -> Iterator[Row]:
-        """Rows as values in the order of `columns`, computed while they are taken.
+        """Yield rows as values in the order of `columns`, computed as they are read.
 
-        Raises `QueryInvalid` for what values bring to light, `QueryTimeout`, `LimitExceeded` and
+        Raises `QueryInvalid` for errors that depend on values, `QueryTimeout`, `LimitExceeded` and
         `MemoryExhausted`.
         """
         run = Run(reader, parameters, limits, self._typing)
@@ -58,10 +57,10 @@ class EvaluatorPlan:
 def compile_query(
     query: Query, leaves: Sequence[Leaf] = (), typing: MemberTyping | None = None
 ) -> EvaluatorPlan:
-    """Compile a query; `leaves` are parts of it whose rows another engine brings.
+    """Compile a query; `leaves` are parts of it whose rows another engine supplies.
 
-    With a `typing`, members of twins and relationships have the types of their models.
-    An expression nested more deeply than Python can follow is `LimitExceeded`.
+    With a `typing`, members of twins and relationships have the types of their models. Raises
+    `LimitExceeded` for an expression nested more deeply than Python can follow.
     """
     try:
         mentioned = find_mentioned(query.root, query.columns)

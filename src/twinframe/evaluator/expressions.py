@@ -1,9 +1,9 @@
 """Compiles an algebra expression, once per plan, to a Python closure over a row.
 
-It runs no operator itself; correlated plans reach it through the scope.
+Correlated plans are compiled through the scope.
 
-PERF: a closure a node of the expression tree costs one Python call each, about a third of what
-walking the tree for every row does.
+PERF: a closure per node of the expression tree costs one Python call each, about a third of walking
+the tree for every row.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from twinframe.model.values import Node, Relationship, Value
 def compile_expression(  # noqa: C901  # one arm an expression kind
     expression: Expression, scope: Scope
 ) -> Evaluate:
-    """A function from a row of `scope` (and the run) to the expression's value."""
+    """Compile an expression to a function from a row of `scope` (and the run) to its value."""
     match expression:
         case Literal(value=value):
             return lambda row, run: value
@@ -116,7 +116,7 @@ def compile_expression(  # noqa: C901  # one arm an expression kind
 
 
 def _locate(evaluate: Evaluate, span: Span | None) -> Evaluate:
-    """The same, but an error is told that it came up at `span`."""
+    """Wrap the function to add `span` to its errors."""
 
     def evaluate_here(row: Row, run: Run) -> Value:
         try:
@@ -128,7 +128,9 @@ def _locate(evaluate: Evaluate, span: Span | None) -> Evaluate:
 
 
 def compile_items(expression: Expression, scope: Scope) -> EvaluateItems:
-    """As `compile_expression`, for a place that only goes through a list: ranges are not built."""
+    """Compile as `compile_expression`, for a use that only iterates over a list: ranges are not
+    built.
+    """
     match expression:
         case FunctionCall(name="range"):
             bounds = [compile_expression(one, scope) for one in expression.arguments]
@@ -147,9 +149,10 @@ def compile_items(expression: Expression, scope: Scope) -> EvaluateItems:
 
 
 def compile_test(expression: Expression, scope: Scope, place: str, *, wanted: bool = True) -> Test:
-    """Whether the expression is `wanted`: a condition, of which null and the other one are alike.
+    """Compile a test whether the expression is `wanted`: a condition, for which null and the other
+    value are alike.
 
-    `place` names where it stands. A value that is no boolean is an error unless something else
+    `place` names its position. A value that is no boolean is an error unless something else
     decides: any operand that is not true does so for an AND that is to be true.
     """
     match expression:
@@ -236,9 +239,10 @@ def _compile_slice(expression: Slice, scope: Scope) -> EvaluateItems:
 
 
 def compile_presence(expression: Expression, scope: Scope) -> Evaluate:
-    """Whether the expression names something present: null members are, missing ones are not.
+    """Compile whether the expression names something present: null members are, missing ones are
+    not.
 
-    Other expressions than a member count as present when they are not null.
+    Expressions other than members count as present when they are not null.
     """
     match expression:
         case Property(subject=subject, key=key):
@@ -288,7 +292,7 @@ def _compile_numbers(source: Expression, scope: Scope) -> Callable[[Row, Run], r
 
 
 def _compile_built(expression: Expression, scope: Scope) -> Evaluate:
-    """A part of a range that is kept: only the part is built."""
+    """Compile a part of a range that is kept: only the part is built."""
     numbers = _compile_numbers(expression, scope)
     return lambda row, run: build_list(numbers(row, run), run)
 
@@ -309,7 +313,7 @@ def _compile_function(expression: FunctionCall, scope: Scope) -> Evaluate:
 
 
 def _or_else(call: Evaluate, of_texts: Evaluate) -> Evaluate:
-    """A function; one that takes no stored times is given the text that is stored."""
+    """Wrap a function; if it takes no stored times it gets the text that is stored."""
 
     def evaluate(row: Row, run: Run) -> Value:
         try:
@@ -424,7 +428,7 @@ def _compile_comprehension(expression: ListComprehension, scope: Scope) -> Evalu
 
 
 def _compile_some(expression: Quantifier, scope: Scope) -> Test:
-    """Whether `any(...)` is true: an OR of its elements, so that one decides."""
+    """Compile whether `any(...)` is true: an OR of its elements, so that one decides."""
     elements = _compile_elements(expression.source, scope, "any()")
     holds = compile_test(expression.predicate, scope.extend(expression.variable), "any()")
 
@@ -462,7 +466,7 @@ def _compile_quantifier(expression: Quantifier, scope: Scope) -> Evaluate:
         for item in items:
             run.budget.tick()
             try:
-                # NOTE: checked one by one, for 1 is in Python what true is.
+                # NOTE: checked one by one, because in Python 1 == True.
                 answer = check_truth(predicate((*row, item), run), place, span)
             except QueryInvalid as error:
                 failure = failure or error

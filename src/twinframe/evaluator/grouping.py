@@ -1,4 +1,4 @@
-"""Groups rows and aggregates within the groups. The aggregates themselves stand in `functions`."""
+"""Groups rows and runs the aggregate functions of each group."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AGGREGATION: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A compiled aggregate: what it is and the values it takes from a row."""
+    """A compiled aggregate: its call and the values it takes from a row."""
 
     kind: AggregateKind
     arguments: tuple[Evaluate, ...]
@@ -98,7 +98,9 @@ def _read_result(aggregation: _Aggregation) -> Value:
 def compile_groups(
     operator: Aggregate, scope: Scope
 ) -> Callable[[Run, Iterator[Row]], Iterator[Row]]:
-    """From rows of `scope` to one row a group: keys, then aggregates. Groups come as first seen."""
+    """Compile grouping: rows of `scope` to one row per group, keys then aggregates, in order of
+    first appearance.
+    """
     keys = [compile_expression(expression, scope) for _, expression in operator.keys]
     calls = [_compile_call(call, scope) for _, call in operator.aggregates]
 

@@ -1,6 +1,6 @@
-"""Sets of the language's types as integer masks: what a store's compiler knows of an expression.
+"""Sets of value types as integer masks, by which a store's compiler types expressions.
 
-It knows no store. A compiler adds what its own engine tells apart.
+A compiler adds the kinds that only its own engine distinguishes.
 """
 
 from __future__ import annotations
@@ -40,5 +40,5 @@ _KINDS: Final[Mapping[type, int]] = {
 
 
 def find_kind(value: Value) -> int | None:
-    """The kind of a value that JSON has; None for another."""
+    """Return the kind of a value that JSON has; None for another."""
     return _KINDS.get(type(value))

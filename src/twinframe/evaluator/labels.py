@@ -1,4 +1,4 @@
-"""Label expressions as tests on a set of labels. It reads no graph."""
+"""Compiles label expressions to tests on a set of labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ HoldsLabels: TypeAlias = Callable[[frozenset[str]], bool]
 
 
 def compile_labels(labels: LabelExpression | None) -> HoldsLabels:
-    """A test of a node's labels, which already hold those of all its supertypes; None holds."""
+    """Compile a test of a node's labels, which include those of all its supertypes; None is always
+    true.
+    """
     match labels:
         case None:
             return lambda _held: True
@@ -31,7 +33,7 @@ def compile_labels(labels: LabelExpression | None) -> HoldsLabels:
 
 
 def find_label_names(labels: LabelExpression | None) -> frozenset[str]:
-    """Every label that the expression names."""
+    """Return every label that the expression names."""
     match labels:
         case None:
             return frozenset()

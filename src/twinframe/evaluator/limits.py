@@ -1,7 +1,7 @@
-"""What a running query may use, and the watch over it. It sets no defaults: settings do.
+"""The limits of a running query and the accounting of its time and memory.
 
-`Limits` is what the caller asks; `Budget` is one run's account of it, `Holding` what an operator
-of the run keeps.
+`Limits` are set by the caller from the settings; `Budget` accounts for one run, `Holding` for what
+one of its operators keeps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ROW: Final = 128
 _KNOWN: Final = 96
 _NESTED: Final = 1024
 MOST_EFFORT: Final = 100_000
-"""What a run may spend on building regular expressions: 0.1 s, for some 800 short ones."""
+"""The allowed effort of a run for building regular expressions: 0.1 s, for some 800 short ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,7 @@ class Limits:
 
     `max_rows`: rows (and list elements) held in memory at once. `max_bytes`: bytes of all that is
     held, which are taken from `memory` too. `deadline`: a `time.monotonic()` moment. `max_hops`:
-    longest variable-length path that is followed. `meter`, if given, is told how much work was
-    done.
+    longest variable-length path that is followed. `meter`, if given, counts the work done.
     """
 
     max_rows: int | None = None
@@ -92,12 +91,12 @@ class Budget:
         self._effort = 0
 
     def close(self) -> None:
-        """Give back what the run has of the account of memory."""
+        """Return the run's memory to the account."""
         if self._hold is not None:
             self._hold.release()
 
     def tick(self) -> None:
-        """Count one step of work; `QueryTimeout` once the deadline has passed.
+        """Count one step of work; raise `QueryTimeout` once the deadline has passed.
 
         PERF: the clock is read at the first step and then every 256th; a step is a row or a hop.
         """
@@ -110,13 +109,13 @@ class Budget:
     # --- what is kept -------------------------------------------------------------------------
 
     def open(self) -> Holding:
-        """What one operator keeps, empty yet."""
+        """Return a new account of what one operator keeps."""
         return Holding(self)
 
     def hold(self, count: int = 1, size: int | None = None) -> None:
         """Account for rows or elements that stay in memory, of `size` bytes together.
 
-        `LimitExceeded` beyond the most rows or bytes of a query.
+        Raises `LimitExceeded` beyond the most rows or bytes of a query.
         """
         self._held += count
         if self._max_rows is not None and self._held > self._max_rows:
@@ -130,12 +129,12 @@ class Budget:
             self._ask()
 
     def release(self, count: int, size: int | None = None) -> None:
-        """Give back what `hold` counted."""
+        """Release what `hold` counted."""
         self._held -= count
         self._size -= count * _ROW if size is None else size
 
     def _ask(self) -> None:
-        """Have more bytes granted: of the query's own limit, and of the account of all."""
+        """Request more bytes: within the query's own limit, and from the process's account."""
         if self._max_bytes is not None and self._size > self._max_bytes:
             raise _refuse_bytes(self._max_bytes)
         grant = self._size - self._granted + _GRANT
@@ -149,7 +148,7 @@ class Budget:
     # --- what is built ------------------------------------------------------------------------
 
     def check_length(self, count: int) -> None:
-        """`LimitExceeded` for a list of more elements than rows or bytes may be held."""
+        """Raise `LimitExceeded` for a list of more elements than rows or bytes may be held."""
         if self._max_rows is not None and count > self._max_rows:
             raise LimitExceeded(
                 f"A list of {count} elements is longer than a query may hold: "
@@ -160,10 +159,10 @@ class Budget:
             self._check_clock()
 
     def check_members(self, members: Iterable[Value]) -> int:
-        """Measure the members of a new list or map, in bytes; `LimitExceeded` when too much.
+        """Measure the members of a new list or map, in bytes; raise `LimitExceeded` if too large.
 
-        SEC: a list that holds one list twice costs nothing; forty such levels, written out, are
-        more than a machine holds. What is measured here is what writing out would visit.
+        SEC: a list that holds one list twice costs nothing; forty such levels, written out, exceed
+        any machine's memory. This measures everything that writing out would visit.
         """
         size = 0
         for one in members:
@@ -171,7 +170,9 @@ class Budget:
         return size
 
     def add_member(self, size: int, value: Value) -> int:
-        """The size of a list in the making with one more member; `LimitExceeded` when too large."""
+        """Return the size of a list under construction with one more member; raise `LimitExceeded`
+        if too large.
+        """
         if value is None or type(value) in _SMALL:
             return size + WORD
         own = measure(value, self.read_room())
@@ -182,7 +183,7 @@ class Budget:
         return size
 
     def check_text(self, length: int) -> None:
-        """`LimitExceeded` for a string that is too long to be built."""
+        """Raise `LimitExceeded` for a string that is too long to be built."""
         if length <= _LARGE:
             return
         if length > _MAX_TEXT:
@@ -193,10 +194,10 @@ class Budget:
         self._check_clock()
 
     def check_built(self, size: int) -> None:
-        """Note bytes that are built, kept or not; now and then, look at what the process has.
+        """Count bytes that are built, kept or not; periodically check the memory of the process.
 
-        NOTE: nothing tells when a value is given up. So it is no limit of what is built, but of
-        what there is: `MemoryExhausted` when that is too much.
+        NOTE: nothing reports when a value is freed. So it does not limit what is built, but what
+        exists: raises `MemoryExhausted` when that is too much.
         """
         if self._max_bytes is not None and size > self._max_bytes:
             raise _refuse_bytes(self._max_bytes)
@@ -207,7 +208,7 @@ class Budget:
                 self._memory.look()
 
     def add_effort(self, effort: int) -> None:
-        """Account for building a regular expression; `LimitExceeded` for too many of them."""
+        """Account for building a regular expression; raise `LimitExceeded` for too many of them."""
         self._effort += effort
         if self._effort > MOST_EFFORT:
             raise LimitExceeded(
@@ -217,11 +218,11 @@ class Budget:
         self._check_clock()
 
     def read_room(self) -> int:
-        """The most bytes that anything is worth measuring to."""
+        """Return the most bytes up to which a value is worth measuring."""
         return 2**62 if self._max_bytes is None else self._max_bytes
 
     def _check_clock(self) -> None:
-        # NOTE: not every store tells how much is read from it; a step is a row that may be large.
+        # NOTE: not every store reports how much is read from it; a step is a row that may be large.
         if self._memory is not None and self._ticks % _LOOK_TICKS == 0 and self._ticks:
             self._memory.look()
         if self._check_reader is not None:
@@ -236,7 +237,7 @@ class Budget:
 class Holding:
     """What one operator keeps, counted in rows and bytes; a value that is kept twice counts once.
 
-    Of values that are JSON or documents the deep size counts.
+    JSON values and documents count with their deep size.
     """
 
     __slots__ = ("_budget", "_known", "_rows", "_size")
@@ -244,7 +245,7 @@ class Holding:
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._known: dict[int, Value] = {}
-        """By identity; they are kept here, so that no other value gets the identity."""
+        """By identity; the values are kept here, so that no other value gets the same identity."""
         self._rows = 0
         self._size = 0
 
@@ -260,19 +261,19 @@ class Holding:
         self._take(size)
 
     def add_size(self, size: int) -> None:
-        """Keep so many bytes more, in no row."""
+        """Keep this many more bytes, in no row."""
         self._budget.hold(0, size)
         self._size += size
 
     def add_again(self, value: Value) -> None:
-        """Keep a value that will be written out here, too, if it is kept already."""
+        """Count a value that will be written out here, even if it is kept already."""
         if value is None or type(value) in _SMALL:
             self._take(2 * WORD)
         else:
             self._take(WORD + measure(value, self._budget.read_room()))
 
     def release(self) -> None:
-        """Keep nothing any more."""
+        """Release everything."""
         self._budget.release(self._rows, self._size)
         self._known.clear()
         self._rows = self._size = 0
@@ -295,7 +296,7 @@ _SMALL: Final = frozenset({bool, int, float})
 
 
 def _choose_bytes(limits: Limits) -> int | None:
-    """A bound of rows bounds what nests in a row, too."""
+    """Choose the bound of bytes: a bound of rows also bounds what nests in a row."""
     if limits.max_bytes is None and limits.max_rows is not None:
         return limits.max_rows * _NESTED
     return limits.max_bytes

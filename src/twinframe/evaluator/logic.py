@@ -1,6 +1,5 @@
-"""Compiles operators: three-valued logic, comparison, arithmetic, string predicates.
-
-It compiles no operands; they arrive as closures.
+"""Compiles operators over compiled operands: three-valued logic, comparison, arithmetic, string
+predicates.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Test: TypeAlias = Callable[[Row, Run], bool]
 
 
 def _of_texts(apply: Dyadic) -> Dyadic:
-    """A test of strings, to which a time that was read out of a document is the text there."""
+    """Wrap a test of strings, for which a time read from a document is its text there."""
     return lambda left, right: apply(read_text(left), read_text(right))
 
 
@@ -54,7 +53,7 @@ _STRICT: dict[BinaryOperator, Dyadic] = {
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where in the text an operator of two operands stands, and where these do."""
+    """The positions in the text of an operator and its two operands."""
 
     whole: Span | None
     left: Span | None
@@ -64,7 +63,10 @@ class Places:
 def compile_binary(
     operator: BinaryOperator, left: Evaluate, right: Evaluate, places: Places
 ) -> Evaluate:
-    """The operator's value. OR and AND skip an operand that cannot matter, errors included."""
+    """Compile the operator's value.
+
+    OR and AND skip an operand that cannot matter, errors included.
+    """
     match operator:
         case BinaryOperator.AND:
             return _compile_junction(left, right, "AND", places, decisive=False)
@@ -115,7 +117,7 @@ def _compile_strict(apply: Dyadic, left: Evaluate, right: Evaluate, span: Span |
 
 
 def compile_unary(operator: UnaryOperator, operand: Evaluate, span: Span | None) -> Evaluate:
-    """The operator over one compiled operand, which stands at `span`."""
+    """Compile the operator over one compiled operand at `span`."""
     match operator:
         case UnaryOperator.NOT:
             return lambda row, run: negate(check_truth(operand(row, run), "NOT", span))
@@ -132,7 +134,9 @@ def compile_unary(operator: UnaryOperator, operand: Evaluate, span: Span | None)
 
 
 def check_truth(value: Value, place: str, span: Span | None = None) -> bool | None:
-    """The value where a truth value is needed: true, false or null; other types are an error."""
+    """Return the value where a truth value is needed: true, false or null; other types are an
+    error.
+    """
     if value is None or value is True or value is False:
         return value
     error = build_type_error(f"{place} takes a Boolean, not {name_type(value)}.")
@@ -142,10 +146,11 @@ def check_truth(value: Value, place: str, span: Span | None = None) -> bool | No
 def _compile_junction(
     left: Evaluate, right: Evaluate, word: str, places: Places, *, decisive: bool
 ) -> Evaluate:
-    """AND (`decisive` false) or OR (true): one decisive operand decides, whatever the other is.
+    """Compile AND (`decisive` false) or OR (true): one decisive operand decides, whatever the other
+    is.
 
-    SPEC: openCypher 9 leaves open which operand is looked at first, and engines choose by cost. So
-    an error of one operand, a value that is no boolean included, counts only where the other one
+    SPEC: openCypher 9 leaves open which operand is evaluated first, and engines choose by cost. So
+    an error of one operand, including a value that is no boolean, counts only where the other one
     does not decide.
     """
 
@@ -167,10 +172,10 @@ def _compile_junction(
 
 
 def compile_joint_test(left: Test, right: Test, *, decisive: bool) -> Test:
-    """Two tests of which one that answers `decisive` decides, whatever the other one is.
+    """Compile two tests of which one that returns `decisive` decides, whatever the other one is.
 
-    The tests of an AND where false decides, of an OR where true does. As for `_compile_junction`,
-    but a test tells no null from false: what is null decides an AND, too.
+    They are the tests of an AND where false decides, of an OR where true does. As for
+    `_compile_junction`, but a test does not distinguish null from false: null decides an AND, too.
     """
 
     def test(row: Row, run: Run) -> bool:

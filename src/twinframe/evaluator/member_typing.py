@@ -1,7 +1,7 @@
-"""Members of twins and relationships as the types their models declare. It knows no model itself.
+"""Reads members of twins and relationships with the types that their models declare.
 
-Documents are JSON, whose times are text; who runs a plan may hand it a `MemberTyping`, and then
-member access gives the temporal value. Without one it gives the text.
+Documents are JSON, whose times are text. With a `MemberTyping`, member access returns the temporal
+value; without one it returns the text.
 """
 
 from __future__ import annotations
@@ -14,30 +14,34 @@ from twinframe.evaluator.reader import GraphReader
 from twinframe.model.values import JsonValue, Node, Relationship, Value
 
 Convert: TypeAlias = Callable[[JsonValue], Value]
-"""A stored member as a value; what does not fit the declared schema comes back as it is."""
+"""Converts a stored member to a value; a value that does not fit the declared schema is returned
+unchanged.
+"""
 
 
 class MemberTyping(ABC):
-    """Which members hold temporal values, under one schema version. Any thread may use it.
+    """The members that hold temporal values, under one schema version. Thread-safe.
 
     `names` are the members of twins and relationships that hold some in at least one stored model;
-    of all others nothing is asked.
+    the methods are not called for others.
     """
 
     names: frozenset[str]
 
     @abstractmethod
     def find_twin_members(self, reader: GraphReader, model_id: str) -> Mapping[str, Convert]:
-        """The members of twins of a model that hold temporal values, and how to read them."""
+        """Return the members of twins of a model that hold temporal values, with their
+        converters.
+        """
 
     @abstractmethod
     def find_relationship_members(
         self, reader: GraphReader, model_id: str, name: str
     ) -> Mapping[str, Convert]:
-        """The same of relationships of a name whose source is a twin of a model."""
+        """Return the same for relationships of a name whose source is a twin of a model."""
 
     def read_member(self, reader: GraphReader, owner: Node | Relationship, key: str) -> Value:
-        """`owner.key` as its model has it; None when it is missing."""
+        """Return `owner.key` with its model's type; None when it is missing."""
         member = owner.document.get(key)
         if member is None or key not in self.names:
             return member  # type: ignore[return-value]  # JSON values are values
@@ -50,7 +54,7 @@ class MemberTyping(ABC):
         if isinstance(owner, Node):
             model_id = read_model_id(owner)
             return {} if model_id is None else self.find_twin_members(reader, model_id)
-        # PERF: one read a relationship, only where its property may be temporal.
+        # PERF: one read per relationship, only where its property may be temporal.
         source = reader.read_nodes((owner.source,)).get(owner.source)
         model_id = None if source is None else read_model_id(source)
         if model_id is None:

@@ -1,6 +1,6 @@
-"""Reaching into values: properties, subscripts, slices. It resolves no variables.
+"""Reads parts of values: properties, subscripts, slices.
 
-A missing member is null. `has_member` alone tells a missing member from a null one.
+A missing member is null. Only `has_member` distinguishes a missing member from a null one.
 """
 
 from __future__ import annotations

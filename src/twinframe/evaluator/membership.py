@@ -1,7 +1,4 @@
-"""Compiles `item IN items`, so that a list that many rows ask becomes a set. It compares by value.
-
-It compiles no operands; they arrive as closures.
-"""
+"""Compiles `item IN items`, turning a list that is tested for many rows into a set."""
 
 from __future__ import annotations
 
@@ -15,9 +12,9 @@ from twinframe.model.comparison import build_equivalence_key, equals, name_type
 from twinframe.model.values import Value
 
 _FEW: Final = 8
-"""Elements up to which looking at each is as fast."""
+"""The number of elements up to which comparing each is as fast."""
 _ENTRY: Final = 72
-"""Bytes of an element's place in a set, and of a number."""
+"""The bytes of an element's entry in a set, and of a number."""
 _SCALARS: Final = frozenset({bool, int, float, str})
 
 
@@ -31,22 +28,22 @@ class Members:
 
     def __init__(self, items: list[Value], run: Run) -> None:
         self.size = len(items) * _ENTRY
-        """Bytes that the run accounts for as long as it keeps them."""
+        """The bytes that the run accounts for as long as it keeps them."""
         run.budget.hold(0, self.size)
         self.has_null = None in items
         self.are_scalar = all(one is None or type(one) in _SCALARS for one in items)
         self.keys = set[Hashable]()
         for one in items if self.are_scalar else ():
             run.budget.tick()
-            if one is not None and one == one:  # NaN is not
+            if one is not None and one == one:  # false for NaN
                 self.keys.add(build_equivalence_key(one))
 
 
 def compile_membership(left: Evaluate, right: EvaluateItems) -> Evaluate:
-    """`item IN items`: null when only a null could have been the match.
+    """Compile `item IN items`: null when only a null could have been the match.
 
-    PERF: a list that comes again is made a set: 100,000 elements take 3 ms a row without. One that
-    each row makes anew is looked through.
+    PERF: a list that comes again is made a set: without, 100,000 elements take 3 ms a row. A list
+    that each row builds is searched.
     """
     place = object()
 
@@ -68,7 +65,7 @@ def compile_membership(left: Evaluate, right: EvaluateItems) -> Evaluate:
 
 
 def _find_members(place: object, items: list[Value], run: Run) -> Members | None:
-    """The members of a list of scalars that came here just before too."""
+    """Return the members of a list of scalars that was tested just before too."""
     seen, members = run.memberships.get(place, (None, None))
     if seen is not items:
         if members is not None:

@@ -1,7 +1,7 @@
 """Compiles algebra operators to lazy generators over rows: one short function an operator.
 
-It chooses no plan: what the algebra says is done in that order, apart from the order inside of a
-pattern, and a LIMIT that keeps a sort from holding more than it needs.
+Operators run in the order of the algebra, except inside of a pattern, and a LIMIT limits the rows
+that a sort below it holds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from twinframe.model.comparison import build_equivalence_key, build_order_key, n
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An operator whose rows come from elsewhere, in the order of `columns`, instead of being run.
+    """An operator whose rows another engine supplies, in the order of `columns`.
 
     It stands for one operator object of the plan (by identity) and everything below it.
     """
@@ -69,9 +69,9 @@ def compile_plan(
     leaves: Sequence[Leaf] = (),
     typing: MemberTyping | None = None,
 ) -> CompiledPlan:
-    """The whole plan as one stream. `mentioned`: the variables it looks at (`find_mentioned`).
+    """Compile the whole plan as one stream. `mentioned`: the variables it reads (`find_mentioned`).
 
-    `typing` says which members are more than JSON.
+    `typing` says which members have types other than JSON's.
     """
     by_identity = {id(leaf.operator): leaf for leaf in leaves}
     plans = Plans(lambda plan, outer: _compile(plan, outer, by_identity), mentioned, typing)
@@ -139,7 +139,9 @@ def _compile_match(operator: Match, source: CompiledPlan) -> CompiledPlan:
 
 
 def _compile_optional(operator: Match, source: CompiledPlan) -> CompiledPlan:
-    """Rows are numbered on their way in; as matches keep the order, gaps are the unmatched ones."""
+    """Compile an optional match: input rows are numbered; matches keep the order, so gaps are
+    unmatched rows.
+    """
     width = len(source.scope.names)
     numbered_scope = source.scope.extend(" row number")
     matched_scope, match = compile_pattern(operator.pattern, operator.predicate, numbered_scope)
@@ -294,7 +296,7 @@ def _sort_held(run: Run, held: list[Row], keys: _Keys) -> Iterator[Row]:
 
 
 class _Descending:
-    """An order key that sorts the other way round."""
+    """An order key that sorts in reverse."""
 
     __slots__ = ("key",)
 
@@ -311,7 +313,7 @@ class _Descending:
 
 
 def _pick_first(run: Run, rows: Iterator[Row], keys: _Keys, wanted: int) -> list[Row]:
-    """PERF: a sort below a LIMIT holds as many rows as the limit, not all."""
+    """PERF: a sort below a LIMIT holds only as many rows as the limit."""
     return heapq.nsmallest(wanted, rows, key=_compile_key(run, keys))
 
 
@@ -350,7 +352,7 @@ def _compile_skip(operator: Skip, outer: Scope, leaves: Leaves, most: Count | No
 
 
 def _compile_count(expression: Expression, outer: Scope, clause: str) -> Count:
-    """The number of rows that SKIP or LIMIT names; `QueryInvalid` unless it is a count."""
+    """Compile the number of rows of SKIP or LIMIT; raise `QueryInvalid` unless it is a count."""
     evaluate, span = compile_expression(expression, outer.replace(())), expression.span
 
     def count(run: Run) -> int:

@@ -1,6 +1,6 @@
-"""Sorting much without holding the interpreter: in parts that are merged. It knows no rows.
+"""Sorts many values in parts that are merged, so that other threads can run in between.
 
-PERF: a million values take a second in one call, for which every other thread would stand still.
+PERF: a million values take a second in one call, during which every other thread would stop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PART: Final = 10_000
 def sort_in_parts(
     values: Sequence[T], key: Callable[[T], Any] | None = None, part: int = PART
 ) -> Iterator[T]:
-    """The values in order, equal ones as they came; by `key` if there is one."""
+    """Return the values in order, stably; by `key` if there is one."""
     parts = [
         sorted(values[start : start + part], key=key)  # type: ignore[type-var,arg-type]  # of one order
         for start in range(0, len(values), part)

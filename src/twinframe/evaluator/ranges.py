@@ -1,6 +1,6 @@
-"""Ranges that are only gone through: they stay two bounds and a step, and no list is built.
+"""Compiles `range()` without building a list where its numbers are only iterated over.
 
-Cypher's `range()` is a list of integers; where nothing keeps it, Python's `range` stands for it.
+Cypher's `range()` is a list of integers; where it is not kept, Python's `range` replaces it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from twinframe.evaluator.run import Row, Run
 from twinframe.model.values import Value
 
 EvaluateItems: TypeAlias = "Callable[[Row, Run], Value | range]"
-"""A compiled expression for a place that goes through its value and keeps no list."""
+"""A compiled expression for a use that iterates over its value and keeps no list."""
 
 
 def reads_range(expression: Expression) -> bool:
-    """Whether the expression is a call of `range()`, or a part of one."""
+    """Return whether the expression is a call of `range()`, or a part of one."""
     while True:
         match expression:
             case FunctionCall(name="range"):
@@ -31,7 +31,7 @@ def reads_range(expression: Expression) -> bool:
 
 
 def build_range(start: Value, end: Value, step: Value = 1) -> range | None:
-    """Integers from `start` to `end`, both inclusive, by `step`; null if one of them is."""
+    """Return integers from `start` to `end`, both inclusive, by `step`; null if one of them is."""
     if start is None or end is None or step is None:
         return None
     bounds: list[int] = []
@@ -46,7 +46,7 @@ def build_range(start: Value, end: Value, step: Value = 1) -> range | None:
 
 
 def build_list(numbers: range | None, run: Run) -> list[Value] | None:
-    """The numbers as a list of their own; `LimitExceeded` when it would be too long."""
+    """Return the numbers as a list; raise `LimitExceeded` when it would be too long."""
     if numbers is None:
         return None
     run.budget.check_length(count_numbers(numbers))
@@ -54,13 +54,13 @@ def build_list(numbers: range | None, run: Run) -> list[Value] | None:
 
 
 def count_numbers(numbers: range) -> int:
-    """How many there are. NOTE: `len` cannot count beyond the platform's word."""
+    """Count the numbers. NOTE: `len` cannot count beyond the platform's word."""
     away = 1 if numbers.step > 0 else -1
     return max(0, (numbers.stop - away - numbers.start) // numbers.step + 1)
 
 
 def is_in_range(item: Value, numbers: range) -> bool | None:
-    """`item IN range(...)`, without looking at each."""
+    """Compute `item IN range(...)`, without comparing each number."""
     if item is None:
         return None if numbers else False
     if type(item) is float and item.is_integer():
@@ -74,10 +74,10 @@ ANSWERS: Final[Mapping[str, Callable[[range], Value]]] = {
     "head": lambda numbers: numbers[0] if numbers else None,
     "last": lambda numbers: numbers[-1] if numbers else None,
 }
-"""Functions of a list that need none of a range."""
+"""List functions that need no list of a range."""
 
 PARTS: Final[Mapping[str, Callable[[range], range]]] = {
     "tail": lambda numbers: numbers[1:],
     "reverse": lambda numbers: numbers[::-1],
 }
-"""Functions of a range that give one."""
+"""Functions of a range that return one."""

@@ -1,6 +1,6 @@
-"""The narrow port through which the evaluator reads a graph. Storage drivers implement it.
+"""The read-only port through which the evaluator reads a graph; storage drivers implement it.
 
-It never writes. Every method is batched, so that a remote store answers a whole frontier at once.
+Every method is batched, so that a remote store answers for a whole frontier at once.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ class Hop:
 
 
 class GraphReader(ABC):
-    """A consistent view of one graph for the time of one query."""
+    """A consistent view of one graph during one query."""
 
     most_at_once: ClassVar[int] = 64
-    """Twins or relationships that are asked for in one call; each may bring a megabyte."""
+    """The number of twins or relationships requested in one call; each may have a megabyte."""
 
     @abstractmethod
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
-        """Every twin that satisfies `labels` (None: every twin); models when `Model` is asked."""
+        """Yield every twin that satisfies `labels` (None: every twin), and models if they include
+        `Model`.
+        """
 
     @abstractmethod
     def read_nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
-        """The twins of these ids; ids without a twin are left out."""
+        """Return the twins of these ids; ids without a twin are left out."""
 
     @abstractmethod
     def scan_relationships(self, types: Sequence[str]) -> Iterator[Relationship]:
@@ -45,28 +47,33 @@ class GraphReader(ABC):
     def read_hops(
         self, origins: Iterable[str], direction: Direction, types: Sequence[str]
     ) -> Iterator[Hop]:
-        """Every relationship at each of `origins`, crossed in `direction` (BOTH: a loop once)."""
+        """Yield every relationship at each of `origins`, followed in `direction` (BOTH: a loop
+        once).
+        """
 
     @abstractmethod
     def read_descendants(self, model_id: str) -> frozenset[str]:
-        """The DTMIs of all stored or once stored interfaces that extend `model_id`, and itself.
+        """Return the DTMIs of all stored or once stored interfaces that extend `model_id`, and
+        itself.
 
         Empty when it is unknown.
         """
 
     @abstractmethod
     def read_model_ids(self) -> frozenset[str]:
-        """The DTMIs of all interfaces, also decommissioned ones and those only twins still name."""
+        """Return the DTMIs of all interfaces, including decommissioned ones and those that only
+        twins refer to.
+        """
 
     def check_deadline(self) -> None:  # noqa: B027  (most readers cannot be stopped)
-        """`QueryTimeout` once the query was stopped from outside; a reader that cannot tell: no-op.
+        """Raise `QueryTimeout` once the query was stopped from outside; a no-op in most readers.
 
         Called every few hundred steps of work in between reads.
         """
 
 
 class EmptyReader(GraphReader):
-    """A graph of nothing: for expressions that read no graph."""
+    """An empty graph: for expressions that read no graph."""
 
     def scan_nodes(self, labels: LabelExpression | None) -> Iterator[Node]:
         return iter(())

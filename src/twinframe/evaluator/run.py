@@ -1,4 +1,4 @@
-"""The state of one run of a compiled plan: reader, parameters, budget. It evaluates nothing."""
+"""The state of one run of a compiled plan: reader, parameters, budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = tuple[Value, ...]
 
 
 class Run:
-    """What operators and expressions need while they work. One run, one thread."""
+    """The state that operators and expressions use while they run. One run, one thread."""
 
     __slots__ = ("_instant", "budget", "memberships", "parameters", "patterns", "reader", "typing")
 
@@ -36,13 +36,13 @@ class Run:
         self.budget = Budget(limits, reader.check_deadline)
         self.typing = typing
         self.memberships: dict[object, tuple[list[Value], Members | None]] = {}
-        """By the place of an IN: the list that came last, and its members if it came before."""
+        """By the IN expression: the last list, and its members if it came before."""
         self.patterns: dict[str, Any] = {}
         """Compiled regular expressions of the run by their text; `twinframe.evaluator.text`."""
         self._instant: int | None = None
 
     def read_parameter(self, name: str) -> Value:
-        """The parameter's value; `QueryInvalid` when the request did not bring it."""
+        """Return the parameter's value; raise `QueryInvalid` when the request did not send it."""
         try:
             return self.parameters[name]
         except KeyError:
@@ -54,17 +54,19 @@ class Run:
             ) from None
 
     def read_instant(self) -> int:
-        """Nanoseconds since 1970-01-01T00:00Z: one instant for the whole run, read when asked."""
+        """Return nanoseconds since 1970-01-01T00:00Z: one instant for the whole run, read at first
+        use.
+        """
         if self._instant is None:
             self._instant = read_clock()
         return self._instant
 
     def read_node(self, node_id: str) -> Node | None:
-        """One node by its id, or None. PERF: not batched; for functions of single values."""
+        """Return one node by its id, or None. PERF: not batched; for functions of single values."""
         return self.reader.read_nodes((node_id,)).get(node_id)
 
     def read_own_member(self, owner: Node | Relationship, key: str) -> Value:
-        """`owner.key`, typed by the owner's model where this run has a typing."""
+        """Return `owner.key`, typed by the owner's model where this run has a typing."""
         if self.typing is None:
             return owner.document.get(key)  # type: ignore[return-value]  # JSON values are values
         return self.typing.read_member(self.reader, owner, key)

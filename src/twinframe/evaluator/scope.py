@@ -1,4 +1,4 @@
-"""Which variable stands where in a row, known while compiling. It holds no values."""
+"""Maps the variables of a row to their positions, at compile time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from twinframe.evaluator.run import Stream
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """What one compilation shares.
+    """State that one compilation shares.
 
-    `compile_subplan` compiles a correlated plan for outer rows of a given scope: expressions hold
-    plans, and this is how they reach the operators without importing them. `mentioned` are the
-    variables that the query looks at besides binding them; `typing` says which members are more
-    than JSON, None when all are read as they are stored.
+    `compile_subplan` compiles a correlated plan for outer rows of a given scope: expressions
+    contain plans, and reach the operators by it without importing them. `mentioned` are the
+    variables that the query reads besides binding them; `typing` says which members have types
+    other than JSON's, None when all are read as they are stored.
     """
 
     compile_subplan: Callable[[Operator, Scope], CompiledPlan]
@@ -29,7 +29,7 @@ class Plans:
 class Scope:
     """The variables of a row in order; of two equal names the later one counts.
 
-    `plans` is what the whole compilation shares.
+    `plans` is the state that the whole compilation shares.
     """
 
     names: tuple[str, ...]
@@ -37,7 +37,9 @@ class Scope:
     _slots: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def find_slot(self, name: str) -> int:
-        """The position of a variable; unknown is a defect of the plan, not of the query text."""
+        """Return the position of a variable; an unknown one is a defect of the plan, not of the
+        query text.
+        """
         # PERF: thousands of columns are looked up in a scope of as many.
         slots = self._slots
         if not slots:
@@ -49,11 +51,11 @@ class Scope:
         raise LookupError(f"The plan reads the variable {name!r}, but its row has: {known}.")
 
     def extend(self, *names: str) -> Scope:
-        """The scope of rows that carry further values at their end."""
+        """Return the scope of rows that have further values at their end."""
         return Scope((*self.names, *names), self.plans)
 
     def replace(self, names: Sequence[str]) -> Scope:
-        """A scope of other variables over the same plans."""
+        """Return a scope of other variables over the same plans."""
         return Scope(tuple(names), self.plans)
 
 

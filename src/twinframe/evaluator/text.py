@@ -1,7 +1,8 @@
-"""Predicates on strings: prefix, suffix, containment, regular expressions. It builds no strings.
+"""Predicates on strings: prefix, suffix, containment, regular expressions.
 
 SEC: regular expressions run on RE2, whose time is linear in the text, so no pattern can run away.
-Building one holds the interpreter, hence the bounds on each pattern and on all that a run builds.
+Building one holds the interpreter lock, hence the bounds on each pattern and on all patterns of a
+run.
 """
 
 from __future__ import annotations
@@ -16,19 +17,22 @@ from twinframe.evaluator.run import Run
 from twinframe.model.values import Value
 
 LONGEST_PATTERN: Final = 4_000
-"""Characters of a pattern. PERF: 3 ms to build one of them, of which 32 classes take 20 ms."""
+"""The most characters of a pattern.
+
+PERF: 3 ms to build one of them, of which 32 classes take 20 ms.
+"""
 
 MOST_CLASSES: Final = 32
-"""Classes of Unicode, such as `\\pL`, of a pattern: hundreds of ranges each."""
+"""The most Unicode classes, such as `\\pL`, of a pattern: each has hundreds of ranges."""
 
 _CLASS_EFFORT: Final = 1_000
 _LEAST_EFFORT: Final = 100
 
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False  # errors are raised; the library would also print them
-# SEC: nobody asks for groups; 16,000 of them would take 8 GB for their places in the text.
+# SEC: groups are not used; 16,000 of them would take 8 GB for their positions in the text.
 _OPTIONS.never_capture = True
-# NOTE: a pattern has this for its program and for what matching keeps; more is refused.
+# NOTE: the memory of a pattern for its program and for matching; a larger one is refused.
 _OPTIONS.max_mem = 512 * 1024
 _MOST_KEPT: Final = 64
 _LONGEST_SHOWN: Final = 200
@@ -63,13 +67,15 @@ def matches(left: Value, right: Value, run: Run) -> bool | None:
             run.patterns[right] = _compile_regex(right)
             if len(run.patterns) > _MOST_KEPT:
                 del run.patterns[next(iter(run.patterns))]
-        # PERF: over bytes, for the library would count the characters of a match, 8 ms a mebibyte.
+        # PERF: over bytes, as the library would count the characters of a match, 8 ms a mebibyte.
         return run.patterns[right].fullmatch(_encode(left)) is not None
     return None
 
 
 def _measure_effort(pattern: str) -> int:
-    """How much work it is to build the pattern: its characters, and much more for some of them."""
+    """Estimate the effort of building the pattern: its characters, and much more for some of
+    them.
+    """
     if len(pattern) > LONGEST_PATTERN:
         raise LimitExceeded(
             f"A regular expression may have {LONGEST_PATTERN:,} characters; one of the query has "
@@ -86,7 +92,7 @@ def _measure_effort(pattern: str) -> int:
 
 @functools.lru_cache(maxsize=_MOST_KEPT)
 def _compile_regex(pattern: str) -> re2._Regexp:
-    """The compiled pattern; `QueryInvalid` says what RE2 does not take."""
+    """Return the compiled pattern; raise `QueryInvalid` with RE2's reason for a refusal."""
     try:
         return re2.compile(_encode(pattern), options=_OPTIONS)
     except re2.error as error:
@@ -102,7 +108,7 @@ def _compile_regex(pattern: str) -> re2._Regexp:
             phase="runtime",
         ) from error
     finally:
-        re2.purge()  # the library would keep 128 of its own
+        re2.purge()  # the library would cache 128 of its own
 
 
 def _encode(text: str) -> bytes:

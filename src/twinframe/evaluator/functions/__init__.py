@@ -1,4 +1,4 @@
-"""The registry of scalar functions by canonical name. Aggregates stand in `aggregates`."""
+"""The registry of scalar functions by canonical name; `aggregates` has the aggregate functions."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         **digitaltwins.FUNCTIONS,
     }
 )
-"""Every function that takes its arguments as values; names as `twinframe.cypher` spells them."""
+"""Every function that takes its arguments as values, by its name in `twinframe.cypher`."""

@@ -1,4 +1,4 @@
-"""Aggregating functions: one accumulator a group. Grouping itself is an operator.
+"""Aggregate functions, as one accumulator per group.
 
 SPEC: openCypher 9, «Aggregating functions». Nulls are left out; over nothing `count`, `sum`,
 `stDev` and `stDevP` are 0, `collect` is the empty list and all others are null.
@@ -24,17 +24,17 @@ from twinframe.model.values import Value
 
 
 class Accumulator(ABC):
-    """Takes the non-null values of a group one by one, then tells the aggregate."""
+    """Takes the non-null values of a group one by one, then returns the aggregate."""
 
     __slots__ = ()
 
     @abstractmethod
     def add(self, value: Value, run: Run) -> None:
-        """Take one value; `run` accounts for what has to be kept."""
+        """Take one value; `run` accounts for the values that are kept."""
 
     @abstractmethod
     def result(self) -> Value:
-        """The aggregate of what was taken."""
+        """Return the aggregate of the values taken."""
 
 
 class Count(Accumulator):
@@ -210,7 +210,7 @@ class Percentile(Accumulator):
         self._wanted = 0.0
 
     def add_pair(self, value: Value, percentile: Value, run: Run) -> None:
-        """Take one value and check the percentile that came with it."""
+        """Take one value and check its percentile."""
         if type(percentile) is not int and not isinstance(percentile, float):
             raise build_argument_type_error(self._name, percentile, "a Number as percentile")
         if not 0.0 <= percentile <= 1.0:
@@ -242,7 +242,7 @@ class Percentile(Accumulator):
         return low if below == above else low + (high - low) * (position - below)
 
     def _find(self, position: int) -> tuple[int | float, int | float]:
-        """The number at a position of all in order, and the one behind it if there is one."""
+        """Return the number at a position in the total order, and the next one if there is one."""
         found = [*islice(sort_in_parts(self._numbers), position, position + 2)]
         return found[0], found[-1]
 

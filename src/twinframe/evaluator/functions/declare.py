@@ -1,4 +1,4 @@
-"""How a scalar function is declared to the registry. It holds no function itself."""
+"""Wrappers that turn Python functions into entries of the function registry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Function: TypeAlias = Callable[..., Value]
 
 
 def strict(apply: Callable[..., Value]) -> Function:
-    """A function of its arguments alone that is null as soon as one of them is."""
+    """Wrap a function of its arguments alone that is null as soon as one of them is."""
 
     def call(run: Run, *arguments: Value) -> Value:
         if None in arguments:
@@ -24,7 +24,7 @@ def strict(apply: Callable[..., Value]) -> Function:
 
 
 def strict_with_run(apply: Callable[..., Value]) -> Function:
-    """As `strict`, for a function that takes the run first."""
+    """Wrap as `strict`, for a function that takes the run first."""
 
     def call(run: Run, *arguments: Value) -> Value:
         if None in arguments:
@@ -35,7 +35,7 @@ def strict_with_run(apply: Callable[..., Value]) -> Function:
 
 
 def total(apply: Callable[..., Value]) -> Function:
-    """A function of its arguments alone that decides about nulls itself."""
+    """Wrap a function of its arguments alone that handles nulls itself."""
 
     def call(run: Run, *arguments: Value) -> Value:
         return apply(*arguments)

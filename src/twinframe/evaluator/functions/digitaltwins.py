@@ -1,7 +1,7 @@
 """The vendor's predicates: model membership and JSON type tests.
 
-It knows models only by the labels a node carries; no model is read here. Tests on presence, which
-need the expression and not only its value, stand in `twinframe.evaluator.calls`.
+Models are known by the labels of a node only. Tests on presence, which need the expression and not
+only its value, are in `twinframe.evaluator.calls`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from twinframe.model.comparison import equals, is_number, read_text
 from twinframe.model.values import Node, Value
 
 _MOST_DIGITS: Final = 4000
-"""Of a number in a version; Python makes none of much more. SPEC: DTDL has 9 at most, so that what
-has more is above all versions of all models.
+"""The most digits of a number in a version; Python parses only a few thousand.
+
+SPEC: DTDL has 9 at most, so a longer one is above all versions of all models.
 """
 
 
 def is_of_model(subject: Value, model_id: Value, exact: Value = False) -> Value:
-    """Whether a twin is of a model, or, unless `exact`, of a later version or of an heir of it.
+    """Return whether a twin is of a model, or, unless `exact`, of a later version or a derived
+    model.
 
     SPEC: the vendor's IS_OF_MODEL: the twin's model, or one it extends, has the given name and a
-    version not lower than the given one. `exact` asks for the identical id of the twin's own model.
+    version not lower than the given one. `exact` requires the identical id of the twin's own model.
     """
     if not isinstance(subject, Node):
         raise build_argument_type_error("is_of_model", subject, "a twin first")
@@ -38,7 +40,9 @@ def is_of_model(subject: Value, model_id: Value, exact: Value = False) -> Value:
 
 
 def holds_model(models: frozenset[str], model_id: str) -> bool:
-    """Whether a model, or a later version of it, is among these: a twin's own with its bases."""
+    """Return whether a model, or a later version of it, is among these: a twin's own with its
+    bases.
+    """
     if model_id in models:
         return True
     name, lowest = _parse(model_id)
@@ -47,7 +51,7 @@ def holds_model(models: frozenset[str], model_id: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _parse(dtmi: str) -> tuple[str, tuple[int, ...]]:
-    """Name and version, `1.2` as (1, 2); without a version the lowest of all."""
+    """Parse name and version, `1.2` as (1, 2); without a version the lowest of all."""
     parts = parse_version(dtmi).split(".")
     version = tuple(map(_parse_number, parts)) if all(map(str.isdecimal, parts)) else ()
     return parse_versionless(dtmi), version
@@ -58,7 +62,7 @@ def _parse_number(digits: str) -> int:
 
 
 def array_contains(items: Value, item: Value) -> Value:
-    """Whether a list holds the value; False for anything but a list."""
+    """Return whether a list contains the value; False for anything but a list."""
     return isinstance(items, list) and any(equals(one, item) for one in items)
 
 

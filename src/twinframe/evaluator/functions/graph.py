@@ -1,7 +1,7 @@
-"""Functions on nodes, relationships and paths.
+"""Functions on nodes, relationships and paths that patterns have matched.
 
-They do not find anything: patterns do. `keys()` and `properties()` show a thing's own contents; its
-system members, whose names start with `$`, are reached by name alone.
+`keys()` and `properties()` return an entity's own contents; its system members, whose names start
+with `$`, are only available by name.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read_type(value: Value) -> Value:
 
 
 def build_element_id(value: Value) -> Value:
-    """A string that names the thing in its graph.
+    """Return a string that identifies the entity in its graph.
 
     A node's is its `$dtId`. Relationship ids are unique for a source only, so theirs is
     `source/relationship`, each part percent-encoded.

@@ -1,4 +1,4 @@
-"""Functions on lists. Comprehensions, quantifiers and `reduce` are expressions, not functions.
+"""Functions on lists; comprehensions, quantifiers and `reduce` are expressions.
 
 SPEC: openCypher 9, «List functions».
 """

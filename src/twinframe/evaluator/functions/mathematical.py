@@ -1,4 +1,4 @@
-"""Mathematical functions. They never raise for a value out of their domain: IEEE gives NaN.
+"""Mathematical functions, which give NaN for a value out of their domain, as IEEE does.
 
 SPEC: openCypher 9, «Mathematical functions». `abs` and `sign` give integers of integers, all others
 give floats.

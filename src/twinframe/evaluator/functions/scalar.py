@@ -1,7 +1,7 @@
-"""Conversions and size: functions on single values. They read no graph.
+"""Functions on single values: conversions and sizes.
 
-SPEC: openCypher 9, «Scalar functions». Text that spells no number converts to null; a value of a
-type that cannot be converted is a `TypeError`.
+SPEC: openCypher 9, «Scalar functions». Text that is no number converts to null; a value of a type
+that cannot be converted is a `TypeError`.
 """
 
 from __future__ import annotations

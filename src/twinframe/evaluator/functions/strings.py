@@ -1,4 +1,4 @@
-"""Functions that build strings. Predicates on strings are operators: `twinframe.evaluator.text`.
+"""Functions that build strings; `twinframe.evaluator.text` has the string predicates.
 
 SPEC: openCypher 9, «String functions». Positions count characters (code points) from 0.
 """

@@ -1,4 +1,4 @@
-"""The temporal functions by canonical name. What they do stands in the modules beside it."""
+"""The temporal functions by canonical name, implemented in the modules beside this one."""
 
 from __future__ import annotations
 

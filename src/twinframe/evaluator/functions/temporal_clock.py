@@ -1,8 +1,7 @@
-"""The clock's date and time: `date()`, `datetime.realtime('Europe/Oslo')` and their like.
+"""The functions that read the clock: `date()`, `datetime.realtime('Europe/Oslo')` and others.
 
 SPEC: openCypher 9 (CIP2015-08-06): `transaction` and `statement` are one instant for a whole query
-(which is a transaction of its own here), `realtime` is read anew by each call. Without a zone it is
-UTC.
+(which is a transaction of its own here), `realtime` is read by each call. Without a zone it is UTC.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ _CUTS: Mapping[str, Callable[[DateTime], Instant]] = {
 
 
 def build_now(kind: str, instant: int, zone: Zone) -> Instant:
-    """What the clocks of a zone show at `instant` nanoseconds since 1970, as a value of `kind`."""
+    """Return the local time of a zone at `instant` nanoseconds since 1970, as a value of `kind`."""
     return _CUTS[kind](place_instant(instant, zone))
 
 
 def find_offset_now(zone: Zone, instant: int) -> int:
-    """The offset of a zone at an instant: all that a time without a date can keep of its name."""
+    """Return the offset of a zone at an instant: all that a time without a date can keep of it."""
     return place_instant(instant, zone).offset
 
 

@@ -1,4 +1,4 @@
-"""`duration(x)` and the durations between two instants. Adding them is an operator's work."""
+"""The function `duration(x)` and the durations between two instants."""
 
 from __future__ import annotations
 

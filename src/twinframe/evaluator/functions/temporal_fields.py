@@ -1,10 +1,11 @@
-"""Components given as a map, `{year: 1984, week: 10}`, checked and put onto a base value.
+"""Builds dates and times of day from maps of components, `{year: 1984, week: 10}`, and a base
+value.
 
-It builds dates and times of day; zones and whole values are `temporal_values`.
+`temporal_values` adds zones and builds whole values.
 
 SPEC: openCypher 9 (CIP2015-08-06, «Constructing temporal values»). A date is given by one of four
 ways (month, week, quarter, ordinal day). Without a base a component needs all coarser ones; with
-one, missing components are the base's, cut to what the month, quarter or year has.
+one, missing components are the base's, limited to the length of the month, quarter or year.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def assign_time(given: Mapping[str, int], base: LocalTime | None) -> LocalTime:
 
 
 def check_complete_date(given: Mapping[str, int]) -> None:
-    """A time of day may only follow a date given to the day."""
+    """Check that a time of day only follows a date given to the day."""
     if _FINEST.isdisjoint(given):
         raise build_argument_error(
             "A time of day needs a whole date: give month and day, week and dayOfWeek, quarter and "

@@ -1,4 +1,4 @@
-"""`date.truncate(unit, value, components)` and its like for the other instants."""
+"""The truncation functions of instants: `date.truncate(unit, value, components)` and others."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ _ALLOWED: Mapping[str, Iterable[str]] = {
 
 
 def truncate(kind: str, run: Run, unit: Value, *rest: Value) -> Value:
-    """The start of the unit that a value (or now) lies in, with some finer components replaced.
+    """Return the start of the unit that contains a value (or now), with some finer components
+    replaced.
 
     A `timezone` replaces the zone of the value and keeps the time of day.
     """
@@ -102,7 +103,7 @@ def _truncate_time(function: str, unit: str, value: Value, fields: Fields) -> Lo
 
 
 def _keep_subseconds(unit: str, base: LocalTime, given: Mapping[str, int]) -> Mapping[str, int]:
-    """The components with those fractions of a second that the truncation has left.
+    """Return the components with those fractions of a second that the truncation has left.
 
     SPEC: TCK, Temporal9: `{nanosecond: 2}` on `.645876` cut to microseconds is `.645876002`.
     """

@@ -1,7 +1,7 @@
-"""Temporal values from maps, text and one another: `date(x)`, `datetime(x)` and their like.
+"""Builds temporal values from maps, text and one another: `date(x)`, `datetime(x)` and others.
 
-The clock and truncation stand in `temporal_clock` and `temporal_truncation`; durations in
-`temporal_durations`.
+`temporal_clock` reads the clock, `temporal_truncation` truncates, `temporal_durations` has the
+durations.
 
 SPEC: openCypher 9 (CIP2015-08-06). A zone given beside a base value that has a zone keeps the
 instant; beside one that has none it keeps the time of day.
@@ -70,7 +70,7 @@ _PARSERS: Mapping[str, Callable[[str], Instant]] = {
 
 
 def build_instant(kind: str, run: Run, value: Value) -> Value:
-    """The value of `kind` (`date`, `time`, ...) that text, a map or another value gives.
+    """Build the value of `kind` (`date`, `time`, ...) from text, a map or another value.
 
     A null in the map makes the result null.
     """

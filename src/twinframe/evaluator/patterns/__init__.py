@@ -1,1 +1,1 @@
-"""Pattern matching of the reference engine: planning a pattern, then running its steps."""
+"""Pattern matching of the reference engine: plans a pattern, then runs its steps."""

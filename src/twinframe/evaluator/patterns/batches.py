@@ -1,7 +1,4 @@
-"""Reading the graph in batches that grow, so that a LIMIT 1 costs little and a full read few calls.
-
-It knows rows and hops but no pattern.
-"""
+"""Reads the graph in growing batches, so that a LIMIT 1 costs little and a full read few calls."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ _NOTHING: Mapping[str, Node] = {}
 
 
 def read_batches(items: Iterable[T], reader: GraphReader) -> Iterator[list[T]]:
-    """Lists of 1, 4, 16, ... items, at most as many as the reader takes in one call."""
+    """Yield lists of 1, 4, 16, ... items, at most as many as the reader takes in one call."""
     source = iter(items)
     size = 1
     while batch := list(islice(source, size)):
@@ -32,17 +29,17 @@ def read_batches(items: Iterable[T], reader: GraphReader) -> Iterator[list[T]]:
 def read_needed_nodes(
     reader: GraphReader, ids: Iterable[str], *, reads: bool
 ) -> Mapping[str, Node]:
-    """The nodes of these ids in one call; without `reads` none at all."""
+    """Read the nodes of these ids in one call; without `reads` return none."""
     return reader.read_nodes(tuple(dict.fromkeys(ids))) if reads else _NOTHING
 
 
 def find_node(nodes: Mapping[str, Node], node_id: str, *, reads: bool) -> Node | None:
-    """The node read before; without `reads` a bare one that has nothing but its id."""
+    """Return the node read before; without `reads` one that has nothing but its id."""
     return nodes.get(node_id) if reads else Node(node_id, {})
 
 
 def turn(direction: Direction, *, backwards: bool) -> Direction:
-    """The direction as seen from the other end."""
+    """Return the direction as seen from the other end."""
     if not backwards or direction is Direction.BOTH:
         return direction
     return Direction.INCOMING if direction is Direction.OUTGOING else Direction.OUTGOING
@@ -51,7 +48,7 @@ def turn(direction: Direction, *, backwards: bool) -> Direction:
 def cross_known(
     origin: str, relationship: Relationship, direction: Direction, types: Sequence[str]
 ) -> str | None:
-    """The node that a known relationship leads to from `origin`; None where it does not."""
+    """Return the node that a known relationship leads to from `origin`; None if it does not."""
     if types and relationship.type not in types:
         return None
     if direction is not Direction.INCOMING and relationship.source == origin:
@@ -62,9 +59,9 @@ def cross_known(
 
 
 class Adjacency:
-    """The hops at nodes, read in batches and kept for the walks of one operator.
+    """The hops at nodes, read in batches and cached for the walks of one operator.
 
-    PERF: walks of variable length come by the same nodes again and again.
+    PERF: walks of variable length pass the same nodes again and again.
     """
 
     __slots__ = ("_cached", "_count", "_direction", "_run", "_types")
@@ -77,7 +74,7 @@ class Adjacency:
         self._count = 0
 
     def load(self, origins: Collection[str]) -> None:
-        """Make the hops of all `origins` present with at most one read."""
+        """Load the hops of all `origins` with at most one read."""
         if self._count > _MOST_CACHED_HOPS:
             self._cached.clear()
             self._count = 0
@@ -92,5 +89,5 @@ class Adjacency:
             self._count += 1
 
     def find(self, origin: str) -> Sequence[Hop]:
-        """The hops of a node that was loaded."""
+        """Return the hops of a loaded node."""
         return self._cached[origin]

@@ -1,7 +1,7 @@
-"""Lays a graph pattern out into steps: where to start, which way to go, where to test.
+"""Plans a graph pattern as steps: where to start, which relationships to follow, where to test.
 
-It runs nothing and asks no statistics; the order follows from what the pattern says:
-bound variables first, then `$dtId` equalities, labels, relationship types, and whole scans last.
+It uses no statistics; the order follows from the pattern: bound variables first, then `$dtId`
+equalities, labels, relationship types, and whole scans last.
 """
 
 from __future__ import annotations
@@ -52,15 +52,16 @@ def layout_pattern(
     bound: Sequence[str],
     mentioned: frozenset[str],
 ) -> tuple[Step, ...]:
-    """The steps that bind the pattern's variables in rows that carry `bound`, predicate included.
+    """Return the steps that bind the pattern's variables in rows with `bound`, including the
+    predicate.
 
-    `mentioned` are the variables that the rest of the query looks at.
+    `mentioned` are the variables that the rest of the query reads.
     """
     return tuple(_Layout(pattern, predicate, bound, mentioned).build())
 
 
 class _Layout:
-    """The state of laying out one pattern: what is bound and what is still to be done."""
+    """The state of planning one pattern: the bound variables and the remaining parts."""
 
     def __init__(
         self,
@@ -120,7 +121,7 @@ class _Layout:
         )
 
     def _start(self) -> Iterator[Step]:
-        """Bind a first node of a part of the pattern that nothing bound touches."""
+        """Bind a first node of a part of the pattern that is not connected to bound variables."""
         for relationship in self._relationships:
             if relationship.variable in self._bound and relationship.length is None:
                 yield from self._bind(SeekEnd(relationship, self._nodes[relationship.left]))
@@ -140,7 +141,9 @@ class _Layout:
         yield from self._bind(ScanNodes(node))
 
     def _find_relationship_scan(self) -> RelationshipPattern | None:
-        """A single relationship between unlabelled nodes: cheaper to scan than all nodes are."""
+        """Return a single relationship between unlabelled nodes: cheaper to scan than all nodes
+        are.
+        """
         single = [
             one
             for one in self._relationships
@@ -149,7 +152,9 @@ class _Layout:
         return min(single, key=lambda one: not one.types) if single else None
 
     def _find_seek(self, node: NodePattern) -> Expression | None:
-        """What the node's `$dtId` must equal (or be in), when it is known before the node is."""
+        """Return the value that the node's `$dtId` must equal (or be in), if it is known before the
+        node is.
+        """
         if _MODEL in find_label_names(node.labels):
             return None
         for check in self._checks:
@@ -207,7 +212,9 @@ class _Layout:
     def _take_filters(
         self, relationship: RelationshipPattern
     ) -> tuple[tuple[str, Expression], ...]:
-        """The properties that can be tested while walking; the others become checks of the list."""
+        """Return the properties that can be tested while walking; the others become checks of the
+        list.
+        """
         now: list[tuple[str, Expression]] = []
         for key, expression in relationship.properties:
             if find_variables(expression) <= self._bound:
@@ -217,7 +224,7 @@ class _Layout:
         return tuple(now)
 
     def _settle(self) -> Iterator[Step]:
-        """The tests and paths that what is bound now allows."""
+        """Yield the tests and paths that the bound variables now allow."""
         for name in [one for one in self._pending_labels if one in self._bound]:
             yield CheckLabels(name, self._pending_labels.pop(name))
         yield from self._take_checks()
@@ -250,9 +257,10 @@ class _Layout:
                     yield _build_equality(relationship.variable, key, value)
 
     def _find_needed(self, pattern: GraphPattern) -> frozenset[str]:
-        """Nodes that this match itself looks at: labelled ones, tested ones, and those of paths.
+        """Return the nodes that this match itself reads: labelled ones, tested ones, and those of
+        paths.
 
-        PERF: of nodes that nobody looks at only the id counts, which the hop tells without a read.
+        PERF: of nodes that are not read only the id counts, which the hop contains.
         """
         needed = set(self._pending_labels)
         needed.update(name for path in pattern.paths for name in path.elements)
@@ -265,7 +273,7 @@ _RANK_ANY = 5
 
 
 def _rank_node(node: NodePattern, seek: Expression | None) -> int:
-    """How promising a node is as a start or target; the least is the best."""
+    """Rank a node as a start or target; the least is the best."""
     if seek is not None:
         return 0
     if node.labels is not None:
@@ -274,7 +282,7 @@ def _rank_node(node: NodePattern, seek: Expression | None) -> int:
 
 
 def _merge_nodes(nodes: Sequence[NodePattern]) -> dict[str, NodePattern]:
-    """One pattern a variable: what two patterns of one variable ask holds together."""
+    """Merge the patterns of each variable into one with all their conditions."""
     merged: dict[str, NodePattern] = {}
     for node in nodes:
         seen = merged.get(node.variable)
@@ -305,7 +313,7 @@ def _build_list_check(relationship: RelationshipPattern, key: str, value: Expres
 
 
 def _find_ids(check: Expression, variable: str) -> Expression | None:
-    """The other side of `variable.$dtId = x` or `... IN xs`; None for other predicates."""
+    """Return the other side of `variable.$dtId = x` or `... IN xs`; None for other predicates."""
     if not isinstance(check, Binary):
         return None
     if check.operator is BinaryOperator.EQUAL:

@@ -1,7 +1,6 @@
-"""Runs the steps of a laid-out pattern: generators over rows, each step feeding the next.
+"""Runs the steps of a planned pattern: generators over rows, each step feeding the next.
 
-It decides no order (`layout` does). Every step keeps the order of its input rows, so that all
-matches of one source row stand together.
+Every step keeps the order of its input rows, so that all matches of one source row are adjacent.
 """
 
 from __future__ import annotations
@@ -57,13 +56,13 @@ from twinframe.model.comparison import equals, name_type
 from twinframe.model.values import Node, Relationship, Value
 
 Stage: TypeAlias = Callable[[Run, Iterator[Row]], Iterator[Row]]
-"""A compiled step: extends the rows it is given."""
+"""A compiled step: extends its input rows."""
 
 
 def compile_pattern(
     pattern: GraphPattern, predicate: Expression | None, scope: Scope
 ) -> tuple[Scope, Stage]:
-    """The scope of the extended rows, and how to get them from rows of `scope`."""
+    """Return the scope of the extended rows, and the function that extends rows of `scope`."""
     stages: list[Stage] = []
     steps = layout_pattern(pattern, predicate, scope.names, scope.plans.mentioned)
     checks = [step.predicate for step in steps if isinstance(step, CheckPredicate)]
@@ -134,7 +133,7 @@ def _compile_scan_nodes(step: ScanNodes) -> Stage:
 
 
 def _multiply(run: Run, rows: Iterator[Row], scan: Callable[[], Iterator[Row]]) -> Iterator[Row]:
-    """Each row by all that is scanned: one row streams, for several the scan is kept."""
+    """Combine each row with all scanned items: one row streams, for several the scan is kept."""
     first = next(rows, None)
     if first is None:
         return
@@ -176,7 +175,9 @@ def _compile_seek_nodes(step: SeekNodes, scope: Scope) -> Stage:
 
 
 def _list_ids(value: Value) -> Sequence[str]:
-    """The ids that a `$dtId` may equal: the predicate itself is tested again on what is found."""
+    """Return the ids that a `$dtId` may equal: the predicate itself is tested again on the
+    result.
+    """
     if isinstance(value, list):
         return tuple(dict.fromkeys(one for one in value if isinstance(one, str)))
     return (value,) if isinstance(value, str) else ()
@@ -201,7 +202,7 @@ def _compile_scan_relationships(step: ScanRelationships) -> Stage:
 
 
 def _list_starts(relationship: Relationship, direction: Direction) -> tuple[str, ...]:
-    """The ids that the left end of the pattern may have."""
+    """Return the ids that the left end of the pattern may have."""
     match direction:
         case Direction.OUTGOING:
             return (relationship.source,)
@@ -248,13 +249,13 @@ def compile_filter(predicate: Expression, scope: Scope) -> Stage:
 
 @dataclass(slots=True)
 class _Doubts:
-    """Whether a condition tested on the way had an error that another one may make irrelevant."""
+    """Whether a condition tested early had an error that another condition may make irrelevant."""
 
     found: bool = False
 
 
 def _compile_early_check(step: CheckPredicate, scope: Scope, doubts: _Doubts) -> Stage:
-    """Drops the rows that a condition, one of several, does not hold for; errors are for later.
+    """Drop the rows for which a condition, one of several, is not true; errors are deferred.
 
     SPEC: the conditions are the operands of one AND, of which any that is not true decides.
     """
@@ -274,7 +275,7 @@ def _compile_early_check(step: CheckPredicate, scope: Scope, doubts: _Doubts) ->
 
 
 def _compile_last_check(checks: Sequence[Expression], scope: Scope, doubts: _Doubts) -> Stage:
-    """Tests all conditions again, on rows that have everything, once one of them had an error."""
+    """Test all conditions again, on complete rows, once one of them had an error."""
     keep = compile_filter(build_conjunction(checks) or Literal(value=True), scope)
 
     def check(run: Run, rows: Iterator[Row]) -> Iterator[Row]:
@@ -344,7 +345,7 @@ def _compile_expand(step: Expand, scope: Scope) -> Stage:
 def _read_hops(
     run: Run, batch: Sequence[Row], slot: int, direction: Direction, types: Sequence[str]
 ) -> Iterator[tuple[Row, Hop]]:
-    """Each row of the batch with each hop from its origin. A batch of one row streams."""
+    """Yield each row of the batch with each hop from its origin. A batch of one row streams."""
     origins = [node.id for row in batch if isinstance(node := row[slot], Node)]
     if len(batch) == 1:
         for hop in run.reader.read_hops(origins, direction, types):
@@ -378,7 +379,7 @@ def _find_known_hops(
 
 
 def _compile_used(cross: Cross, scope: Scope) -> Callable[[Row], Sequence[Relationship]]:
-    """The relationships that the match uses already in a row, lists of them included."""
+    """Return the relationships that the match uses already in a row, including lists of them."""
     slots = [scope.find_slot(name) for name in cross.used]
     if not slots:
         return lambda row: ()
@@ -399,7 +400,7 @@ def _compile_used(cross: Cross, scope: Scope) -> Callable[[Row], Sequence[Relati
 def _compile_finish(
     cross: Cross, scope: Scope
 ) -> Callable[[Run, Iterator[tuple[Row, str]]], Iterator[Row]]:
-    """Binds the target node to the id reached, or checks that it is bound to it already."""
+    """Bind the target node to the id reached, or check that it is bound to it already."""
     if cross.target_bound:
         slot = scope.find_slot(cross.target.variable)
 
@@ -507,5 +508,5 @@ def _build_adjacency(run: Run, cross: Cross) -> Adjacency:
 
 
 def _list_crossed(walk: Walk, cross: Cross) -> list[Value]:
-    """The relationships in the pattern's order, from its left to its right."""
+    """List the relationships in the pattern's order, from its left to its right."""
     return [*reversed(walk[0])] if cross.reversed else [*walk[0]]

@@ -1,4 +1,4 @@
-"""Binds named paths out of nodes and relationships matched before. It matches nothing."""
+"""Binds named paths from nodes and relationships that are matched already."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twinframe.model.values import Node, Path, Relationship
 def compile_path(
     pattern: PathPattern, scope: Scope
 ) -> Callable[[Run, Iterator[Row]], Iterator[Row]]:
-    """Adds the path to each row; the nodes inside of variable-length parts are read in batches."""
+    """Add the path to each row; the nodes inside of variable-length parts are read in batches."""
     first = scope.find_slot(pattern.elements[0])
     slots = [scope.find_slot(name) for name in pattern.elements]
 
@@ -40,7 +40,7 @@ def compile_path(
 
 
 def _list_relationships(row: Row, slots: Sequence[int], start: object) -> list[Relationship]:
-    """The path's relationships in order, lists of variable-length parts flattened."""
+    """List the path's relationships in order, lists of variable-length parts flattened."""
     found: list[Relationship] = []
     at = start.id if isinstance(start, Node) else ""
     for slot in slots:
@@ -63,7 +63,9 @@ def _list_ids(start: object, crossed: Sequence[Relationship]) -> list[str]:
 
 
 def _walk(start: str, crossed: Sequence[Relationship]) -> list[str] | None:
-    """The ids passed when crossing the relationships from `start`; None if they do not join."""
+    """Return the ids passed when following the relationships from `start`; None if they do not
+    join.
+    """
     ids = [start]
     for one in crossed:
         if one.source == ids[-1]:

@@ -1,6 +1,6 @@
-"""The steps into which a graph pattern is laid out. Data only: `layout` builds, `matching` runs.
+"""The steps of a planned graph pattern, as data: `layout` builds them, `matching` runs them.
 
-Each step extends every row it gets; a row grows at its end, by the variables that the step binds.
+Each step extends every input row at its end, by the variables that the step binds.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ class CheckNode:
 
 @dataclass(frozen=True, slots=True)
 class Cross:
-    """What all steps share that cross a relationship pattern starting at the bound node `origin`.
+    """The data of all steps that follow a relationship pattern from the bound node `origin`.
 
     `target` is the pattern of the node at the other end; `target_bound` says that it is bound
-    already, `reads_target` that its document or labels will be looked at. `used` are the
-    relationship variables of the same match that are bound before. `reversed` says that the walk
-    goes from the pattern's right to its left.
+    already, `reads_target` that its document or labels are needed. `used` are the relationship
+    variables of the same match that are bound before. `reversed` says that the walk goes from the
+    pattern's right to its left.
     """
 
     relationship: RelationshipPattern
@@ -96,7 +96,7 @@ class Cross:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """Crosses one relationship. `relationship_bound`: it is bound before and only checked."""
+    """Follows one relationship. `relationship_bound`: it is bound before and only checked."""
 
     cross: Cross
     relationship_bound: bool
@@ -104,7 +104,7 @@ class Expand:
 
 @dataclass(frozen=True, slots=True)
 class ExpandVariable:
-    """Crosses `length` relationships, each of which has the properties `filters`."""
+    """Follows `length` relationships, each of which has the properties `filters`."""
 
     cross: Cross
     length: Length
@@ -125,7 +125,7 @@ class ShortestPath:
 
 @dataclass(frozen=True, slots=True)
 class BuildPath:
-    """Binds the path variable out of its elements, all bound before."""
+    """Binds the path variable from its elements, all bound before."""
 
     path: PathPattern
 

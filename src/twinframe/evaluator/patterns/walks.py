@@ -1,4 +1,4 @@
-"""Walks of variable length from one node, and shortest ones between two. They know ids, not rows.
+"""Finds walks of variable length from one node, and shortest ones between two, by ids.
 
 A walk never uses a relationship twice, nor one of `avoided`.
 """
@@ -17,14 +17,14 @@ from twinframe.evaluator.run import Run
 from twinframe.model.values import Relationship
 
 Walk: TypeAlias = tuple[tuple[Relationship, ...], str]
-"""The relationships crossed, and the id of the node reached."""
+"""The relationships of the walk, and the id of the node reached."""
 
 _BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Walker:
-    """How to walk: `accepts` tests a relationship, `avoided` are those the match uses already."""
+    """Finds walks: `accepts` tests a relationship, `avoided` are those the match uses already."""
 
     run: Run
     adjacency: Adjacency
@@ -33,10 +33,10 @@ class Walker:
     avoided: Collection[Relationship]
 
     def walk(self, origin: str) -> Iterator[Walk]:
-        """Every walk from `origin` whose length is within bounds, in no promised order.
+        """Yield every walk from `origin` whose length is within bounds, in no particular order.
 
-        NOTE: batches of open walks lie on a stack, which bounds what is held at once by depth times
-        degree, where going level by level would hold a whole level.
+        NOTE: batches of open walks are on a stack, which bounds the memory by depth times degree,
+        where breadth-first search would hold a whole level.
         """
         budget = self.run.budget
         if self.length.minimum == 0:
@@ -58,7 +58,7 @@ class Walker:
             stack += (opened[at : at + _BATCH] for at in range(0, len(opened), _BATCH))
 
     def find_shortest(self, origin: str, target: str) -> Iterator[Walk]:
-        """Every shortest walk between two nodes whose length is within bounds."""
+        """Yield every shortest walk between two nodes whose length is within bounds."""
         if self.length.minimum == 0 and origin == target:
             yield (), target
         elif self.length.minimum > 1 or origin == target:
@@ -69,7 +69,7 @@ class Walker:
     # --- steps --------------------------------------------------------------------------------
 
     def _extend(self, walks: Sequence[Walk]) -> Iterator[Walk]:
-        """Each walk by each relationship it may cross next."""
+        """Extend each walk by each relationship it may follow next."""
         self.adjacency.load([reached for _, reached in walks])
         for crossed, reached in walks:
             for hop in self.adjacency.find(reached):
@@ -95,7 +95,9 @@ class Walker:
     # --- shortest -----------------------------------------------------------------------------
 
     def _find_shortest_paths(self, origin: str, target: str) -> Iterator[Walk]:
-        """Breadth first over nodes: a shortest walk between two nodes never visits one twice."""
+        """Search breadth first over nodes: a shortest walk between two nodes never visits one
+        twice.
+        """
         arrivals: dict[str, list[Hop]] = {origin: []}
         frontier, hops = [origin], 0
         while frontier and target not in arrivals:
@@ -113,7 +115,7 @@ class Walker:
         self.run.budget.release(len(arrivals) - 1)
 
     def _arrive(self, frontier: Sequence[str], seen: Collection[str]) -> dict[str, list[Hop]]:
-        """The nodes next to the frontier not seen before, each with the hops that lead to it."""
+        """Return the new nodes next to the frontier, each with the hops that lead to it."""
         reached: dict[str, list[Hop]] = {}
         for at in range(0, len(frontier), _BATCH):
             batch = frontier[at : at + _BATCH]
@@ -126,7 +128,7 @@ class Walker:
         return reached
 
     def _trace(self, target: str, arrivals: dict[str, list[Hop]]) -> Iterator[Walk]:
-        """Every way back from the target to where the search began."""
+        """Yield every way back from the target to the start of the search."""
         waiting: list[tuple[str, tuple[Relationship, ...]]] = [(target, ())]
         while waiting:
             self.run.budget.tick()
@@ -138,7 +140,7 @@ class Walker:
             )
 
     def _find_shortest_trails(self, origin: str, target: str) -> Iterator[Walk]:
-        """Level by level over walks, for a minimum above 1 or a way back to the origin."""
+        """Search level by level over walks, for a minimum above 1 or a way back to the origin."""
         level: list[Walk] = [((), origin)]
         while level:
             level = [walk for walk in level if self._may_grow(walk)]
