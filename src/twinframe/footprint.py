@@ -1,4 +1,4 @@
-"""What memory this process has of its own, as the system tells; freed memory is given back."""
+"""Measures the memory of this process and returns freed memory to the system."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _PAUSE: Final = 0.5
 
 
 class Footprint:
-    """The memory of this process against the most it may have. Safe between threads.
+    """The memory of this process against its limit. Thread-safe.
 
-    PERF: a look costs 15 us.
+    PERF: a check costs 15 us.
     """
 
     def __init__(self, most: int) -> None:
@@ -27,14 +27,16 @@ class Footprint:
         self._trimmed = 0.0
 
     def is_over(self) -> bool:
-        """Whether it has more than it may, even when what is free was given back.
+        """Return whether it exceeds the limit, even after freed memory was returned.
 
-        NOTE: False where nobody tells: this is Linux's.
+        NOTE: always False except on Linux.
         """
         return read_own_memory() > self.most and not self._shrinks()
 
     def _shrinks(self) -> bool:
-        """Give back what the C library keeps of freed memory, now and then; whether that helped."""
+        """Return the C library's freed memory to the system, at intervals; return whether that
+        helped.
+        """
         with self._lock:
             now = time.monotonic()
             if now - self._trimmed < _PAUSE or not hasattr(self._library, "malloc_trim"):
@@ -45,7 +47,7 @@ class Footprint:
 
 
 def read_own_memory() -> int:
-    """Bytes of memory of this process that belong to no file; 0 where nobody can tell."""
+    """Return the bytes of this process's memory that belong to no file; 0 where it is unknown."""
     try:
         fields = _STATE.read_text(encoding="ascii").split()
     except OSError:

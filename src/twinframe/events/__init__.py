@@ -1,1 +1,1 @@
-"""Events: their form, the filters that choose among them, where they go. It delivers none."""
+"""Events: their format, the filters of event routes, and the sinks that deliver them."""

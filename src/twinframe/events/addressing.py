@@ -1,4 +1,4 @@
-"""Topics and subjects of brokers: templates filled with what an event is about. It sends none."""
+"""Fills templates of broker topics and subjects with attributes of an event."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from twinframe.events.sinks import Message
 
 _PLACE: Final = re.compile(r"\{([a-z]*)\}")
 PLACES: Final = ("type", "key", "subject", "source")
-"""What a template may name in braces: `key` is the id of the twin."""
+"""The names that a template may have in braces: `key` is the id of the twin."""
 
 
 def check_template(template: str, refused: str) -> str:
-    """The template unchanged. `ValueError` when it names what is not there, or has a character of
-    `refused` outside of its places.
+    """Return the template unchanged.
+
+    Raises `ValueError` for an unknown name, or a character of `refused` outside of braces.
     """
     for name in _PLACE.findall(template):
         if name not in PLACES:
@@ -29,11 +30,12 @@ def check_template(template: str, refused: str) -> str:
 
 
 def fill_template(template: str, message: Message, special: Collection[str]) -> str:
-    """The template with its places filled.
+    """Return the template with its names replaced.
 
-    SEC: the ids in an event are chosen by whoever wrote it: characters that mean something in an
-    address (`special`), blanks and what cannot be printed are percent-encoded, so that an id stays
-    one level of it. The type is ours and stays as it is. Nothing at all is `-`.
+    SEC: the ids in an event are chosen by its author: characters with a meaning in an address
+    (`special`), blanks and unprintable characters are percent-encoded, so that an id stays one
+    level of it. The event type is defined by the service and not encoded. An empty value becomes
+    `-`.
     """
     values = {
         "type": message.type,

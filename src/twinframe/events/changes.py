@@ -1,7 +1,4 @@
-"""What a write changed: the patch that leads from one document to the next, and what it replaced.
-
-It knows no store and writes no event.
-"""
+"""Computes the patch from one document to the next, with the values that it replaces."""
 
 from __future__ import annotations
 
@@ -22,9 +19,8 @@ _PLAIN: Final = frozenset((str, float, int, bool, type(None)))
 
 
 class Changes(NamedTuple):
-    """A patch as it goes out, and for each of its operations what was there before: `[value]`, or
-    `[]` for nothing; the number of another operation says that it lies at or below the value of
-    that one.
+    """A patch as it is sent, and for each of its operations the old value: `[value]`, or `[]` for
+    none; the number of another operation says that it is at or below the value of that one.
     """
 
     patch: list[dict[str, Any]]
@@ -32,11 +28,11 @@ class Changes(NamedTuple):
 
 
 def build_changes(before: Document, after: Document) -> Changes:
-    """The operations that make the contents of a stored document those of another.
+    """Build the operations that change the contents of a stored document to those of another.
 
     Properties are replaced as a whole, those of components one by one; the service's own members
-    (`$etag`, times) are left out, but for a twin's model. Order: that of `after`, removals last.
-    PERF: a third of what operations as objects cost; every PUT over a twin comes here.
+    (`$etag`, times) are left out, except a twin's model. Order: that of `after`, removals last.
+    PERF: a third of the cost of operations as objects; every PUT over a twin calls this.
     """
     found = Changes([], [])
     model, old_model = _read_model(after), _read_model(before)
@@ -48,10 +44,10 @@ def build_changes(before: Document, after: Document) -> Changes:
 
 
 def build_patch_changes(before: Document, operations: Sequence[PatchOperation]) -> Changes:
-    """What a patch changes, from the document before it is applied; nothing of that is kept.
+    """Build the changes of a patch, from the document before it is applied, without keeping it.
 
-    NOTE: a value goes in once, with the operation at the highest path above the others. Else a
-    thousand operations on one large property would keep it a thousand times.
+    NOTE: a value is included once, with the operation at the highest path above the others.
+    Otherwise a thousand operations on one large property would keep it a thousand times.
     """
     root: dict[str | None, Any] = {}  # a tree of segments; under None the operation of a path
     for number, operation in enumerate(operations):
@@ -71,7 +67,7 @@ def build_patch_changes(before: Document, operations: Sequence[PatchOperation]) 
 
 
 def _find_holder(root: dict[str | None, Any], path: Sequence[str]) -> int:
-    """The operation at the shortest path that this one begins with; itself at the latest."""
+    """Return the operation at the shortest path that this one begins with; itself at the latest."""
     node = root
     for segment in path:
         node = node[segment]
@@ -119,7 +115,7 @@ def _join(under: str, name: str) -> str:
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    """NOTE: to Python `True == 1` and `1 == 1.0`; as contents of a twin they are not the same."""
+    """NOTE: in Python `True == 1` and `1 == 1.0`; as contents of a twin they differ."""
     if type(old) is not type(new) or old != new:
         return False
     if isinstance(new, dict):
@@ -130,7 +126,7 @@ def _is_same(old: Any, new: Any) -> bool:
 
 
 def _is_part(value: Any) -> bool:
-    """Whether it is a stored component: these alone have metadata of their own."""
+    """Return whether it is a stored component: only these have metadata of their own."""
     return isinstance(value, dict) and isinstance(value.get(_METADATA), dict)
 
 

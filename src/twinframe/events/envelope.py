@@ -1,9 +1,9 @@
-"""Events as CloudEvents 1.0 in the vendor's words, to the text of the outbox. It sends none.
+"""Renders events as CloudEvents 1.0 in the vendor's format, for the outbox.
 
-The text of an event in the outbox is one or two lines of JSON. The first is the envelope as it goes
-to subscribers. The second, where there is one, is for filters and data history alone: `model`, the
-model of the twin where the envelope does not name it; `old`, for each operation of the patch what
-was there before (`changes.Changes`); `target`, that of a changed relationship.
+The text of an event in the outbox is one or two lines of JSON. The first is the envelope as it is
+sent to subscribers. The optional second is for filters and data history alone: `model`, the model
+of the twin where the envelope does not name it; `old`, the old value of each operation of the patch
+(`changes.Changes`); `target`, that of a changed relationship.
 
 SPEC: CloudEvents 1.0.2, structured mode; types, subjects and data as the vendor documents them.
 """
@@ -25,7 +25,7 @@ JSON: Final = "application/json"
 
 
 class EventType(enum.Enum):
-    """What happened; the values are the `type` on the wire.
+    """The types of events; the values are the `type` on the wire.
 
     SPEC: the vendor has no events of models; ours are named after its others.
     """
@@ -44,7 +44,7 @@ class EventType(enum.Enum):
 
 _HEADS: Final = {
     kind: b'","type":%b,"source":' % orjson.dumps(kind.value) for kind in EventType
-}  # PERF: the parts that never change are made once
+}  # PERF: the constant parts are built once
 
 
 def render_event(
@@ -57,10 +57,10 @@ def render_event(
     guid: str = "",
     trace: str = "",
 ) -> bytes:
-    """The outbox text of an event with the id `guid`, or with a new one.
+    """Render the outbox text of an event with the id `guid`, or with a new one.
 
     `source` is a JSON string, `data` a JSON value; `subject` is as documented for the type. `trace`
-    is the `traceparent` of the request that it comes of, if that had one (SPEC: the distributed
+    is the `traceparent` of the request that caused it, if that had one (SPEC: the distributed
     tracing extension of CloudEvents).
     """
     wire = b'{"specversion":"1.0","id":"%b%b%b,"subject":%b,"time":"%b",%b%b%b}' % (
@@ -77,12 +77,12 @@ def render_event(
 
 
 def render_notes(notes: dict[str, Any]) -> bytes:
-    """What is for filters alone, for `add_notes`."""
+    """Render the line that is for filters alone, for `add_notes`."""
     return orjson.dumps(notes)
 
 
 def add_notes(wire: bytes, notes: bytes) -> bytes:
-    """The outbox text of an event that was rendered without notes."""
+    """Return the outbox text of an event that was rendered without notes."""
     return b"%b\n%b" % (wire, notes)
 
 
@@ -96,11 +96,12 @@ def render_telemetry(
     payload: JsonValue,
     trace: str = "",
 ) -> bytes:
-    """The outbox text of a message of a twin; its own id is the event's. `trace` as of the others.
+    """Render the outbox text of a message of a twin; its own id is the event's. `trace` as for the
+    others.
 
     SPEC: `source` names the twin, `subject` the component, and is left out without one: CloudEvents
-    has no empty subject. `dataschema` is the model of what sent it, the component's if it was one;
-    it is left out where that is not known (None).
+    has no empty subject. `dataschema` is the model of the sender, the component's if it was one; it
+    is left out if unknown (None).
     """
     envelope: dict[str, Any] = {
         "specversion": "1.0",
@@ -123,7 +124,7 @@ def render_changes(model_id: str, patch: Sequence[dict[str, Any]]) -> bytes:
 
 
 def build_rows(operations: Sequence[PatchOperation]) -> list[dict[str, Any]]:
-    """A patch as it goes out, its paths as JSON pointers."""
+    """Build the rows of a patch as it is sent, its paths as JSON pointers."""
     return [
         {"path": operation.pointer, "op": operation.verb}
         if operation.verb == "remove"

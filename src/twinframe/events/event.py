@@ -1,4 +1,4 @@
-"""An event as it is read from the outbox: attributes, data, what changed. It decides nothing."""
+"""An event read from the outbox, with its attributes, data and changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from twinframe.events.envelope import EventType
 Path: TypeAlias = tuple[str, ...]
 
 _MOST_DIGITS: Final = 18
-"""Of an index: no list is longer, and Python makes no number of thousands of digits."""
+"""The most digits of an index: no list is longer, and Python parses no number of thousands of
+digits.
+"""
 
 
 class _Absent:
@@ -26,7 +28,7 @@ class _Absent:
 
 
 ABSENT: Final = _Absent()
-"""Stands for a value that is not there; JSON's null is one that is."""
+"""Stands for a missing value; JSON's null is a present one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,10 @@ class Change:
 
 
 class Event:
-    """One event. `wire` is the envelope as it goes to subscribers; the rest is read when asked.
+    """One event. `wire` is the envelope as it is sent to subscribers; the rest is parsed at first
+    use.
 
-    `position` is its place in the outbox, `key` what it is about: order holds within a key.
+    `position` is that in the outbox, `key` the entity of the event: order is kept within a key.
     """
 
     __slots__ = ("_changes", "_document", "_notes", "key", "position", "wire")
@@ -60,7 +63,7 @@ class Event:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The envelope, parsed once. Never change it."""
+        """The envelope, parsed once. Do not change it."""
         if self._document is None:
             self._document = orjson.loads(self.wire)
         return self._document
@@ -78,8 +81,8 @@ class Event:
 
     @property
     def model_id(self) -> str | None:
-        """The model of the twin that it is about: of its source for a relationship, of the sending
-        twin for telemetry, also of a component; for events of models the model itself.
+        """The model of the event's twin: of its source for a relationship, of the sending twin for
+        telemetry, also of a component; for events of models the model itself.
         """
         data = self.data
         match self.type:
@@ -97,13 +100,13 @@ class Event:
 
     @property
     def target_id(self) -> str:
-        """The target of a relationship that was changed; empty for other events."""
+        """The target of a changed relationship; empty for other events."""
         found = self._read_notes().get("target", "")
         return found if isinstance(found, str) else ""
 
     @property
     def changes(self) -> Sequence[Change]:
-        """What an update changed, in order; nothing for other events."""
+        """The changes of an update, in order; none for other events."""
         if self._changes is None:
             self._changes = self._read_changes()
         return self._changes
@@ -144,7 +147,9 @@ def _parse_pointer(pointer: str) -> Path:
 
 
 def find_value(value: Any, path: Sequence[str]) -> Any:
-    """What lies at a path of a JSON value, or `ABSENT`; a segment of digits may be an index."""
+    """Return the value at a path of a JSON value, or `ABSENT`; a segment of digits may be an
+    index.
+    """
     for segment in path:
         if isinstance(value, dict) and segment in value:
             value = value[segment]

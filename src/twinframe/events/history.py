@@ -1,4 +1,4 @@
-"""The data-history form of events: flat rows for tables of time series. It sends none.
+"""Renders events in the data-history form: flat rows for time-series tables.
 
 SPEC: the vendor's data history writes three tables (property updates, twin lifecycle, relationship
 lifecycle); each row here is a CloudEvent of its own whose data has the columns of its table.
@@ -27,10 +27,11 @@ _RELATIONSHIPS: Final = {
 
 
 def render_history(event: Event) -> list[bytes]:
-    """The rows of an event, each a CloudEvent in structured form; none for models and telemetry.
+    """Render the rows of an event, each a CloudEvent in structured form; none for models and
+    telemetry.
 
     An update has a row for each property it changed, a creation one for the twin and one for each
-    property it came with.
+    property it had.
     """
     return [
         _render_row(event, number, kind, row)

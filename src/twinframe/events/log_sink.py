@@ -1,4 +1,4 @@
-"""The sink `log`: events as lines of the service's log, for trials. Nothing leaves the machine."""
+"""The event sink `log`, which writes events to the service's log, for trials."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class LogSink(EventSink):
         self._name = name
 
     async def send(self, message: Message) -> None:
-        """Write it; it is taken at once."""
+        """Write it; it counts as delivered at once."""
         _log.info("%s: %s", self._name, message.body.decode())
 
 
 @hookimpl
 def twinframe_event_sink(settings: Section, name: str) -> EventSink:
-    """A sink of the log; it takes no settings."""
+    """Build a sink of the log; it has no settings."""
     del settings
     return LogSink(name)

@@ -1,7 +1,7 @@
-"""The seam of event sinks: what takes events out of the service. No sink is here.
+"""The interface of event sinks, which deliver events to endpoints outside of the service.
 
-A sink is one endpoint that the operator has configured, as one worker has it; routes of several
-graphs may send to it at the same time. Retries, order and what is given up are not its matter.
+A sink is one configured endpoint in one worker; routes of several graphs may send to it at the same
+time. The caller handles retries, order and giving up.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ STRUCTURED = "application/cloudevents+json; charset=utf-8"
 
 
 class DeliveryFailed(TwinframeError):
-    """The endpoint did not take an event now; it may later. `retry_after` is in seconds, if told.
+    """The endpoint did not accept an event now; it may later. `retry_after` is in seconds, if
+    given.
 
-    The message is shown to who looks after routes: it holds no secret. One that names a file of
-    the installation is for the operator; `told` is what callers are told in its place.
+    The message is shown to users who manage routes: it contains no secret. One that names a file of
+    the installation is for the operator; `told` is the message for callers instead.
     """
 
     code = "DeliveryFailed"
@@ -30,19 +31,22 @@ class DeliveryFailed(TwinframeError):
 
     @property
     def public(self) -> str:
-        """The message as callers who may read event routes are given it."""
+        """Return the message for callers who may read event routes."""
         return self._told or self.message
 
 
 class DeliveryRefused(TwinframeError):
-    """The endpoint will never take this event: it is not sent again, and becomes a dead letter."""
+    """The endpoint will never accept this event: it is not sent again, and becomes a dead
+    letter.
+    """
 
     code = "DeliveryRefused"
 
 
 class EndpointGone(TwinframeError):
-    """The endpoint wants no event any more, not only this one: its routes stop until a caller has
-    them go on. The event becomes a dead letter.
+    """The endpoint wants no events at all any more: its routes stop until a caller restarts them.
+
+    The event becomes a dead letter.
     """
 
     code = "EndpointGone"
@@ -50,7 +54,7 @@ class EndpointGone(TwinframeError):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One event on its way out.
+    """One event to be sent.
 
     `body` is a CloudEvent in structured mode, JSON in UTF-8; `key` is the id of the twin, for
     endpoints that keep an order by it. The others are attributes of the event; `subject` may be
@@ -69,19 +73,19 @@ class EventSink(ABC):
     """An endpoint. Its methods run on the event loop of the worker and never block it."""
 
     async def open(self) -> None:  # noqa: B027  (a sink without a connection has nothing to do)
-        """Make ready to send; `DeliveryFailed` when that does not work now. It is tried again.
+        """Prepare to send; raise `DeliveryFailed` when that fails now. It is tried again.
 
-        `EndpointGone` as of `send`.
+        Raises `EndpointGone` as `send` does.
         """
 
     @abstractmethod
     async def send(self, message: Message) -> None:
-        """Return once the endpoint has taken the message for good.
+        """Return once the endpoint has accepted the message for good.
 
-        Called for several messages at a time, though for one `key` only one after the other. Raises
-        `DeliveryFailed`, `DeliveryRefused`, `EndpointGone`. Cancelled, it may have sent the message
-        or not.
+        Called for several messages at a time, but for one `key` only one after the other. Raises
+        `DeliveryFailed`, `DeliveryRefused`, `EndpointGone`. A cancelled call may have sent the
+        message or not.
         """
 
     async def close(self) -> None:  # noqa: B027  (likewise)
-        """Give back what it holds. It may be opened again."""
+        """Release its resources. It may be opened again."""

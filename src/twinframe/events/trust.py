@@ -1,4 +1,4 @@
-"""Whom a sink trusts over TLS, as its endpoint's settings say. It connects to nothing."""
+"""Builds the TLS context of a sink from its endpoint's settings."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from twinframe.events.sinks import DeliveryFailed
 
 
 def build_trust(authority: str, certificate: str = "", key: str = "") -> ssl.SSLContext:
-    """The context of a client that trusts the authorities of a PEM file, empty the usual ones.
+    """Build the context of a client that trusts the authorities of a PEM file, by default the
+    system's.
 
-    With `certificate` and `key`, PEM files too, it shows that certificate. `DeliveryFailed` names
-    the setting whose file cannot be read, and the operator that file: it may be there the next
-    time.
+    With `certificate` and `key`, PEM files too, it presents that certificate. `DeliveryFailed`
+    names the setting whose file cannot be read, and to the operator that file: it may exist the
+    next time.
     """
     try:
         context = ssl.create_default_context(cafile=authority or None)
-    except OSError as error:  # those of `ssl` are such, too
+    except OSError as error:  # includes the errors of `ssl`
         raise _build_failure("CertificateAuthority", authority, error) from error
     if certificate:
         try:

@@ -1,7 +1,7 @@
-"""The sink `webhook`: each event is a POST to a URL of the operator's. It follows no redirect.
+"""The event sink `webhook`, which sends each event as a POST to a URL of the operator's.
 
-SPEC: CloudEvents HTTP binding 1.0.2, structured mode; HTTP 1.1 Web Hooks for Event Delivery 1.0.1
-(the handshake against abuse); Standard Webhooks 1.0 (the signature).
+It follows no redirects. SPEC: CloudEvents HTTP binding 1.0.2, structured mode; HTTP 1.1 Web Hooks
+for Event Delivery 1.0.1 (the handshake against abuse); Standard Webhooks 1.0 (the signature).
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ from twinframe.settings import Count, Seconds, Section
 _MOST_ANSWER_BYTES: Final = 64 * 1024
 _MOST_DIGITS: Final = 18
 _MOST_REASON: Final = 200
-"""Characters of what the network library says: a receiver's answer may be in it."""
+"""The most characters of a message of the network library: it may contain a receiver's answer."""
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """SPEC: RFC 9110 section 5.1."""
 _SECRET_PREFIX: Final = "whsec_"  # noqa: S105  (the standard's mark, no secret)
 _REFUSALS: Final = frozenset({400, 413, 415, 422})
-"""What says that the same request cannot succeed later. Others may be mended meanwhile: 401, 403
-and 404 by who runs the receiver, 408, 425 and 429 by waiting.
+"""Statuses after which the same request cannot succeed later.
+
+Others may be mended meanwhile: 401, 403 and 404 by the receiver's operator, 408, 425 and 429 by
+waiting.
 """
 _GONE: Final = 410
 """SPEC: HTTP 1.1 Web Hooks 2.1: the receiver is retired, nothing more shall be sent there."""
@@ -104,7 +106,7 @@ class WebhookSettings(Section):
         except binascii.Error:
             raise ValueError("must be Base64 behind whsec_") from None
         if not key and value.get_secret_value():
-            # SEC: nothing would be signed, though who set it believes that all is.
+            # SEC: nothing would be signed, although the operator believes that it is.
             raise ValueError("must have a key in Base64 behind whsec_")
         return value
 
@@ -112,7 +114,7 @@ class WebhookSettings(Section):
     @classmethod
     def _check_headers(cls, value: dict[str, SecretStr]) -> dict[str, SecretStr]:
         for name, text in value.items():
-            # SEC: nothing that is set here may end a header and begin another.
+            # SEC: no value set here may end a header and begin another.
             content = text.get_secret_value()
             if not (_HEADER_NAME.fullmatch(name) and content.isascii() and content.isprintable()):
                 raise ValueError(
@@ -132,7 +134,7 @@ class WebhookSettings(Section):
 
 
 class WebhookSink(EventSink):
-    """Sends to one URL. `origin` is the name under which it asks to be allowed."""
+    """Sends to one URL. `origin` is the name under which it requests permission."""
 
     def __init__(
         self,
@@ -145,20 +147,22 @@ class WebhookSink(EventSink):
         self._key = build_key(settings.secret.get_secret_value())
         self._transport = transport
         self._client: httpx2.AsyncClient | None = None
-        # NOTE: who waits for a connection must not be taken for one who waits for an answer.
+        # NOTE: waiting for a connection must not count as waiting for an answer.
         self._places = asyncio.Semaphore(settings.max_connections)
         self._interval = 0.0
         self._next = 0.0
 
     async def open(self) -> None:
-        """Ask the receiver, unless told not to; `DeliveryFailed` when it does not want events."""
+        """Ask the receiver for permission, unless disabled; raise `DeliveryFailed` when it refuses
+        events.
+        """
         client = self._client or self._build_client()
         self._client = client
         if self._settings.handshake:
             await self._shake_hands(client)
 
     async def send(self, message: Message) -> None:
-        """POST it; a 2xx says that it was taken, 410 that nothing will be any more."""
+        """POST it; a 2xx means accepted, 410 that no event will be accepted any more."""
         if self._client is None:
             raise DeliveryFailed("The webhook is not open.")
         await self._wait_for_rate()
@@ -180,7 +184,7 @@ class WebhookSink(EventSink):
 
     @property
     def _name(self) -> str:
-        """The receiver as messages call it: a path or query may hold a secret."""
+        """The receiver's name in messages: a path or query may hold a secret."""
         parts = urlsplit(self._settings.url)
         return f"{parts.scheme}://{parts.netloc}"
 
@@ -191,8 +195,8 @@ class WebhookSink(EventSink):
             headers={"user-agent": "twinframe", **extra},
             timeout=settings.timeout,
             limits=httpx2.Limits(max_connections=settings.max_connections),
-            follow_redirects=False,  # SEC: the receiver must not choose where we ask
-            # SEC: nor what we keep and send: a new cookie with each answer would add up.
+            follow_redirects=False,  # SEC: the receiver must not redirect requests
+            # SEC: nor store cookies: a new one with each answer would add up.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             verify=build_trust(settings.certificate_authority),
             transport=self._transport,
@@ -230,7 +234,7 @@ class WebhookSink(EventSink):
             return {}
         stamp, name = str(int(time.time())), message.id
         if not (name.isascii() and name.isprintable()):
-            # SEC: of telemetry the sender chose it; a line end in it would begin another header.
+            # SEC: the sender of telemetry chose it; a line end in it would begin another header.
             name = quote(name, safe="")
         return {
             "webhook-id": name,
@@ -245,7 +249,7 @@ class WebhookSink(EventSink):
         headers: dict[str, str],
         body: bytes | None,
     ) -> tuple[int, httpx2.Headers]:
-        """Status and headers of the answer; its body is of no use and read only to be done."""
+        """Return status and headers of the answer; its body is read and discarded."""
         try:
             async with (
                 self._places,
@@ -268,21 +272,26 @@ class WebhookSink(EventSink):
 
 
 def build_key(secret: str) -> bytes:
-    """The key that a secret stands for; empty signs nothing. `binascii.Error` for bad Base64."""
+    """Return the key of a secret; an empty one signs nothing.
+
+    Raises `binascii.Error` for bad Base64.
+    """
     if secret.startswith(_SECRET_PREFIX):
         return base64.b64decode(secret.removeprefix(_SECRET_PREFIX), validate=True)
     return secret.encode()
 
 
 def build_signature(key: bytes, message_id: str, stamp: str, body: bytes) -> str:
-    """The signature of Standard Webhooks: `v1,` and Base64 of HMAC-SHA256 of id, time and body."""
+    """Build the signature of Standard Webhooks: `v1,` and Base64 of HMAC-SHA256 of id, time and
+    body.
+    """
     signed = b"%b.%b.%b" % (message_id.encode(), stamp.encode("ascii"), body)
     digest = hmac.new(key, signed, hashlib.sha256).digest()
     return f"v1,{base64.b64encode(digest).decode()}"
 
 
 def read_retry_after(headers: httpx2.Headers) -> float | None:
-    """The seconds that `Retry-After` names, as a number or a date; None without one."""
+    """Return the seconds of `Retry-After`, a number or a date; None without one."""
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdecimal():
         return float(text)
@@ -293,7 +302,7 @@ def read_retry_after(headers: httpx2.Headers) -> float | None:
 
 
 def read_interval(rate: str) -> float:
-    """The seconds between two requests that an allowed rate a minute leaves; 0 is no limit."""
+    """Return the seconds between two requests under an allowed rate a minute; 0 is no limit."""
     text = rate.strip()
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
         return 0.0
@@ -301,7 +310,7 @@ def read_interval(rate: str) -> float:
 
 
 def _is_here(host: str) -> bool:
-    """Whether a host is this machine by its name."""
+    """Return whether a host name denotes this machine."""
     if host == "localhost":
         return True
     try:

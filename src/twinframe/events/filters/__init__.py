@@ -1,4 +1,6 @@
-"""Filters of event routes: the vendor's language and what it lacks. Text in, predicate out."""
+"""Filters of event routes, in the vendor's language with extensions: parsed and compiled to
+predicates.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The typed syntax tree of a filter. It means nothing by itself: `compiler` gives it sense."""
+"""The typed syntax tree of a filter; `compiler` defines its meaning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Comparator(enum.Enum):
 
 
 class Moment(enum.Enum):
-    """Whether a value is the one before the event, or the one after it."""
+    """Whether a value is that before the event, or that after it."""
 
     OLD = "OLD"
     NEW = "NEW"
@@ -54,7 +54,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """`$body.a.b`: what lies at a path of the event's data."""
+    """`$body.a.b`: the value at a path of the event's data."""
 
     path: tuple[str, ...]
 
@@ -108,14 +108,14 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """`CHANGED(a.b)`: whether the event changed what lies there, or something below it."""
+    """`CHANGED(a.b)`: whether the event changed the value at the path, or something below it."""
 
     path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """`CROSSED(a.b, 30)`: whether a number went over a threshold."""
+    """`CROSSED(a.b, 30)`: whether a number crossed a threshold."""
 
     crossing: Crossing
     path: tuple[str, ...]
@@ -124,7 +124,9 @@ class Crossed:
 
 @dataclass(frozen=True, slots=True)
 class OfModel:
-    """`IS_OF_MODEL('dtmi:...;1')`: whether the twin is of the model, or unless exact, an heir."""
+    """`IS_OF_MODEL('dtmi:...;1')`: whether the twin is of the model, or unless exact, a derived
+    one.
+    """
 
     model_id: str
     exact: bool

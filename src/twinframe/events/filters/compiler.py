@@ -1,7 +1,7 @@
-"""Filters of event routes: tree to predicate. It reads no store: models come through `FilterScope`.
+"""Compiles filters of event routes from tree to predicate, reading models through `FilterScope`.
 
-A comparison with what is not there is false, `!=` included; `NOT` of it is true. Numbers are
-compared with numbers and texts with texts; values of other types are unequal and in no order.
+A comparison with a missing value is false, including `!=`; `NOT` of it is true. Numbers are
+compared with numbers and texts with texts; values of other types are unequal and unordered.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from twinframe.events.filters.parser import parse_filter
 
 
 class FilterScope(Protocol):
-    """What a filter asks beyond the event."""
+    """The information that a filter needs beyond the event."""
 
     def is_of_model(self, model_id: str, wanted: str) -> bool:
-        """Whether the model is `wanted`, a later version of it, or extends such a one."""
+        """Return whether the model is `wanted`, a later version of it, or extends one of these."""
         ...
 
 
@@ -51,14 +51,14 @@ _COMPARE: Final[dict[ast.Comparator, Callable[[Any, Any], bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter ready to be asked; shared by threads. `text` is what it was built of."""
+    """A compiled filter, thread-safe. `text` is its source."""
 
     text: str
     passes: Passes
 
 
 def build_filter(text: str) -> Filter:
-    """The filter that a text stands for. Raises `EventRouteFilterInvalid`."""
+    """Build the filter of a text. Raises `EventRouteFilterInvalid`."""
     return Filter(text, _compile(parse_filter(text)))
 
 
@@ -187,7 +187,7 @@ def _compile_operand(operand: ast.Operand) -> Read:
 
 
 def _read_old(event: Event, path: tuple[str, ...]) -> Any:
-    """The value before; all operations of a patch know what was there before the first of them."""
+    """Return the old value; all operations of a patch have the value before the first of them."""
     if event.type in _DELETED:
         return find_value(event.data, path)
     for change in event.changes:
@@ -197,8 +197,9 @@ def _read_old(event: Event, path: tuple[str, ...]) -> Any:
 
 
 def _read_new(event: Event, path: tuple[str, ...]) -> Any:
-    """The value after: that of the last operation at the path or above it. When a later one changed
-    something below the path, the value as a whole is not known.
+    """Return the new value: that of the last operation at the path or above it.
+
+    When a later one changed something below the path, the whole value is unknown.
     """
     if event.type in _CREATED:
         return find_value(event.data, path)

@@ -1,8 +1,8 @@
-"""Filters of event routes: text to tree. It knows what may be written, not what it means.
+"""Parses filters of event routes from text to tree.
 
 SPEC: the vendor publishes examples and a table, no grammar: attributes of the envelope, `$body` and
 dotted paths, comparisons, AND, OR, NOT, parentheses, STARTS_WITH, ENDS_WITH, CONTAINS, `true`,
-`false`. Keywords and names of functions are read in any case, names of attributes too.
+`false`. Keywords, names of functions and names of attributes ignore letter case.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ATTRIBUTES: Final = {
     "TIME": "time",
     "$EVENTTYPE": "$eventType",
 }
-"""What may be compared beside `$body`, by its upper-case word."""
+"""The operands beside `$body`, by their upper-case word."""
 
 _COMPARATORS: Final = {comparator.value: comparator for comparator in ast.Comparator}
 _CONSTANTS: Final[dict[str, bool | None]] = {"TRUE": True, "FALSE": False, "NULL": None}
@@ -70,7 +70,7 @@ class FilterSource(Source):
 
 
 def parse_filter(text: str) -> ast.Condition:
-    """The tree of a filter. Raises `EventRouteFilterInvalid` with the place of the first fault."""
+    """Parse a filter. Raises `EventRouteFilterInvalid` with the position of the first error."""
     source = FilterSource(text)
     try:
         tokens = take_tokens(source, read_tokens(source), _OPTIONS)
@@ -250,7 +250,7 @@ class _Parser(Cursor):
     # --- errors ---------------------------------------------------------------------------------
 
     def refuse_depth(self) -> NoReturn:
-        """NOTE: no setting moves this limit; those of queries have no say in filters."""
+        """NOTE: this limit is not a setting; the limits of queries do not apply to filters."""
         raise self.error(
             "NestedTooDeeply",
             f"nested too deeply: parentheses and NOT of a filter go at most {_OPTIONS.max_depth} "
@@ -263,7 +263,7 @@ class _Parser(Cursor):
         self.advance()
 
     def _refuse(self, *expected: str) -> NoReturn:
-        """SPEC: the vendor says `Unexpected input 'x'`; what would be right comes behind it."""
+        """SPEC: the vendor says `Unexpected input 'x'`; we append what would be right."""
         token = self.token
         shown = self.source.text[token.start : token.end][:40]
         shown = "the end of the filter" if token.kind is TokenKind.END else f"input '{shown}'"
