@@ -1,4 +1,4 @@
-"""The data plane: use cases over one graph. It knows no transport and imports no store engine."""
+"""The data plane: the use cases over one graph, independent of transport and storage engine."""
 
 from __future__ import annotations
 

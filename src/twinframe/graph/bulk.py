@@ -1,7 +1,7 @@
-"""Use cases of bulk writes: many twins or relationships in one call, each with its own result.
+"""The use cases of bulk writes: many twins or relationships in one call, each with its own result.
 
-They are no transaction: what one item is refused for does not concern the others. Items are
-written in their order, a bounded group of them a commit.
+They are not transactions: a refused item does not affect the others. Items are written in their
+order, a bounded group of them a commit.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ T = TypeVar("T")
 
 Put: TypeAlias = Command[StoredDocument]
 Made: TypeAlias = StoredDocument | TwinframeError
-"""What became of one item: what is stored now, or why nothing was changed."""
+"""The result of one item: the stored document, or why nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """What became of one item. `key`: the ids that name it, None where the item has none.
+    """The result of one item. `key`: the ids that name it, None where the item has none.
 
     `etag` is that of the stored document, None with an `error`.
     """
@@ -49,14 +49,14 @@ class ItemResult:
 
 
 class Bulk:
-    """Putting many twins or relationships."""
+    """Creates or replaces many twins or relationships."""
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
 
     @property
     def limits(self) -> BulkSettings:
-        """How much one call may bring."""
+        """Return the limits of one call."""
         return self._context.settings.bulk
 
     async def put_twins(
@@ -127,7 +127,7 @@ class Bulk:
             except (StorageError, QuotaExceeded) as error:
                 if not made:
                     raise
-                # What was stored before has to be told, and the rest would fare no better.
+                # What was stored before must be reported, and the rest would fail as well.
                 made += [error] * (len(documents) - len(made))
                 break
         return [

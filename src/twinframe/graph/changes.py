@@ -1,6 +1,6 @@
-"""Where every write of a twin or relationship ends: the only callers of the store's own writes.
+"""The single point through which all writes of twins and relationships reach the store.
 
-Nothing is judged here but size. What happened is told from here, in the same transaction.
+It checks only the size of documents, and records events in the same transaction.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from twinframe.storage.base import (
 _MODELS_AT_ONCE: Final = 1000
 _SMALL_BYTES: Final = 64 * 1024
 _COPIES: Final = 4
-"""Of a document as text: as it was, as it is, and both in its event."""
+"""Copies of a document as text: as it was, as it is, and both in its event."""
 WHOLE: Final = None
-"""In the place of what a patch changes: the document was put as a whole."""
+"""Replaces the changes of a patch where the document was put as a whole."""
 
 
 def is_large(stored: StoredDocument) -> bool:
@@ -50,7 +50,7 @@ def is_large(stored: StoredDocument) -> bool:
 
 
 def hold_document(context: GraphContext, stored: StoredDocument) -> Hold:
-    """What working on a stored document takes while it is parsed, changed and written again.
+    """Reserve the memory for parsing, changing and writing a stored document.
 
     Raises as `MemoryAccount.take` does.
     """
@@ -67,8 +67,8 @@ def write_twin(
 ) -> StoredDocument:
     """Store a twin under a new etag.
 
-    `before` is what stood there, which is asked for where events are kept; `changes` is what a
-    patch does to it. `LimitExceeded`.
+    `before` is the former document, which is required where events are kept; `changes` are those of
+    a patch. Raises `LimitExceeded`.
     """
     etag = document[ETAG] = build_etag()
     body = orjson.dumps(document)
@@ -90,7 +90,7 @@ def write_twin(
 def remove_twin(
     context: GraphContext, transaction: GraphTransaction, twin_id: str, before: StoredDocument
 ) -> None:
-    """Delete a twin that stands in the store as `before`; `RelationshipsNotDeleted`."""
+    """Delete a twin that is stored as `before`. Raises `RelationshipsNotDeleted`."""
     transaction.delete_twin(twin_id)
     if context.happenings is not None:
         context.happenings.tell_twin_deleted(transaction, twin_id, before)
@@ -106,8 +106,8 @@ def write_relationship(
 ) -> StoredDocument:
     """Store a relationship under a new etag; `key` is its source and its id.
 
-    `before` is what a patch was applied to, and `changes` what it does; a put has neither.
-    `LimitExceeded`.
+    `before` is the document that a patch was applied to, and `changes` are those of the patch; a
+    put has neither. Raises `LimitExceeded`.
     """
     record = render_relationship(*key, body, build_etag())
     most = context.settings.graph.max_twin_bytes
@@ -133,7 +133,7 @@ def remove_relationship(
     key: tuple[str, str],
     before: StoredDocument,
 ) -> None:
-    """Delete a relationship that stands in the store as `before`."""
+    """Delete a relationship that is stored as `before`."""
     transaction.delete_relationship(*key)
     if context.happenings is not None:
         context.happenings.tell_relationship_deleted(transaction, key, before)
@@ -145,9 +145,11 @@ def write_twins(
     records: Sequence[TwinRecord],
     created: Sequence[bytes],
 ) -> None:
-    """Store the twins of a job, as they are. They are told of unless the operator does not want
-    that (`Jobs__Events`): a job may be of millions. `created` are the events of those that are new,
-    rendered beforehand; it is not looked at where they are not told of.
+    """Store the twins of a job, unchanged.
+
+    Their events are recorded unless the operator disables that (`Jobs__Events`): a job may have
+    millions. `created` are the events of new ones, rendered beforehand; it is ignored where they
+    are not recorded.
     """
     happenings = find_job_happenings(context)
     if happenings is None:
@@ -177,7 +179,7 @@ def write_relationships(
     records: Sequence[RelationshipRecord],
     created: Sequence[bytes],
 ) -> None:
-    """Store the relationships of a job, as they are; see `write_twins`."""
+    """Store the relationships of a job, unchanged; see `write_twins`."""
     happenings = find_job_happenings(context)
     if happenings is None:
         transaction.put_relationships(records)
@@ -228,7 +230,7 @@ def decommission_model(
 def erase_relationships(
     context: GraphContext, transaction: GraphTransaction, keys: Sequence[tuple[str, str]]
 ) -> int:
-    """Delete those that are there; how many. See `write_twins`."""
+    """Delete those that exist; return their number. See `write_twins`."""
     happenings = find_job_happenings(context)
     erased = 0
     for key in keys:
@@ -246,7 +248,7 @@ def erase_relationships(
 def erase_twins(
     context: GraphContext, transaction: GraphTransaction, twin_ids: Sequence[str]
 ) -> int:
-    """Delete those that are there and have no relationships; how many. See `write_twins`."""
+    """Delete those that exist and have no relationships; return their number. See `write_twins`."""
     happenings = find_job_happenings(context)
     erased = 0
     for twin_id in twin_ids:
@@ -262,7 +264,7 @@ def erase_twins(
 
 
 def erase_models(context: GraphContext, transaction: GraphTransaction) -> int:
-    """Delete all models; how many. See `write_twins`."""
+    """Delete all models; return their number. See `write_twins`."""
     going: list[ModelRecord] = []
     while page := transaction.read_models(
         after=going[-1].position if going else 0, limit=_MODELS_AT_ONCE
@@ -279,5 +281,5 @@ def erase_models(context: GraphContext, transaction: GraphTransaction) -> int:
 
 
 def find_job_happenings(context: GraphContext) -> Happenings | None:
-    """What tells of the writes of jobs; None where they are not told of."""
+    """Return the recorder of events for the writes of jobs; None where they are not recorded."""
     return context.happenings if context.settings.jobs.events else None

@@ -1,4 +1,4 @@
-"""Use cases of components, the parts of twins. Storing them is the twins' matter."""
+"""The use cases of components, which are stored as parts of their twins."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Components:
         if_match: str | None = None,
         if_none_match: str | None = None,
     ) -> str:
-        """Apply a JSON Patch whose paths start in the component; the twin's new etag.
+        """Apply a JSON Patch whose paths start in the component; return the twin's new etag.
 
         Errors: as patching a twin; an unknown component is `JsonPatchInvalid` (SPEC: recorded).
         """

@@ -1,4 +1,6 @@
-"""What the use cases of one graph share: store, settings, models, clock. Writes go through it."""
+"""The context shared by the use cases of one graph: store, settings, models, clock; writes go
+through it.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ T = TypeVar("T")
 class GraphContext:
     """One graph as a worker serves it; without `happenings` no events are kept of its writes.
 
-    `clock` is that of lifetimes, `stamps` gives the times that are told of writes. `memory` is what
-    the worker may hold for all its graphs together.
+    `clock` is for lifetimes, `stamps` gives the recorded times of writes. `memory` is what the
+    worker may hold for all its graphs together.
     """
 
     runner: StoreRunner
@@ -43,7 +45,9 @@ class GraphContext:
     _signer: TokenSigner | None = None
 
     async def write(self, work: Work[T]) -> T:
-        """Run a work that may ask `stamps` for its time; on return it is committed."""
+        """Run a write function, which may ask `stamps` for its time; returns when it is
+        committed.
+        """
         stamps = self.stamps
         mark = 0
 
@@ -60,23 +64,28 @@ class GraphContext:
         return result
 
     def pin_models(self, transaction: GraphTransaction) -> GraphContext:
-        """The same for several commands of one work, as long as it changes no model."""
+        """Return a context for several commands of one transaction, as long as it changes no
+        model.
+        """
         return replace(self, models=PinnedModels(self.models.open(transaction)))
 
     def join_trace(self) -> GraphContext:
-        """The same for the request that is being answered: its events carry its trace."""
+        """Return a context for the present request: its events carry its trace."""
         trace = CURRENT_TRACE.get()
         if not trace or self.happenings is None:
             return self
         return replace(self, happenings=self.happenings.join_trace(trace))
 
     async def read_signer(self) -> TokenSigner:
-        """The signer of continuation tokens; its secret is the setting's or the graph's own."""
+        """Return the signer of continuation tokens; its secret is the setting's or the graph's
+        own.
+        """
         if self._signer is None:
             key = self.settings.secrets.token_key.get_secret_value()
             instance = await self.runner.read(lambda session: session.read_instance())
             self._signer = TokenSigner(
-                # The instance enters so that graphs under one key do not take each other's tokens.
+                # The instance is included so that graphs under one key do not accept each other's
+                # tokens.
                 f"{instance.id}:{key}".encode() if key else instance.secret,
                 self.settings.graph.token_lifetime,
                 self.clock,
@@ -84,7 +93,9 @@ class GraphContext:
         return self._signer
 
     async def open_listing(self, operation: str, *arguments: JsonValue) -> Listing:
-        """A listing of the data plane; its tokens are bound to the operation and its arguments."""
+        """Open a listing of the data plane; its tokens are bound to the operation and its
+        arguments.
+        """
         graph = self.settings.graph
         sizes = PageSizes(graph.page_size, graph.max_page_size, graph.max_page_bytes)
         return Listing(await self.read_signer(), sizes, operation, list(arguments))

@@ -1,3 +1,3 @@
-"""Work that goes on behind requests, by one worker at a time, until it is done."""
+"""Background work: pieces of work that one worker at a time runs until they are done."""
 
 from __future__ import annotations

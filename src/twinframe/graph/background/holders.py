@@ -1,8 +1,8 @@
-"""Which process holds a lease, and whether it is known to be dead. It claims nothing.
+"""Names the process that holds a lease, and detects whether it is dead.
 
 A process is named by the boot of its machine, its namespaces of process ids and of time, its id and
-the moment it began in them, so that a name is never given twice. Of another machine's or
-container's processes nothing is known.
+the moment it began in them, so that a name never recurs. Processes of another machine or container
+are never known to be dead.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 _SELF: Final = Path("/proc/self")
 _NAMESPACES: Final = Path("/proc/self/ns")
 _STATE, _BEGUN = 0, 19
-"""Of the fields behind the name of the program in `/proc/<pid>/stat`."""
+"""Positions of the fields after the program's name in `/proc/<pid>/stat`."""
 _DEAD: Final = frozenset("ZXx")
 
 
 def read_holder() -> str:
-    """The name of this process; `UNKNOWN` where there is no `/proc` to tell it."""
+    """Return the name of this process; `UNKNOWN` where there is no `/proc`."""
     place = _read_place()
     if place == UNKNOWN:
         return UNKNOWN
@@ -33,7 +33,10 @@ def read_holder() -> str:
 
 
 def is_dead(holder: str) -> bool:
-    """Whether the process of that name is known to have ended. A zombie has: it runs no code."""
+    """Return whether the process of that name is known to have ended.
+
+    A zombie has: it runs no code.
+    """
     place, pid, begun = ["", "", *holder.rsplit("/", 2)][-3:]
     if place == UNKNOWN or place != _read_place() or not pid.isdecimal():
         return False
@@ -45,14 +48,14 @@ def is_dead(holder: str) -> bool:
 
 @cache
 def _read_place() -> str:
-    """Machine and namespaces of this process. Those that it forks are in the same."""
+    """Return machine and namespaces of this process, which its forks share."""
     try:
         if _SELF.readlink().name != str(os.getpid()):
-            return UNKNOWN  # a `/proc` of another namespace: the ids there are not ours
+            return UNKNOWN  # a `/proc` of another namespace, with other ids
         boot = _BOOT.read_text(encoding="ascii").strip()
         ids = (_NAMESPACES / "pid").stat().st_ino
-        # NOTE: `stat` tells the same beginning differently to those whose time is set off; kernels
-        # before 5.6 set off nobody's.
+        # NOTE: `stat` shows the beginning differently to processes in a time namespace with an
+        # offset; kernels before 5.6 have no such namespaces.
         clock = _NAMESPACES / "time"
         times = clock.stat().st_ino if clock.exists() else 0
     except (OSError, UnicodeDecodeError):
@@ -61,7 +64,9 @@ def _read_place() -> str:
 
 
 def _read_fields(pid: int) -> list[str] | None:
-    """What stands behind the program's name, which may hold anything; None if it cannot be read."""
+    """Return the fields after the program's name, which may contain anything; None if
+    unreadable.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

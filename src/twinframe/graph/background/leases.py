@@ -1,10 +1,10 @@
-"""Who does a piece of background work: one holder at a time, without any wall clock.
+"""Leases on background work: one holder at a time, without comparing wall clocks.
 
-It runs no work. A lease is an entry of the graph with a number (`fence`) that rises with each
-claim, the claim's own name (`holder`), and a `beat` that the holder counts up. Who sees the same
-of all three for a whole lease, by its own monotonic clock, takes over; at once where the `process`
-that holds it is known to be dead. What a holder does it does in transactions that check the lease
-first: a late hand changes nothing, even if one that was thought dead should be alive.
+A lease is an entry of the graph with a number (`fence`) that rises with each claim, the claim's own
+name (`holder`), and a `beat` that the holder increments. A worker that sees the same three values
+for a whole lease, by its own monotonic clock, takes over; at once where the `process` that holds it
+is known to be dead. A holder's transactions check the lease first: a former holder changes nothing,
+even if one that was thought dead is alive.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ from twinframe.storage.base import GraphSession, GraphTransaction
 
 KIND: Final = "lease"
 BEATS: Final = 3
-"""Beats in the time of a lease."""
+"""The number of beats in the time of a lease."""
 
 
 class LeaseLost(TwinframeError):
-    """The work is somebody else's by now: stop, and change nothing."""
+    """Another worker holds the work by now: stop, and change nothing."""
 
     code = "LeaseLost"
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A claim of the work `name`. `fence` rises with each claim, for those outside of the graph who
-    have to tell late hands from newer ones.
+    """A claim of the work `name`.
+
+    `fence` rises with each claim, for systems outside of the graph that must distinguish a former
+    holder from a newer one.
     """
 
     name: str
@@ -45,7 +47,10 @@ class Lease:
     holder: str
 
     def check(self, session: GraphSession) -> None:
-        """`LeaseLost` unless it still holds. Call it first in each transaction of the work."""
+        """Raise `LeaseLost` unless it still holds.
+
+        Call it first in each transaction of the work.
+        """
         stored = _read(session, self.name)
         if stored is None or (stored.fence, stored.holder) != (self.fence, self.holder):
             raise LeaseLost(f"The work {self.name} was taken over by another worker.")
@@ -53,7 +58,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A lease as it stands in the graph; nobody holds it when `holder` is empty."""
+    """A lease as it is stored in the graph; it is free when `holder` is empty."""
 
     fence: int
     holder: str
@@ -62,7 +67,7 @@ class _Stored:
 
 
 class LeaseDesk:
-    """Claims, keeps up and gives back leases, for one worker. `seconds` is a lease's time."""
+    """Claims, renews and releases leases, for one worker. `seconds` is a lease's time."""
 
     def __init__(
         self,
@@ -76,8 +81,8 @@ class LeaseDesk:
         self.seconds = seconds
 
     async def claim(self, name: str) -> Lease | None:
-        """The lease if it is free, was not kept up for its time, or its holder is dead; else None:
-        ask again.
+        """Return the lease if it is free, was not renewed for its time, or its holder is dead; else
+        None: try again later.
         """
         seen = await self._runner.read(lambda session: _read(session, name))
         if seen is not None and seen.holder and not self._is_over(name, seen):
@@ -95,7 +100,7 @@ class LeaseDesk:
         return lease
 
     async def keep(self, lease: Lease) -> None:
-        """Count the beat up; `LeaseLost`."""
+        """Renew the lease; raise `LeaseLost` if it is lost."""
 
         def work(transaction: GraphTransaction) -> None:
             lease.check(transaction)
@@ -106,7 +111,10 @@ class LeaseDesk:
         await self._runner.write(OwnWork(work))
 
     async def give_back(self, lease: Lease) -> None:
-        """Let the next worker claim it at once. Without effect when it was lost."""
+        """Release the lease, for the next worker to claim at once.
+
+        Without effect when it was lost.
+        """
 
         def work(transaction: GraphTransaction) -> None:
             stored = _read(transaction, lease.name)
@@ -117,7 +125,7 @@ class LeaseDesk:
         await self._runner.write(OwnWork(work))
 
     def forget_all_but(self, names: Collection[str]) -> None:
-        """Remember no more of leases of other names: their work is done, or is no more."""
+        """Forget what is known of other leases: their work is done or deleted."""
         self._seen = {name: seen for name, seen in self._seen.items() if name in names}
 
     def _is_over(self, name: str, stored: _Stored) -> bool:
@@ -130,15 +138,14 @@ class LeaseDesk:
 
 
 def delete_lease(transaction: GraphTransaction, name: str) -> None:
-    """Forget the lease of a work that is no more; whoever holds it has lost it."""
+    """Delete the lease of deleted work; its holder, if any, loses it."""
     transaction.delete_entry(KIND, name)
 
 
 def delete_free_lease(transaction: GraphTransaction, name: str) -> None:
-    """Forget the lease of a work that is no more unless somebody holds it.
+    """Delete the lease of deleted work unless it is held.
 
-    Who holds it forgets it when it has ended: a work that is begun anew under the name waits so
-    long.
+    Its holder deletes it at its end: work that is begun again under the name waits until then.
     """
     stored = _read(transaction, name)
     if stored is not None and not stored.holder:

@@ -1,4 +1,4 @@
-"""Writes by which the service keeps its own books in a graph: they are of no owner's account."""
+"""Marks the service's own writes in a graph, which do not count against its owner's quotas."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class OwnWork(Generic[T]):
-    """A work that no quota of a hosted graph refuses: leases, the state and the end of jobs.
+    """A write function that no quota of a hosted graph refuses: leases, the state and the end of
+    jobs.
 
-    A graph that is full must still be told that its import has failed, and be emptied.
+    The failure of an import must be recorded even in a full graph, and a full graph can be emptied.
     """
 
     work: Work[T]

@@ -1,4 +1,4 @@
-"""Runs the background work of one graph in one worker. What the work is, its kinds know."""
+"""Runs the background work of one graph in one worker; the work itself is defined by its kinds."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class WorkKind(Protocol):
     name: str
 
     def list_pending(self, session: GraphSession) -> Iterable[str]:
-        """Keys of the pieces of work that should be run now, by whatever worker.
+        """Return the keys of the pieces of work that should be run now, by any worker.
 
         It is called about once a second in each worker: point reads and short listings only.
         """
         ...
 
     async def run(self, key: str, lease: Lease) -> None:
-        """Do the piece until it is done, or there is nothing to do at present.
+        """Run the piece until it is done, or there is nothing to do at present.
 
-        Each transaction of it begins with `lease.check`. It is cancelled when the worker stops or
-        lost the lease; it may be run again, here or elsewhere, from whatever it left behind. An
-        error is logged, and it is run again after a rest.
+        Each of its transactions begins with `lease.check`. It is cancelled when the worker stops or
+        lost the lease; it may be run again, here or elsewhere, from the state it left behind. An
+        error is logged, and it is run again after a pause.
         """
         ...
 
 
 class BackgroundRunner:
-    """Looks for pending work, claims it and runs it; each piece in one worker at a time.
+    """Finds pending work, claims it and runs it; each piece in one worker at a time.
 
     Start and stop it on the event loop of the store's runner, while the store is open.
     """
@@ -73,16 +73,16 @@ class BackgroundRunner:
 
     @property
     def running(self) -> frozenset[str]:
-        """The names of what runs here: those of the leases."""
+        """The names of the running pieces: those of their leases."""
         return frozenset(self._tasks)
 
     def start(self) -> None:
-        """Begin to look for work."""
+        """Start to look for work."""
         if self._looking is None:
             self._looking = asyncio.create_task(self._look_often())
 
     async def stop(self) -> None:
-        """Cancel what runs, wait until it has ended, and give the leases back."""
+        """Cancel running work, wait until it has ended, and release the leases."""
         looking, self._looking = self._looking, None
         if looking is not None:
             looking.cancel()
@@ -94,14 +94,14 @@ class BackgroundRunner:
             await asyncio.wait(tasks)
 
     async def check_pending(self) -> bool:
-        """Whether anything is to be done now, by whatever worker."""
+        """Return whether there is work to do now, by any worker."""
         for kind in self._kinds:
             if list(await self._runner.read(kind.list_pending)):
                 return True
         return False
 
     def wake(self) -> None:
-        """Look at once: there is something new to do. Of other workers' runners nobody is woken."""
+        """Look at once: there is new work. The runners of other workers are not woken."""
         self._woken.set()
 
     async def _look_often(self) -> None:
@@ -111,7 +111,7 @@ class BackgroundRunner:
                 await self._look()
                 self._told = ""
             except StorageError as error:
-                # NOTE: a store that is away for an hour is told of once, not once a look.
+                # NOTE: a store that is unavailable for an hour is logged once, not once a look.
                 if error.message != self._told:
                     _log.warning("Background work was not looked for: %s", error.message)
                 self._told = error.message
@@ -136,13 +136,13 @@ class BackgroundRunner:
                     task = asyncio.create_task(self._run(kind, key, lease))
                     self._tasks[name] = task
                     task.add_done_callback(lambda _done, name=name: self._forget(name))  # type: ignore[misc]  # the default binds
-        # NOTE: each job has a name of its own: what is known of those that have ended would add up.
+        # NOTE: each job has a name of its own: the data about ended ones would add up.
         self._desk.forget_all_but(pending)
         self._rests = {name: rest for name, rest in self._rests.items() if name in pending}
 
     def _forget(self, name: str) -> None:
         del self._tasks[name]
-        self.wake()  # it may want to go on, or another is next
+        self.wake()  # it may want to continue, or another is next
 
     def _is_resting(self, name: str) -> bool:
         rest = self._rests.get(name)
@@ -159,7 +159,7 @@ class BackgroundRunner:
         except asyncio.CancelledError:
             work.cancel()
             await asyncio.wait([work])
-        except StorageError as error:  # of the store, not of the work: it needs no trace
+        except StorageError as error:  # of the store, not of the work: it needs no traceback
             _log.warning("The background work %s was interrupted: %s", lease.name, error.message)
             self._rest(lease.name)
         except Exception:  # noqa: BLE001  (the job runner survives whatever a work does)
@@ -174,7 +174,7 @@ class BackgroundRunner:
                 _log.warning("The lease %s was not given back: %s", lease.name, error.message)
 
     async def _keep(self, lease: Lease, work: asyncio.Task[None]) -> None:
-        """Keep the lease up; end the work when that fails for the time of the lease."""
+        """Renew the lease; cancel the work when that fails for the time of the lease."""
         loop = asyncio.get_running_loop()
         kept = loop.time()
         while True:
@@ -183,7 +183,7 @@ class BackgroundRunner:
                 await self._desk.keep(lease)
                 kept = loop.time()
             except LeaseLost as error:
-                if not work.done():  # else it has given its lease up itself
+                if not work.done():  # otherwise it has released its lease itself
                     _log.warning("%s", error.message)
                     work.cancel()
                 return

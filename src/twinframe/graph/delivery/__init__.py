@@ -1,1 +1,1 @@
-"""Delivery of events: routes, where each stands, sending in order per twin, dead letters."""
+"""Delivery of events: routes, their progress, sending in order per twin, dead letters."""

@@ -1,7 +1,7 @@
-"""Delivering one route: from the outbox through its filter to its endpoint, its place kept.
+"""Delivers one route: from the outbox through its filter to its endpoint, storing its progress.
 
-NOTE: what a route has delivered is written down a few times a second, not for each event: whoever
-goes on after a crash sends the last of them once more. At least once is what is promised.
+NOTE: progress is stored a few times a second, not for each event: after a crash the last events are
+sent once more. Delivery is at least once.
 """
 
 from __future__ import annotations
@@ -51,20 +51,22 @@ _log = logging.getLogger(__name__)
 
 WINDOW: Final = 4096
 WINDOW_BYTES: Final = 16 * 1024 * 1024
-"""Events in memory of a route that are read and not settled; more are left in the outbox."""
+"""The most events of a route in memory that are read and not settled; more are left in the
+outbox.
+"""
 MOST_UNSETTLED: Final = 8 * WINDOW
-"""The same with those of which only the position is known."""
+"""The same including those of which only the position is known."""
 
 FLUSH_SECONDS: Final = 0.5
-"""How often the place of a route is written down, while it moves."""
+"""The seconds between two stores of a route's progress, while it changes."""
 
 LASTING_SECONDS: Final = 30.0
-"""Since when an event fails is written down when it does so for longer: what comes and goes is not.
-"""
+"""How long an event must fail before that is stored: short failures are not stored."""
 
 MOST_WAITING: Final = 1000
-"""Keys of which it is written down where they stand. If more wait, what is behind the place of the
-route comes once more after a restart.
+"""The most keys whose positions are stored.
+
+If more wait, the events after the route's position come once more after a restart.
 """
 
 _SHORTEST_LOOK: Final = 0.05
@@ -99,7 +101,9 @@ class RouteKind:
         self._running: dict[str, RouteDelivery] = {}
 
     def read_levels(self) -> Mapping[Level, float]:
-        """What is on its way in this worker, and how many routes cannot send at present."""
+        """Return the number of events in flight in this worker, and of routes that cannot send at
+        present.
+        """
         lanes = [delivery.lanes for delivery in self._running.values()]
         return {
             Level.EVENTS_UNSETTLED: sum(one.unsettled for one in lanes),
@@ -107,18 +111,19 @@ class RouteKind:
         }
 
     def list_failing(self) -> frozenset[str]:
-        """The names of the deliveries of this worker whose endpoints take nothing now."""
+        """Return the names of the deliveries of this worker whose endpoints accept nothing now."""
         running = self._running.items()
         return frozenset(f"{self.name}/{key}" for key, one in running if one.lanes.error)
 
     def read_standings(self) -> Sequence[RouteStanding]:
-        """How the routes stood a second ago or so, whichever worker delivers them."""
+        """Return the progress of the routes about a second ago, whichever worker delivers them."""
         return self._standings
 
     def list_pending(self, session: GraphSession) -> Iterable[str]:
-        """Routes that have something to send; all of them where a delivery stays.
+        """List the routes that have something to send; all of them where a delivery stays.
 
-        PERF: it is asked every second, so it looks up for the metrics, too, how the routes stand.
+        PERF: it is called every second, so it also reads the progress of the routes for the
+        metrics.
         """
         progresses = read_progresses(session, limit=MOST_ROUTES)
         _, last = session.read_event_bounds()
@@ -140,8 +145,9 @@ class RouteKind:
         ]
 
     async def run(self, key: str, lease: Lease) -> None:
-        """Deliver the route until it is gone or has nothing to send. Of one that is gone nothing
-        is left behind, not even the lease.
+        """Deliver the route until it is deleted or has nothing to send.
+
+        Of a deleted one nothing is left behind, not even the lease.
         """
         while await self._deliver(key, lease):
             continue
@@ -167,7 +173,7 @@ class RouteKind:
 
 @dataclass(slots=True)
 class _State:
-    """What a delivery was begun with."""
+    """The stored state at the beginning of a delivery."""
 
     route: Route
     progress: Progress
@@ -176,7 +182,7 @@ class _State:
 
 
 class RouteDelivery:
-    """One delivery of a route, as long as neither route nor place is changed by a caller."""
+    """One delivery of a route, as long as no caller changes route or progress."""
 
     def __init__(
         self,
@@ -202,7 +208,7 @@ class RouteDelivery:
         self._told = (0, 0, "", False)
 
     async def run(self) -> bool:
-        """Deliver; True when it is to be begun anew, False when there is nothing left to do."""
+        """Deliver; return True to begin again, False when there is nothing left to do."""
         state = await self._context.runner.read(self._read_state)
         if state is None or state.progress.halted:
             return False
@@ -246,7 +252,7 @@ class RouteDelivery:
     # --- reading --------------------------------------------------------------------------------
 
     async def _feed(self, passes: Filter | None) -> bool:
-        """Keep the lanes filled and the place written down; True when all is to begin anew."""
+        """Keep the lanes filled and the progress stored; return True when all is to begin again."""
         loop = asyncio.get_running_loop()
         look, idle_since, flushed = _SHORTEST_LOOK, loop.time(), loop.time()
         await self._take_letters()
@@ -281,7 +287,7 @@ class RouteDelivery:
         return asyncio.get_running_loop().time() - since >= self._idle_seconds
 
     async def _read(self, reader: EventReader | None) -> bool:
-        """Read on if there is room; whether there was anything."""
+        """Read on if there is room; return whether there was anything."""
         if reader is None or self._is_full:
             return False
         batch = await reader.read()
@@ -296,7 +302,7 @@ class RouteDelivery:
         return batch.read > 0
 
     def _lose(self, count: int) -> None:
-        if not self._lost:  # else it was said a moment ago
+        if not self._lost:  # otherwise it was logged a moment ago
             _log.error(
                 "The route %s lost %d events: they were forgotten before they were delivered "
                 "(Events__UndeliveredBytes).",
@@ -306,7 +312,7 @@ class RouteDelivery:
         self._lost += count
 
     async def _load(self, position: int) -> Event | None:
-        """Read an event once more that passed the filter before."""
+        """Read again an event that passed the filter before."""
         found = await self._context.runner.read(
             lambda session: session.read_events(after=position - 1, limit=1)
         )
@@ -327,7 +333,7 @@ class RouteDelivery:
                     await self._context.signal.wait()
 
     async def _take_letters(self) -> None:
-        """Take the dead letters that are to be sent once more."""
+        """Read the dead letters that are to be sent again."""
         if self._letters:
             return
         letters = await self._context.runner.read(
@@ -350,14 +356,14 @@ class RouteDelivery:
             del self._letters[event.position]
 
     async def _give_up(self, event: Event, reason: str, attempts: int) -> None:
-        """Make it a dead letter, before its place is passed."""
+        """Store it as a dead letter, before the progress passes it."""
         settings = self._context.settings.events
         text = event.text.decode()
 
         def work(transaction: GraphTransaction) -> None:
             time = render_update_time(self._context.stamps())
             letter = DeadLetter(event.position, event.key, text, reason, attempts, time)
-            # Else it is of a route that was replaced, or made anew, since the last look.
+            # otherwise of a route that was replaced, or recreated, since the last look
             if self._is_same(self._read_state(transaction)):
                 put_dead_letter(transaction, self._route_id, letter, settings.max_dead_letters)
 
@@ -376,7 +382,9 @@ class RouteDelivery:
         return _State(route, progress, failing, read_seen(session, self._route_id))
 
     async def _flush(self) -> bool:
-        """Write the place down if it moved; False when a caller changed route or place."""
+        """Store the progress if it changed; return False when a caller changed route or
+        progress.
+        """
         present = await self._context.runner.read(self._read_state)
         if not self._is_same(present):
             return False
@@ -422,7 +430,7 @@ class RouteDelivery:
         return True
 
     def _describe(self, failing: Mapping[int, int]) -> str:
-        """What goes wrong: the endpoint takes nothing, or some events are not taken for long."""
+        """Describe the failure: the endpoint accepts nothing, or refuses some events for long."""
         if not failing or self.lanes.is_down:
             return self.lanes.error
         return (
@@ -431,7 +439,7 @@ class RouteDelivery:
         )
 
     def _find_failing(self, position: int) -> dict[int, int]:
-        """What fails for so long that it shall be known after a restart."""
+        """Return the events that have failed long enough to be remembered after a restart."""
         before = self._context.clock() - int(LASTING_SECONDS * 1e9)
         return {
             at: since
@@ -440,14 +448,14 @@ class RouteDelivery:
         }
 
     def _build_seen(self, failing: Mapping[int, int]) -> Seen:
-        """What is done beyond the place, when events are known that keep it there for long, or
-        the route is halted.
+        """Return what is done beyond the stored position, when events that fail for long keep it
+        there, or the route is halted.
 
-        NOTE: without it a restart would send again all that came since the first of them, and the
+        NOTE: without it a restart would send again all events since the first of them, and the
         event that the route gave up when its endpoint was gone.
         """
         old, keys = self._seen, self.lanes.find_waiting()
-        if self._position < old.position:  # what was seen before the restart is being read again
+        if self._position < old.position:  # the events before the restart are being read again
             unread = self._position + 1
             keys = {**{key: max(at, unread) for key, at in old.keys.items()}, **keys}
         elif not (failing or self._halted):
@@ -464,7 +472,9 @@ class RouteDelivery:
         )
 
     async def _write(self, work: Work[T]) -> T:
-        """A work of this delivery: without effect once the lease is somebody else's."""
+        """Run a write function of this delivery: without effect once another worker holds the
+        lease.
+        """
 
         def checked(transaction: GraphTransaction) -> T:
             self._lease.check(transaction)
@@ -473,8 +483,8 @@ class RouteDelivery:
         return await self._context.write(checked)
 
     def _build_filter(self, route: Route) -> Filter | None:
-        """The route's filter; None, so that nothing is sent, when it was stored by a newer release
-        that knew more of them.
+        """Return the route's filter; None, so that nothing is sent, when it was stored by a newer
+        release with more filters.
         """
         try:
             return build_filter(route.filter)

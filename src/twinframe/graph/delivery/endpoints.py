@@ -1,4 +1,4 @@
-"""The endpoints of a worker: sinks by name, each opened when the first event goes there."""
+"""The event endpoints of a worker: sinks by name, each opened for its first event."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class EventForm(enum.Enum):
-    """In which form events go to an endpoint."""
+    """The form in which events are sent to an endpoint."""
 
     CLOUDEVENTS = "cloudevents"
     HISTORY = "data-history"
@@ -31,7 +31,7 @@ class EventForm(enum.Enum):
 
 @dataclass(slots=True, eq=False)
 class Endpoint:
-    """One endpoint: its sink, the form it takes, whether routes of hosted graphs may use it."""
+    """One endpoint: its sink, the form it accepts, whether routes of hosted graphs may use it."""
 
     name: str
     kind: str
@@ -45,9 +45,9 @@ class Endpoint:
     async def send(self, event: Event) -> None:
         """Send an event in the endpoint's form.
 
-        `DeliveryFailed`, `DeliveryRefused`, `EndpointGone`; whatever else its sink may raise, as
-        that may be of somebody else, is a `DeliveryFailed` too: tried again, and told of.
-        What is for the operator alone goes to the log, once for all events.
+        Raises `DeliveryFailed`, `DeliveryRefused`, `EndpointGone`. Any other error of its sink,
+        which may be third-party code, becomes a `DeliveryFailed`: retried, and reported. Details
+        for the operator alone are logged once for all events.
         """
         try:
             if not self._is_open:
@@ -63,11 +63,11 @@ class Endpoint:
             raise self._tell(error) from error
 
     async def try_to_open(self) -> str:
-        """Open the sink and close it again; what went wrong, for the operator, or nothing."""
+        """Open the sink and close it again; return the error, for the operator, or nothing."""
         try:
             try:
                 await self._open()
-            finally:  # also what was begun and did not come to its end
+            finally:  # also if it was only partly opened
                 self._is_open = False
                 await self.sink.close()
         except TwinframeError as error:
@@ -83,7 +83,7 @@ class Endpoint:
             await self.sink.close()
 
     def _tell(self, error: Exception) -> DeliveryFailed:
-        """Log what nobody foresaw, once for all events. SEC: its text is for the log alone."""
+        """Log an unforeseen error, once for all events. SEC: its text is for the log alone."""
         kind = type(error).__name__
         if self._told != kind:
             self._told = kind
@@ -100,31 +100,35 @@ class Endpoint:
 
 
 class Endpoints:
-    """All endpoints that the operator has configured, for one worker."""
+    """All configured endpoints, for one worker."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._endpoints = dict(endpoints)
 
     def find(self, name: str, *, hosted: bool = False) -> Endpoint | None:
-        """The endpoint of this name; for a hosted graph only one that the operator offers them."""
+        """Return the endpoint of this name; for a hosted graph only one that the operator offers
+        them.
+        """
         found = self._endpoints.get(name)
         return found if found is not None and (found.hosted or not hosted) else None
 
     def list_names(self, *, hosted: bool = False) -> list[str]:
-        """The names that a route may give."""
+        """List the names that a route may use."""
         return sorted(name for name in self._endpoints if self.find(name, hosted=hosted))
 
     async def try_all(self) -> Mapping[str, str]:
-        """Open all and close them again; by their names what went wrong, or nothing."""
+        """Open all and close them again; return the error of each by its name, or nothing."""
         endpoints = self._endpoints.values()
         found = await asyncio.gather(*(endpoint.try_to_open() for endpoint in endpoints))
         return dict(zip(self._endpoints, found, strict=True))
 
     async def start(self) -> None:
-        """Nothing is opened before it is needed: a broker that is down stops no start."""
+        """Do nothing: an endpoint is opened when needed, so that a broker that is down stops no
+        start.
+        """
 
     async def stop(self) -> None:
-        """Close all. No delivery is under way."""
+        """Close all. No delivery is running."""
         for endpoint in self._endpoints.values():
             try:
                 await endpoint.close()
@@ -136,7 +140,7 @@ NO_ENDPOINTS = Endpoints({})
 
 
 def build_messages(event: Event, form: EventForm) -> list[Message]:
-    """What goes out for an event: itself, or its rows of data history, which may be none."""
+    """Build the messages of an event: itself, or its rows of data history, which may be none."""
     envelope = event.document
     bodies = [event.wire] if form is EventForm.CLOUDEVENTS else render_history(event)
     return [
@@ -153,7 +157,7 @@ def build_messages(event: Event, form: EventForm) -> list[Message]:
 
 
 def require_endpoint(endpoints: Endpoints, name: str, *, hosted: bool) -> Endpoint:
-    """The endpoint of a route; `DeliveryFailed` when it is configured no more."""
+    """Return the endpoint of a route; raise `DeliveryFailed` when it is no longer configured."""
     found = endpoints.find(name, hosted=hosted)
     if found is None:
         raise DeliveryFailed(f"The endpoint {name} is not configured (Events__Endpoints).")

@@ -1,6 +1,6 @@
-"""Sending events in order per twin, several twins at a time, again and again where it fails.
+"""Sends events in order per key, several keys at a time, and retries failed ones.
 
-It knows no store and no route: what becomes of an event is told to who gave it.
+The owner supplies functions that send an event and receive its outcome.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from twinframe.model.clock import Clock, read_clock
 
 FIRST_PAUSE: Final = 0.2
 LONGEST_PAUSE: Final = 60.0
-"""Of an event that fails while the endpoint takes others."""
+"""The longest pause of an event that fails while the endpoint accepts others."""
 LONGEST_PROBE: Final = 5.0
-"""Seconds between two questions whether an endpoint is back that gives no answer at all."""
+"""Seconds between two checks whether an endpoint that gives no answer at all is back."""
 
 HELD: Final = 64
 HELD_BYTES: Final = 16 * 1024
-"""Events of a lane in memory, and the largest of them but for the one whose turn it is."""
+"""The events of a lane in memory, and the largest of them except the one whose turn it is."""
 
 Send = Callable[[Event], Awaitable[None]]
 GiveUp = Callable[[Event, str, int], Awaitable[None]]
-"""Called with the event, the reason and how often it was tried."""
+"""Called with the event, the reason and the number of attempts."""
 Load = Callable[[int], Awaitable[Event | None]]
-"""The event at a position, read once more; None when it was forgotten."""
+"""Reads the event at a position again; None when it was deleted."""
 
 
 @dataclass(slots=True)
 class _Pending:
-    """`answers` are those that the endpoint had given when this failed last; `alone` is how often
-    it failed though the endpoint had answered others since.
+    """`answers` is the endpoint's count of answers when this failed last; `alone` is how often it
+    failed though the endpoint had answered others since.
     """
 
     event: Event
@@ -47,22 +47,22 @@ class _Pending:
 
 
 class Lanes:
-    """One lane a key: its events go one after the other, the next when the one before is settled.
+    """One lane per key: its events are sent one after the other, the next when the previous is
+    settled.
 
     `in_flight` lanes are served at a time. An event that fails waits, its lane with it, ever
-    longer: up to a minute while the endpoint takes others, up to some seconds while it gives no
-    answer. An endpoint that fails all that several lanes send is asked by one lane at a time, each
-    time by another, first by those that have not failed; when it is back, all that waited for it go
-    on at once. What is refused, or fails for `patience` seconds, is given up. An
-    endpoint that is gone ends `run` with `EndpointGone`; the event that brought this to light is
-    given up, all others that were on their way stay where they are.
+    longer: up to a minute while the endpoint accepts others, up to some seconds while it gives no
+    answer. An endpoint for which the events of several lanes all fail is tried by one lane at a
+    time, each time by another, first by those that have not failed; when it is back, all waiting
+    lanes continue at once. An event that is refused, or fails for `patience` seconds, is given up.
+    An endpoint that is gone ends `run` with `EndpointGone`; the event that revealed it is given up,
+    all others in flight stay in place. Little of a lane is in memory: of events far behind only the
+    position is known (`parked`), and they are loaded when their turn comes. So a waiting lane takes
+    no room of others.
 
-    Little of a lane is in memory: of what stands far behind only the position is known (`parked`),
-    and it is loaded when its turn comes. So a lane that waits takes no room of others.
-
-    `failing` says since when, by `clock`, events fail, also such as are still to be added: patience
-    outlives the process. NOTE: hence it is wall time. A clock that is set ahead has events given up
-    early, which dead letters make good.
+    `failing` says since when, by `clock`, events fail, including events still to be added: patience
+    outlives the process. NOTE: hence it is wall time. A clock that is set ahead makes events be
+    given up early, which dead letters repair.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Lanes:
         self.last_failure = ""
 
     def add(self, event: Event, *, counted: bool = True) -> None:
-        """Take an event; positions rise, but for those that are not `counted` as unsettled."""
+        """Add an event; positions rise, except for those that are not `counted` as unsettled."""
         if counted:
             self._open[event.position] = None
         lane = self._lanes.get(event.key)
@@ -120,20 +120,20 @@ class Lanes:
 
     @property
     def unsettled(self) -> int:
-        """Events that are neither delivered nor given up; those that are `parked`, too."""
+        """The number of events neither delivered nor given up, including `parked` ones."""
         return len(self._open)
 
     def find_lowest(self) -> int | None:
-        """The lowest position of those."""
+        """Return the lowest position of those."""
         return min(self._open, default=None)
 
     def find_waiting(self) -> dict[str, int]:
-        """Where each key stands that is not done: the position of its first such event."""
+        """Return the position of the first unsettled event of each key."""
         found: dict[str, int] = {}
         for key, lane in self._lanes.items():
             for item in lane:
                 position = item.event.position if isinstance(item, _Pending) else item
-                if position in self._open:  # else it is not counted
+                if position in self._open:  # otherwise it is not counted
                     found[key] = position
                     break
         return found
@@ -161,7 +161,7 @@ class Lanes:
                 await self._serve_lane(key)
 
     async def _serve_lane(self, key: str) -> None:
-        """Try what is first in a lane, and see what becomes of it."""
+        """Send the first event of a lane, and handle the outcome."""
         lane = self._lanes[key]
         pending = await self._read_first(lane)
         if pending is None:
@@ -176,7 +176,7 @@ class Lanes:
             await self._give_up(pending.event, error.public, pending.attempts)
         except EndpointGone as error:
             if self._is_gone:
-                return  # another says so: an error of this one would cut it off
+                return  # another one raises it: an error of this one would cut that off
             self._is_gone = True
             await self._give_up(pending.event, error.public, pending.attempts)
             self._settle(key, lane)
@@ -186,7 +186,7 @@ class Lanes:
         self._settle(key, lane)
 
     async def _read_first(self, lane: deque[_Pending | int]) -> _Pending | None:
-        """The event whose turn it is in a lane; None when it is there no more."""
+        """Return the event whose turn it is in a lane; None when it is gone."""
         first = lane[0]
         if isinstance(first, _Pending):
             return first
@@ -199,7 +199,7 @@ class Lanes:
         return pending
 
     async def _ask(self) -> None:
-        """After a pause, ask the endpoint that seems to be down with what one lane has."""
+        """After a pause, try the endpoint that seems to be down with an event of one lane."""
         # NOTE: not by failures, of which there may be many in the first moment.
         self._probes += 1
         with suppress(TimeoutError):
@@ -208,9 +208,10 @@ class Lanes:
         await self._serve_lane(self._find_other() or await self._ready.get())
 
     async def _wait_for_other(self) -> None:
-        """Until there is a lane that has not failed, while few have; else for ever.
+        """Wait until there is a lane that has not failed, while few have; otherwise for ever.
 
-        NOTE: it need not wait: a few twins of which nothing is taken are no endpoint that is down.
+        NOTE: it need not wait: a few twins whose events are all refused do not mean that the
+        endpoint is down.
         """
         while True:
             self._begun.clear()
@@ -222,7 +223,7 @@ class Lanes:
             await self._begun.wait()
 
     def _find_other(self) -> str | None:
-        """Take a lane that is ready and has not failed since the endpoint gave its last answer."""
+        """Take a lane that is ready and has not failed since the endpoint's last answer."""
         for _ in range(self._ready.qsize()):
             key = self._ready.get_nowait()
             if key not in self._failed:
@@ -232,9 +233,9 @@ class Lanes:
 
     @property
     def is_down(self) -> bool:
-        """Whether as many attempts failed in a row as are under way at a time, of several lanes.
+        """Whether as many attempts in a row failed as run at a time, of several lanes.
 
-        NOTE: a single lane says nothing of the endpoint, and comes no more often by itself.
+        NOTE: a single lane says nothing about the endpoint, and is not tried more often by itself.
         """
         return self._failures >= self._in_flight and len(self._failed) > 1
 
@@ -256,7 +257,7 @@ class Lanes:
         self._note_answer()
 
     def _note_answer(self) -> None:
-        """The endpoint is there: it took an event, or said that it never will."""
+        """Record that the endpoint answers: it accepted an event, or refused it for good."""
         self._failures = self._probes = 0
         self._answers += 1
         self._failed.clear()
@@ -268,7 +269,7 @@ class Lanes:
         self._waiting.clear()
 
     async def _is_over(self, pending: _Pending, error: DeliveryFailed) -> bool:
-        """Whether it was given up; else it is tried again later."""
+        """Return whether it was given up; otherwise it is retried later."""
         now = self._clock()
         since = self.failing.setdefault(pending.event.position, now)
         if now - since >= self._patience:
@@ -317,8 +318,8 @@ class Lanes:
 def build_pause(
     attempts: int, retry_after: float | None = None, *, longest: float | None = None
 ) -> float:
-    """Seconds before the next attempt: twice as long each time, a part of it by chance, so that
-    those that failed together do not come back together.
+    """Return the seconds before the next attempt: twice as long each time, with a random part, so
+    that those that failed together do not retry together.
     """
     most = LONGEST_PAUSE if longest is None else min(longest, LONGEST_PAUSE)
     pause = min(FIRST_PAUSE * 2.0 ** min(attempts - 1, 20), most) * random.uniform(0.5, 1.0)  # noqa: S311  (no secret)

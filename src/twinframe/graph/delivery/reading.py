@@ -1,4 +1,4 @@
-"""Reading the outbox through a filter: a batch at a time, models looked up. It keeps no place."""
+"""Reads the outbox through a filter, a batch at a time, with the models that filters need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from twinframe.graph.model_cache import ModelCache, ModelView
 from twinframe.graph.paging import gather
 from twinframe.storage.base import GraphSession, OutboxEvent
 
-# PERF: some 10 us an event to parse and judge it; the event loop stands still for less than 1 ms.
+# PERF: some 10 us an event to parse and filter it; the event loop stops for less than 1 ms.
 BATCH: Final = 64
 _FIRST: Final = 8
 MUCH: Final = 512 * 1024
@@ -24,10 +24,10 @@ MUCH: Final = 512 * 1024
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """What was read behind a position: up to `position`, of which `events` pass.
+    """The events read after a position: up to `position`, of which `events` pass.
 
-    `read` counts all of them, `size` their bytes. `missed` says how many positions had been
-    forgotten before.
+    `read` counts all of them, `size` their bytes. `missed` counts positions that had been deleted
+    before.
     """
 
     position: int
@@ -38,9 +38,9 @@ class EventBatch:
 
 
 class EventReader:
-    """Reads on and on behind `position` what passes a filter; without one all does.
+    """Reads the events after `position` that pass a filter; without one all of them.
 
-    PERF: a batch is as large as keeps the event loop free, some events when they are large ones.
+    PERF: a batch is as large as keeps the event loop free, only some events when they are large.
     """
 
     def __init__(self, context: GraphContext, position: int, passes: Filter | None) -> None:
@@ -50,7 +50,7 @@ class EventReader:
         self._limit = _FIRST
 
     async def read(self) -> EventBatch:
-        """The next batch, which may be empty."""
+        """Return the next batch, which may be empty."""
         read = build_read(self._context.models, self.position, self._passes, self._limit)
         batch = await self._context.runner.read(read)
         self.position = batch.position
@@ -61,7 +61,9 @@ class EventReader:
 def read_batches(
     models: ModelCache, session: GraphSession, after: int, passes: Filter | None
 ) -> Iterator[EventBatch]:
-    """All that is behind a position, in the state of one session, in batches of the same sizes."""
+    """Yield all events after a position, in the state of one session, in batches of the same
+    sizes.
+    """
     limit = _FIRST
     while True:
         batch = build_read(models, after, passes, limit)(session)
@@ -72,7 +74,7 @@ def read_batches(
 
 
 def _adapt(limit: int, batch: EventBatch) -> int:
-    """How many to read next: fewer when those were large."""
+    """Return how many to read next: fewer when the last ones were large."""
     if batch.size > MUCH:
         return max(limit // 2, 1)
     return min(limit * 2, BATCH) if batch.size < MUCH // 4 else limit
@@ -81,7 +83,7 @@ def _adapt(limit: int, batch: EventBatch) -> int:
 def build_read(
     models: ModelCache, after: int, passes: Filter | None, limit: int
 ) -> Callable[[GraphSession], EventBatch]:
-    """The same as a function of a session."""
+    """Build the same as a function of a session."""
 
     def read(session: GraphSession) -> EventBatch:
         def fetch(after: int | None, limit: int) -> Sequence[tuple[int, OutboxEvent]]:
@@ -109,7 +111,7 @@ def _measure(event: OutboxEvent) -> int:
 
 
 def _build_empty(session: GraphSession, after: int) -> EventBatch:
-    """Nothing new, or all that was is forgotten."""
+    """Return a batch without events: there are no new ones, or they were all deleted."""
     first, last = session.read_event_bounds()
     if first > after + 1 and last > after:
         return EventBatch(last, 0, last - after, ())
@@ -117,7 +119,7 @@ def _build_empty(session: GraphSession, after: int) -> EventBatch:
 
 
 class ModelScope:
-    """Models as filters ask for them, in the state of one session."""
+    """The models for filters, in the state of one session."""
 
     def __init__(self, models: ModelView, session: GraphSession) -> None:
         self._models = models
@@ -125,7 +127,9 @@ class ModelScope:
         self._heirs: dict[str, frozenset[str]] = {}
 
     def is_of_model(self, model_id: str, wanted: str) -> bool:
-        """Whether the model is `wanted`, a later version, or has such a one among its bases."""
+        """Return whether the model is `wanted`, a later version, or has one of these among its
+        bases.
+        """
         interface = self._models.find_interface(model_id)
         own = frozenset({model_id})
         if interface is not None:
@@ -133,10 +137,10 @@ class ModelScope:
         return holds_model(own, wanted) or model_id in self._read_heirs(wanted)
 
     def _read_heirs(self, wanted: str) -> frozenset[str]:
-        """All that extend a model or a later version. Of deleted ones the store still knows that.
+        """Return all models that extend a model or a later version, including deleted ones.
 
-        PERF: asked once for all events of a batch, and only of the versions of one model: who asked
-        for the bases of each deleted model held up the event loop for minutes with 2,000 models.
+        PERF: read once for all events of a batch, and only for the versions of one model: reading
+        the bases of each deleted model blocked the event loop for minutes with 2,000 models.
         """
         heirs = self._heirs.get(wanted)
         if heirs is None:
@@ -148,7 +152,7 @@ class ModelScope:
 
     @cached_property
     def _families(self) -> Mapping[str, Sequence[str]]:
-        """The models that are known, by their ids without versions."""
+        """The known models, by their ids without versions."""
         families: dict[str, list[str]] = {}
         for model_id in self._session.read_model_ids():
             families.setdefault(parse_versionless(model_id), []).append(model_id)

@@ -1,7 +1,8 @@
-"""What routes leave in the graph: themselves, how far they are, what they gave up. It sends none.
+"""The stored records of event routes: routes, their progress, failing events and dead letters.
 
-Each is an entry. A route and its progress stand apart, as callers write the one and deliveries the
-other. `epoch` of the progress is another whenever a caller sets it: a delivery under way notices.
+Each is an entry. A route and its progress are separate, as callers write the former and deliveries
+the latter. `epoch` of the progress changes whenever a caller sets it, so that a running delivery
+notices.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a route is: every event up to `position` is delivered, given up or filtered out.
+    """The progress of a route: every event up to `position` is delivered, given up or filtered out.
 
-    `delivered`, `dead` and `lost` count events; lost are those that were forgotten before their
-    turn came. `letters` is how many dead letters are kept. `error` is what went wrong last at the
-    endpoint, empty when nothing does. A route is `halted` when its endpoint is gone.
+    `delivered`, `dead` and `lost` count events; lost are those that were deleted before their turn
+    came. `letters` is how many dead letters are kept. `error` is the last error at the endpoint,
+    empty when there is none now. A route is `halted` when its endpoint is gone.
     """
 
     epoch: int
@@ -55,15 +56,15 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a route is done with beyond its place, while an event keeps it there: everything up to
-    `position`, but what is of one of these `keys` and stands at its position or behind it.
+    """The events that a route has done beyond its position, while an event keeps it there:
+    everything up to `position`, except events of one of these `keys` from its position on.
     """
 
     position: int = 0
     keys: Mapping[str, int] = field(default_factory=dict)
 
     def covers(self, event: Event) -> bool:
-        """Whether the route is done with an event."""
+        """Return whether the route has done an event."""
         if event.position > self.position:
             return False
         first = self.keys.get(event.key)
@@ -103,8 +104,8 @@ def read_routes(session: GraphSession, *, after: str | None, limit: int) -> Sequ
 
 
 def put_route(transaction: GraphTransaction, route: Route) -> None:
-    """Create or replace a route; a new one begins with what happens from now on, a halted
-    one goes on where it was.
+    """Create or replace a route; a new one begins with events from now on, a halted one continues
+    where it was.
     """
     if read_route(transaction, route.id) != route:
         transaction.delete_entry(_FAILING, route.id)
@@ -113,7 +114,7 @@ def put_route(transaction: GraphTransaction, route: Route) -> None:
     transaction.put_entry(ROUTE, route.id, orjson.dumps(document))
     progress = read_progress(transaction, route.id)
     if progress is None:
-        # NOTE: by chance, so that it is none of a route that had the id before.
+        # NOTE: random, so that it differs from that of a former route of the id.
         epoch = secrets.randbelow(_EPOCHS)
         put_progress(transaction, route.id, Progress(epoch, transaction.read_event_bounds()[1]))
     elif progress.halted:
@@ -121,7 +122,7 @@ def put_route(transaction: GraphTransaction, route: Route) -> None:
 
 
 def delete_route(transaction: GraphTransaction, route_id: str) -> bool:
-    """Delete a route with all that it left; False when there is none."""
+    """Delete a route with all its records; return False when there is none."""
     if not transaction.delete_entry(ROUTE, route_id):
         return False
     transaction.delete_entry(PROGRESS, route_id)
@@ -143,24 +144,24 @@ def _parse_route(route_id: str, body: bytes) -> Route:
 
 
 def read_progress(session: GraphSession, route_id: str) -> Progress | None:
-    """How far the route is; None when there is no such route."""
+    """Return the progress of the route; None when there is no such route."""
     body = session.read_entry(PROGRESS, route_id)
     return None if body is None else Progress(**orjson.loads(body))
 
 
 def read_progresses(session: GraphSession, *, limit: int) -> Sequence[tuple[str, Progress]]:
-    """How far all routes are, by id."""
+    """Return the progress of all routes, by id."""
     found = session.read_entries(PROGRESS, after=None, limit=limit)
     return [(listed.key, Progress(**orjson.loads(listed.item))) for listed in found]
 
 
 def put_progress(transaction: GraphTransaction, route_id: str, progress: Progress) -> None:
-    """Write it down."""
+    """Store the progress."""
     transaction.put_entry(PROGRESS, route_id, orjson.dumps(asdict(progress)))
 
 
 def go_on(transaction: GraphTransaction, route_id: str) -> None:
-    """Let a route that was halted go on with what it is not done with; patience begins anew."""
+    """Let a route that was halted continue with its remaining events; patience begins anew."""
     progress = read_progress(transaction, route_id)
     if progress is not None:
         error = "" if progress.halted else progress.error
@@ -170,7 +171,7 @@ def go_on(transaction: GraphTransaction, route_id: str) -> None:
 
 
 def restart(transaction: GraphTransaction, route_id: str, position: int) -> None:
-    """Let the route begin anew behind a position, also when it was halted."""
+    """Let the route begin again after a position, also when it was halted."""
     go_on(transaction, route_id)
     progress = read_progress(transaction, route_id)
     if progress is not None:
@@ -182,13 +183,15 @@ def restart(transaction: GraphTransaction, route_id: str, position: int) -> None
 
 
 def read_failing(session: GraphSession, route_id: str) -> dict[int, int]:
-    """Position -> when it failed first, of events that fail for long; nanoseconds of wall time."""
+    """Return when each long-failing event failed first, by position, in nanoseconds of wall
+    time.
+    """
     body = session.read_entry(_FAILING, route_id)
     return {} if body is None else dict(orjson.loads(body))
 
 
 def put_failing(transaction: GraphTransaction, route_id: str, failing: Mapping[int, int]) -> None:
-    """Write that down."""
+    """Store the failing events."""
     if failing:
         transaction.put_entry(_FAILING, route_id, orjson.dumps(list(failing.items())))
     else:
@@ -196,13 +199,13 @@ def put_failing(transaction: GraphTransaction, route_id: str, failing: Mapping[i
 
 
 def read_seen(session: GraphSession, route_id: str) -> Seen:
-    """What the route is done with beyond its place."""
+    """Return the events that the route has done beyond its position."""
     body = session.read_entry(_SEEN, route_id)
     return Seen() if body is None else Seen(**orjson.loads(body))
 
 
 def put_seen(transaction: GraphTransaction, route_id: str, seen: Seen) -> None:
-    """Write that down."""
+    """Store the events done beyond the position."""
     if seen.position:
         transaction.put_entry(_SEEN, route_id, orjson.dumps(asdict(seen)))
     else:
@@ -220,14 +223,14 @@ def read_dead_letters(
 
 
 def read_letters_again(session: GraphSession, route_id: str, limit: int) -> Sequence[DeadLetter]:
-    """Dead letters that are to be sent once more, by position."""
+    """Return dead letters that are to be sent again, by position."""
     return _read_letters(session, _AGAIN + route_id, None, limit)
 
 
 def put_dead_letter(
     transaction: GraphTransaction, route_id: str, letter: DeadLetter, most: int
 ) -> None:
-    """Keep a dead letter, and of more than `most` not the oldest."""
+    """Store a dead letter; beyond `most`, delete the oldest."""
     kind, key = _DEAD + route_id, render_position(letter.position)
     progress = read_progress(transaction, route_id)
     if progress is None:
@@ -241,7 +244,7 @@ def put_dead_letter(
 
 
 def _delete_oldest(transaction: GraphTransaction, kind: str, count: int) -> int:
-    """Delete the first entries of a kind; how many."""
+    """Delete the first entries of a kind; return their number."""
     found = transaction.read_entries(kind, after=None, limit=count)
     for listed in found:
         transaction.delete_entry(kind, listed.key)
@@ -249,12 +252,14 @@ def _delete_oldest(transaction: GraphTransaction, kind: str, count: int) -> int:
 
 
 def delete_letter_again(transaction: GraphTransaction, route_id: str, position: int) -> None:
-    """Forget one that was sent once more."""
+    """Delete one that was sent again."""
     transaction.delete_entry(_AGAIN + route_id, render_position(position))
 
 
 def move_dead_letters(transaction: GraphTransaction, route_id: str, limit: int) -> int:
-    """Have the oldest dead letters sent once more, also when the route was halted; how many."""
+    """Queue the oldest dead letters to be sent again, also of a halted route; return their
+    number.
+    """
     found = transaction.read_entries(_DEAD + route_id, after=None, limit=limit)
     for listed in found:
         transaction.delete_entry(_DEAD + route_id, listed.key)
@@ -267,7 +272,7 @@ def move_dead_letters(transaction: GraphTransaction, route_id: str, limit: int) 
 
 
 def delete_dead_letters(transaction: GraphTransaction, route_id: str, limit: int) -> int:
-    """Forget the oldest dead letters; how many."""
+    """Delete the oldest dead letters; return their number."""
     count = _delete_oldest(transaction, _DEAD + route_id, limit)
     _count_letters(transaction, route_id, -count)
     return count

@@ -1,4 +1,4 @@
-"""Forgetting old events, in the background: by age, by size, and not before they are delivered.
+"""Deletes old events in the background: by age, by size, and not before they are delivered.
 
 The ledger is an entry with the sizes of stretches of the outbox, so that nothing is measured twice.
 """
@@ -27,13 +27,13 @@ _FEW: Final = 25
 _MANY: Final = 200
 _MUCH: Final = 256 * 1024
 _OVERHEAD: Final = 32  # bytes of an event beside its texts
-_PARTS: Final = 64  # of what is kept, by time and by size, are the stretches at most
+_PARTS: Final = 64  # the most stretches, as parts of what is kept by time and by size
 _HOUR: Final = 3_600_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Events up to `position`, behind the stretch before: their bytes, and when they were seen."""
+    """Events up to `position`, after the previous stretch: their bytes, and when they were seen."""
 
     position: int
     size: int
@@ -49,7 +49,7 @@ class OutboxKind:
         self._context = context
 
     def list_pending(self, session: GraphSession) -> Iterable[str]:
-        """Itself, when a stretch is to be measured or one is old enough to go."""
+        """List itself, when a stretch is to be measured or one is old enough to be deleted."""
         ledger = read_ledger(session)
         first, _ = session.read_event_bounds()
         if self._is_measurable(session, ledger) or self._find_end(session, ledger) >= max(first, 1):
@@ -57,7 +57,7 @@ class OutboxKind:
         return ()
 
     async def run(self, key: str, lease: Lease) -> None:
-        """Measure what is new, then forget what may be."""
+        """Measure new events, then delete old ones."""
         del key
         runner = self._context.runner
         while await self._measure(lease):
@@ -67,9 +67,10 @@ class OutboxKind:
             continue
 
     async def _measure(self, lease: Lease) -> bool:
-        """Add a stretch to the ledger; whether there may be another.
+        """Add a stretch to the ledger; return whether there may be another.
 
-        NOTE: read some at a time, and before the transaction: a thousand events may be a gigabyte.
+        NOTE: some are read at a time, and before the transaction: a thousand events may be a
+        gigabyte.
         """
         runner = self._context.runner
         after = await runner.read(self._find_measurable)
@@ -95,12 +96,12 @@ class OutboxKind:
         return True
 
     def _find_measurable(self, session: GraphSession) -> int | None:
-        """The position behind which a stretch is to be measured, if one is."""
+        """Return the position after which a stretch is to be measured, if there is one."""
         ledger = read_ledger(session)
         return _find_seen(session, ledger) if self._is_measurable(session, ledger) else None
 
     def _is_measurable(self, session: GraphSession, ledger: Sequence[Stretch]) -> bool:
-        """Whether there is as much as is worth it, or what there is has waited long enough."""
+        """Return whether there are enough new events, or they have waited long enough."""
         fresh = session.read_event_bounds()[1] - _find_seen(session, ledger)
         if fresh <= 0:
             return False
@@ -109,7 +110,7 @@ class OutboxKind:
         return not ledger or fresh >= _STRETCH or waited >= settings.keep_hours * _HOUR / _PARTS
 
     def _find_end(self, session: GraphSession, ledger: Sequence[Stretch]) -> int:
-        """The position up to which events may go; 0 is none."""
+        """Return the position up to which events may be deleted; 0 is none."""
         settings = self._context.settings.events
         old = self._context.clock() - int(settings.keep_hours * _HOUR)
         end = find_end(ledger, old, settings.keep_bytes)
@@ -126,7 +127,9 @@ class OutboxKind:
 
 
 def find_end(ledger: Sequence[Stretch], old: int, most: int) -> int:
-    """The end of the stretches that are older than `old`, or too much with all behind them."""
+    """Return the end of the stretches that are older than `old`, or too much with all after
+    them.
+    """
     end = 0
     rest = sum(stretch.size for stretch in ledger)
     for stretch in ledger:
@@ -138,7 +141,7 @@ def find_end(ledger: Sequence[Stretch], old: int, most: int) -> int:
 
 
 def merge(ledger: Sequence[Stretch], settings: EventsSettings) -> list[Stretch]:
-    """Neighbours made one as long as they are a small part of what is kept: few stay in all."""
+    """Merge neighbours as long as they are a small part of what is kept, so that few remain."""
     small, short = settings.keep_bytes // _PARTS, settings.keep_hours * _HOUR / _PARTS
     merged: list[Stretch] = []
     for stretch in ledger:
@@ -161,7 +164,7 @@ def read_ledger(session: GraphSession) -> list[Stretch]:
 
 
 def write_ledger(transaction: GraphTransaction, ledger: Sequence[Stretch]) -> None:
-    """Write them down."""
+    """Store the stretches."""
     rows = [(stretch.position, stretch.size, stretch.moment) for stretch in ledger]
     transaction.put_entry(_KIND, _LEDGER, orjson.dumps(rows))
 
@@ -179,7 +182,7 @@ def _find_seen(session: GraphSession, ledger: Sequence[Stretch]) -> int:
 
 
 def _forget(transaction: GraphTransaction, lease: Lease, end: int) -> bool:
-    """Delete some of the events up to `end`; whether there may be more."""
+    """Delete some of the events up to `end`; return whether there may be more."""
     lease.check(transaction)
     if transaction.delete_events(up_to=end, limit=_CHUNK):
         return True
