@@ -199,3 +199,27 @@ def test_documents_that_are_replaced_unread_count_when_the_change_is_made(store:
     assert [outcome.error for outcome in outcomes] == [None] * 8
     assert store.memory.used == 0
     assert store.verify() == []
+
+
+def test_a_snapshot_puts_back_what_a_large_write_replaced(
+    store: RdfStore, made: list[Change]
+) -> None:
+    for number in range(6):
+        put(store, build_twin_record(f"t{number}", text=LARGE, count=number))
+
+    def work(transaction: GraphTransaction) -> None:
+        for number in range(6):
+            transaction.put_twin(build_twin_record(f"t{number}", text="short"))
+        transaction.put_entry("kind", "key", b"{}")
+
+    with reading(store) as session, session.snapshot():
+        before = list(session.iterate_twins())
+        (outcome,) = store.write([work])
+        assert outcome.error is None
+        assert list(session.iterate_twins()) == before
+        assert session.read_entry("kind", "key") is None
+    undone = [
+        value for _, triples in made[-1].added for _, name, value in triples if name == v.UNDO
+    ]
+    assert len(undone) == 3
+    assert all(len(cast("bytes", text)) < 300_000 for text in undone)

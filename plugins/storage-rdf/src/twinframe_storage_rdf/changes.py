@@ -9,7 +9,12 @@ from dataclasses import fields, replace
 from typing import Final, TypeVar, cast
 
 from twinframe_storage_rdf import vocabulary as v
-from twinframe_storage_rdf.differences import Differences, State, render_differences
+from twinframe_storage_rdf.differences import (
+    Differences,
+    State,
+    render_differences,
+    split_differences,
+)
 from twinframe_storage_rdf.draft import DraftView
 from twinframe_storage_rdf.engines.base import Change, Engine, Guard
 from twinframe_storage_rdf.mapping import (
@@ -77,7 +82,9 @@ def build_change(engine: Engine, queries: Queries, view: DraftView) -> tuple[Cha
     marker: Triple = (write, v.WRITE_ID, uuid.uuid4().hex)
     state_removed = _Triples(_list_service_triples(old))
     state_added = _Triples(_list_service_triples(draft))
-    state_added.add(marker, (write, v.UNDO, render_differences(old)))
+    state_added.add(marker)
+    for part in split_differences(old):
+        state_added.add((write, v.UNDO, render_differences(part)))
     for name, triple in build_state_triples(names, base).items():
         state_removed.add(triple)
         state_added.add(build_state_triples(names, state)[name])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import orjson
 
@@ -16,6 +16,8 @@ from twinframe.storage.base import ModelRecord, OutboxEvent, RelationshipRecord,
 
 RelationshipKey: TypeAlias = tuple[str, str]
 """Source id and relationship id."""
+
+_LARGE_PART: Final = 256 * 1024
 
 EntryKey: TypeAlias = tuple[str, str]
 """Kind and key."""
@@ -93,6 +95,34 @@ class Differences:
         for record in self.relationships.values():
             if record is not None and twin_id in (record.source_id, record.target_id):
                 yield record
+
+
+def split_differences(differences: Differences) -> Iterator[Differences]:
+    """Yield the records in parts, each with a large record or several small ones; at least one.
+
+    PERF: a text is rendered and parsed in one step, for which all other threads of a process wait.
+    """
+    part, size = Differences(), 0
+    for at, records in enumerate(differences._maps()):
+        for key, record in records.items():
+            more = _measure(record)
+            if size and size + more > _LARGE_PART:
+                yield part
+                part, size = Differences(), 0
+            part._maps()[at][key] = record
+            size += more
+    yield part
+
+
+def _measure(record: object) -> int:
+    """Bytes of the document in it."""
+    if isinstance(record, bytes):
+        return len(record)
+    if isinstance(record, ModelRecord):
+        return len(record.document)
+    if isinstance(record, TwinRecord | RelationshipRecord | OutboxEvent):
+        return len(record.body)
+    return 0
 
 
 def render_differences(differences: Differences) -> bytes:

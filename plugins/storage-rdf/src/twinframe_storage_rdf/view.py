@@ -158,19 +158,19 @@ class View:
     def _read_undo(self, after: int, newest: int) -> Differences:
         """Return the undo of the writes after a version, up to the newest."""
         versions = range(after + 1, newest + 1)
-        found: dict[int, Term] = {}
+        found: dict[int, list[Term]] = {}
         for at in range(0, len(versions), _UNDO_BATCH):
             query = self._queries.undo(versions[at : at + _UNDO_BATCH])
             for write, undone in self._engine.select(query, self._deadline):
-                found[v.parse_write_iri(str(write))] = undone
+                found.setdefault(v.parse_write_iri(str(write)), []).append(undone)
         if len(found) != len(versions):
             raise QueryTimeout("The snapshot is so old that what it shows is not kept any more.")
         undo = Differences()
         for number in sorted(found, reverse=True):
-            text = found[number]
-            if not isinstance(text, bytes):
-                raise StorageDamaged(f"The write {number} of the graph has no readable undo.")
-            undo.lay_under(parse_differences(text))
+            for text in found[number]:
+                if not isinstance(text, bytes):
+                    raise StorageDamaged(f"The write {number} of the graph has no readable undo.")
+                undo.lay_under(parse_differences(text))
         return undo
 
     def _ask(self, text: str, ask: Callable[[str, float | None], Iterator[Row]]) -> Iterator[Row]:
