@@ -154,10 +154,12 @@ dates and times without an offset are in UTC. A text that is no such value stays
 
 Beside a string, a stored time is the text that is stored: `t.installed > '2024'`,
 `t.installed STARTS WITH '2024-05'`, `substring(t.installed, 0, 10)`, `is_string(t.installed)`.
-Results give the text that is stored, too. Such uses run in the store; what needs the value (a
-component, arithmetic, an order, `min` and `max`, DISTINCT and grouping, a comparison with another
-value than a constant or parameter) runs in the evaluator, which takes longer: over many twins,
-`ORDER BY toString(t.installed)` sorts by the text, in the store.
+Results give the text that is stored, too. Such uses run in the store. SQLite also sorts by such a
+member of a node where the times have the usual forms (`2024-01-31T12:00:00.5+01:00`, `2024-01-31`,
+`12:00:00Z`). What else needs the value (a component, arithmetic, another order, `min` and `max`,
+DISTINCT and grouping, a comparison with another value than a constant or parameter) runs in the
+evaluator, which takes longer: over many twins, `ORDER BY toString(...)` sorts by the text, in the
+store.
 
 What differs from strings: an order goes by the instant, so that `10:00Z` and `11:00+01:00` stand
 next to each other; `DISTINCT` and groups go by the value, so that `10:00Z` and `10:00:00.000Z` are

@@ -7,11 +7,15 @@ value; without one it returns the text.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeAlias
 
 from twinframe.evaluator.reader import GraphReader
 from twinframe.model.values import JsonValue, Node, Relationship, Value
+
+Declared: TypeAlias = Mapping[str, Sequence[str]]
+"""The ids of the interfaces that declare a member, for each temporal schema that they declare."""
 
 Convert: TypeAlias = Callable[[JsonValue], Value]
 """Converts a stored member to a value; a value that does not fit the declared schema is returned
@@ -23,10 +27,12 @@ class MemberTyping(ABC):
     """The members that hold temporal values, under one schema version. Thread-safe.
 
     `names` are the members of twins and relationships that hold some in at least one stored model;
-    the methods are not called for others.
+    the methods are not called for others. `declared` has the members of twins that are of such a
+    schema themselves, as far as all their declarations are known.
     """
 
     names: frozenset[str]
+    declared: Mapping[str, Declared] = MappingProxyType({})
 
     @abstractmethod
     def find_twin_members(self, reader: GraphReader, model_id: str) -> Mapping[str, Convert]:

@@ -16,7 +16,7 @@ from twinframe.errors import QueryInvalid
 from twinframe.evaluator.member_typing import Convert, MemberTyping
 from twinframe.evaluator.reader import GraphReader
 from twinframe.graph.model_cache import ModelCache, ModelView
-from twinframe.graph.temporal_names import read_temporal_names
+from twinframe.graph.temporal_names import TemporalNames, read_temporal_names
 from twinframe.model.temporal.durations import Duration
 from twinframe.model.temporal.instants import Date, DateTime, Time
 from twinframe.model.temporal.parsing import (
@@ -50,8 +50,8 @@ class TypingCache:
         """
         kept, typing = self._built
         if kept != version:
-            names = read_temporal_names(session)
-            typing = ModelTyping(names, self._models) if names else None
+            found = read_temporal_names(session)
+            typing = ModelTyping(found, self._models) if found.names else None
             self._built = version, typing
         return typing
 
@@ -59,8 +59,8 @@ class TypingCache:
 class ModelTyping(MemberTyping):
     """By the stored models, each loaded when the first of its twins is looked at."""
 
-    def __init__(self, names: frozenset[str], models: ModelCache) -> None:
-        self.names = names
+    def __init__(self, found: TemporalNames, models: ModelCache) -> None:
+        self.names, self.declared = found
         self._models = models
         self._twins: dict[str, Mapping[str, Convert]] = {}
         self._relationships: dict[tuple[str, str], Mapping[str, Convert]] = {}

@@ -6,12 +6,13 @@ where it is used, and none that a model declares may be missing. It converts no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
+from twinframe.evaluator.member_typing import Declared
 from twinframe.storage.base import GraphSession
 
 TEMPORAL_SCHEMAS: Final = frozenset({"date", "dateTime", "time", "duration"})
@@ -19,8 +20,19 @@ _MODELS_AT_ONCE: Final = 100
 _REFERRING: Final = frozenset({"schema", "elementSchema", "extends"})
 
 
-def read_temporal_names(session: GraphSession) -> frozenset[str]:
+class TemporalNames(NamedTuple):
     """The names of properties and components of twins, and of properties of relationships.
+
+    `declared` has the names of properties of twins that are of a temporal schema itself, with the
+    interfaces that say so, unless one does that stands within another document.
+    """
+
+    names: frozenset[str]
+    declared: Mapping[str, Declared]
+
+
+def read_temporal_names(session: GraphSession) -> TemporalNames:
+    """What the stored models declare.
 
     PERF: as reading the names for warnings, 20 ms for the 767 interfaces of a large ontology.
     """
@@ -28,9 +40,11 @@ def read_temporal_names(session: GraphSession) -> frozenset[str]:
     position = 0
     while records := session.read_models(after=position, limit=_MODELS_AT_ONCE):
         for record in records:
-            reading.add_interface(orjson.loads(record.document))
+            document = orjson.loads(record.document)
+            reading.add_interface(document)
+            reading.add_declared(record.model_id, document)
         position = records[-1].position
-    return reading.find_names()
+    return TemporalNames(reading.find_names(), reading.find_declared())
 
 
 @dataclass(slots=True)
@@ -42,6 +56,9 @@ class _Reading:
     """
 
     members: list[tuple[str, set[str]]] = field(default_factory=list)
+    declared: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    inner: set[str] = field(default_factory=set)
+    """Names that an interface within another's document declares."""
     mentions: dict[str, set[str]] = field(default_factory=dict)
 
     def add_interface(self, document: object) -> None:
@@ -51,11 +68,25 @@ class _Reading:
         mentioned = self._find_schemas({"extends": document.get("extends")})
         self._find_schemas(document.get("schemas"))
         for base in _list(document.get("extends")):
-            self.add_interface(base)
+            self._add_inner(base)
         for content in _list(document.get("contents")):
             if isinstance(content, dict):
                 mentioned |= self._add_content(content)
         self._keep(document, mentioned)
+
+    def add_declared(self, model_id: str, document: dict[str, object]) -> None:
+        """Add the properties of a stored interface that are of a temporal schema itself."""
+        for content in _list(document.get("contents")):
+            if not isinstance(content, dict) or "Property" not in _list(content.get("@type")):
+                continue
+            name, schema = content.get("name"), content.get("schema")
+            if isinstance(name, str) and isinstance(schema, str) and _is_temporal(schema):
+                kinds = self.declared.setdefault(name, {})
+                kinds.setdefault(_read_term(schema), []).append(model_id)
+
+    def find_declared(self) -> Mapping[str, Declared]:
+        """The members that interfaces declare where they stand by themselves alone."""
+        return {name: kinds for name, kinds in self.declared.items() if name not in self.inner}
 
     def find_names(self) -> frozenset[str]:
         """The members that hold a temporal value, however deep."""
@@ -77,6 +108,12 @@ class _Reading:
         for mentioned in self.mentions.values():
             yield from mentioned
 
+    def _add_inner(self, document: object) -> None:
+        if isinstance(document, dict):
+            contents = [one for one in _list(document.get("contents")) if isinstance(one, dict)]
+            self.inner.update(str(content.get("name")) for content in contents)
+        self.add_interface(document)
+
     def _add_content(self, content: dict[str, object]) -> set[str]:
         """Add a content; the schemas that values of the interface hold by it."""
         types = _list(content.get("@type"))
@@ -85,7 +122,7 @@ class _Reading:
                 self._add_member(inner)
             return set()
         if "Component" in types:
-            self.add_interface(content.get("schema"))
+            self._add_inner(content.get("schema"))
         elif "Property" not in types:
             return set()
         return self._add_member(content)
@@ -119,7 +156,11 @@ class _Reading:
 
 def _is_temporal(schema: str) -> bool:
     """By its term, or by the DTMI it stands for: `dtmi:dtdl:instance:Schema:dateTime;2`."""
-    return schema.rpartition(":")[2].partition(";")[0] in TEMPORAL_SCHEMAS
+    return _read_term(schema) in TEMPORAL_SCHEMAS
+
+
+def _read_term(schema: str) -> str:
+    return schema.rpartition(":")[2].partition(";")[0]
 
 
 def _list(value: object) -> list[object]:

@@ -62,8 +62,8 @@ def split(
         return EvaluatedExecution(query, compile_query(query, typing=typing))
     whole = engine
     if typing is not None:
-        whole = TextEngine(engine, typing.names, gives_results=True)
-        engine = TextEngine(engine, typing.names)
+        whole = TextEngine(engine, typing.names, typing.declared, gives_results=True)
+        engine = TextEngine(engine, typing.names, typing.declared)
         query = replace(query, root=move_typed_conditions(query.root, typing.names))
     try:
         return WholeExecution(query, engine.name, whole.compile(query, parameters))

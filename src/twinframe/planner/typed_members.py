@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final, TypeGuard, TypeVar
 
 from twinframe.cypher.algebra import (
@@ -53,8 +54,10 @@ from twinframe.evaluator.analysis import (
     find_variables,
     walk_operators,
 )
+from twinframe.evaluator.member_typing import Declared
 from twinframe.model.values import Value
 from twinframe.planner.traversal import rewrite_operators
+from twinframe.planner.typed_orders import name_stored_times
 from twinframe.storage.base import CannotRun, CompiledQuery, QueryEngine
 
 _TEXT_OPERATORS: Final = frozenset(
@@ -93,15 +96,23 @@ class TextEngine(QueryEngine):
     """
 
     def __init__(
-        self, engine: QueryEngine, names: frozenset[str], *, gives_results: bool = False
+        self,
+        engine: QueryEngine,
+        names: frozenset[str],
+        declared: Mapping[str, Declared] = MappingProxyType({}),
+        *,
+        gives_results: bool = False,
     ) -> None:
+        """`declared` are those of the names by which the engine may try to order."""
         self.name = engine.name
         self._engine = engine
         self._names = names
+        self._declared = declared
         self._gives_results = gives_results
 
     def compile(self, query: Query, parameters: Mapping[str, Value]) -> CompiledQuery:
         """As the other engine does; `CannotRun` names the member that it would take for text."""
+        query = replace(query, root=name_stored_times(query.root, self._declared))
         results = _find_results(query.root, self._names) if self._gives_results else None
         found = find_typed_member(query.root, self._names, results)
         if found is not None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from twinframe.cypher.algebra import LabelName, Query
 from twinframe.errors import TwinframeError
@@ -413,6 +413,13 @@ JsonRow: TypeAlias = tuple[bytes, int | str | None]
 """One result row: its JSON text, and the key that resumes a plain scan behind it, else None.
 
 PERF: a bare pair, as SQLite gives it: made into an object of its own, a page costs a quarter more.
+"""
+
+
+STORED_TIME: Final = "the order of a stored time"
+"""The function that an engine may find as a sort key and nowhere else: that of the value that the
+model of a node has a member hold. Its arguments are the node, the member's name as a constant, and
+a map from temporal schemas to lists of the ids of the interfaces that declare the member by them.
 """
 
 

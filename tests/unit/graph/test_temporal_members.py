@@ -249,7 +249,7 @@ def test_names_are_those_that_hold_something_temporal(devices: Any) -> None:
     session = devices.store.session()
     try:
         with session.snapshot():
-            names = read_temporal_names(session)
+            names = read_temporal_names(session).names
     finally:
         session.close()
     assert names == {*STORED, "gauge", "checked", "since"} - {"label"}

@@ -18,6 +18,7 @@ from twinframe.cypher.algebra import (
     Distinct,
     Expression,
     Filter,
+    FunctionCall,
     Limit,
     Literal,
     Match,
@@ -26,6 +27,7 @@ from twinframe.cypher.algebra import (
     Project,
     Skip,
     Sort,
+    SortKey,
     Subplan,
     SubplanKind,
     Union,
@@ -33,7 +35,7 @@ from twinframe.cypher.algebra import (
     Unwind,
 )
 from twinframe.evaluator.constants import compile_constant
-from twinframe.storage.base import CannotRun
+from twinframe.storage.base import STORED_TIME, CannotRun
 from twinframe_storage_sqlite.compiler import kinds as k
 from twinframe_storage_sqlite.compiler.aggregates import compile_aggregate
 from twinframe_storage_sqlite.compiler.bindings import Source, build_count
@@ -66,6 +68,7 @@ from twinframe_storage_sqlite.compiler.term import (
     check_path,
     render_json,
 )
+from twinframe_storage_sqlite.compiler.times import render_time_order
 
 _LONG = 1_000
 """The number of characters of SQL above which a text counts as long."""
@@ -261,13 +264,18 @@ class PlanCompiler:
             select = select.build_wrapped()
         expressions = self.build_expressions(select)
         select.order_by = [
-            each
-            for key in operator.keys
-            for each in render_order(
-                expressions.compile_term(key.expression), descending=key.descending
-            )
+            each for key in operator.keys for each in self._render_key(key, expressions)
         ]
         return select
+
+    def _render_key(self, key: SortKey, expressions: ExpressionCompiler) -> list[str]:
+        match key.expression:
+            case FunctionCall(name=name, arguments=arguments) as call if name == STORED_TIME:
+                subject = expressions.compile_term(arguments[0])
+                bindings = self._statement.bindings
+                return render_time_order(call, subject, bindings, descending=key.descending)
+            case expression:
+                return render_order(expressions.compile_term(expression), descending=key.descending)
 
     def _compile_skip(self, operator: Skip, outer: Select | None) -> Select:
         select = self.compile(operator.source, outer)

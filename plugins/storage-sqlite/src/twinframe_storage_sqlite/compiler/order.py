@@ -33,7 +33,7 @@ def render_order(term: Term, *, descending: bool) -> list[str]:
     if not known & ~k.NUMBER or known in (k.STRING, k.BOOLEAN):
         return [_render_native(term.value, term, descending)]
     word = " DESC" if descending else ""
-    return [f"{_render_rank(term)}{word}", f"{term.value}{word}"]
+    return [f"{render_rank(term)}{word}", f"{term.value}{word}"]
 
 
 def _render_native(value: str, term: Term, descending: bool) -> str:
@@ -44,7 +44,8 @@ def _render_native(value: str, term: Term, descending: bool) -> str:
     return f"{value}{word} NULLS {'FIRST' if descending else 'LAST'}"
 
 
-def _render_rank(term: Term) -> str:
+def render_rank(term: Term) -> str:
+    """Render the place of a JSON value's type in the order."""
     if term.tag is None:
         return f"CASE typeof({term.value}) WHEN 'text' THEN 5 WHEN 'null' THEN 9 ELSE 7 END"
     trap = render_trap("an order of lists or maps")
