@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, assert_never
 
+from twinframe.control.audit import find_time
 from twinframe.control.operations import close_operation, note_attempt
 from twinframe.control.resource_documents import (
     RESOURCES,
@@ -183,7 +184,7 @@ class AttemptRunner:
             transaction, mine, Cause.DONE, OperationStatus.SUCCEEDED, _SUCCEEDED, outcome.note
         )
         if resource.status is ResourceState.TERMINATED:
-            resource = replace(resource, access_url="", ended_at=self._clock())
+            resource = replace(resource, access_url="", ended_at=resource.updated_at)
             for call in self._on_gone:
                 call(transaction, resource)
         else:
@@ -223,7 +224,7 @@ class AttemptRunner:
         stored = RESOURCES.read(transaction, mine.id)
         if stored is None or stored.incarnation != mine.incarnation:
             raise LeaseLost(f"The resource {mine.id!r} is gone.")
-        now = max(self._clock(), stored.updated_at)
+        now = max(find_time(transaction, self._clock()), stored.updated_at)
         after = find_next(mine.id, stored.status, cause)
         reason = f"attempt {mine.attempts} {outcome}" if outcome == _SUCCEEDED else outcome
         close_operation(

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from twinframe.control.access import require_permission
 from twinframe.control.actors import Actor
-from twinframe.control.audit import AuditTrail
+from twinframe.control.audit import AuditTrail, find_time
 from twinframe.control.billing.account_requests import AccountDraft
 from twinframe.control.billing.accounts import (
     ACCOUNTS,
@@ -100,8 +100,7 @@ class Billing:
             path = require_permission(transaction, actor, scope, WRITE, now).path
 
             def create() -> BillingAccount:
-                # NOTE: never before the end of a closed month, whatever the clock.
-                at = max(now, find_first_open(transaction) * 1_000_000_000)
+                at = self._find_moment(transaction)
                 account = BillingAccount(
                     account_id,
                     kind,
@@ -136,7 +135,7 @@ class Billing:
                 name=draft.name,
                 email=draft.email,
                 details=dict(draft.details),
-                updated_at=max(self._context.clock(), before.updated_at),
+                updated_at=max(self._find_moment(transaction), before.updated_at),
             )
             ACCOUNTS.replace(transaction, after)
             self._note(transaction, actor, "update", path, before, after)
@@ -153,8 +152,7 @@ class Billing:
 
         def work(transaction: ControlTransaction) -> BillingAccount:
             before, path = self._admit(transaction, actor, account_id, WRITE)
-            at = max(self._context.clock(), find_first_open(transaction) * 1_000_000_000)
-            after = close_account(transaction, account_id, at)
+            after = close_account(transaction, account_id, self._find_moment(transaction))
             if after != before:
                 self._note(transaction, actor, "close", path, before, after)
             return after
@@ -261,6 +259,11 @@ class Billing:
             return list_quotas(session, self.offers, resource, now)
 
         return await self._context.runner.read(read)
+
+    def _find_moment(self, transaction: ControlTransaction) -> int:
+        """Now; whatever a clock says, never before the last change nor in a closed month."""
+        now = find_time(transaction, self._context.clock())
+        return max(now, find_first_open(transaction) * 1_000_000_000)
 
     def _read_resource(
         self, session: ControlSession, actor: Actor, project_id: str, resource_id: str

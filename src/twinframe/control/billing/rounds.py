@@ -32,6 +32,7 @@ from twinframe.control.billing.usage import (
     UsageMeter,
     build_last,
     find_period,
+    find_second,
     is_counted,
     record_sample,
 )
@@ -112,18 +113,18 @@ class UsageSampler:
         usage = None if span is None else await self._read_meter(span)
         if span is None or usage is None:
             return False
-        sample = build_last(span, usage, self._now())
+        sample = build_last(span, usage, await self._find_now(span_id))
         return await self._runner.write(lambda work: record_sample(work, span_id, sample))
 
     def _find_due(self, after: str) -> Callable[[ControlSession], tuple[list[Span], str | None]]:
         """Find those of the next spans not measured in the present period, and where to
         continue.
         """
-        period = self._find_period(self._now())
+        now = self._clock()
 
         def read(session: ControlSession) -> tuple[list[Span], str | None]:
             page = list_open(session, after, _AT_ONCE)
-            due = [span for span in page if not is_counted(session, span.id, period)]
+            due = [span for span in page if not self._is_counted(session, span.id, now)]
             return due, page[-1].id if len(page) == _AT_ONCE else None
 
         return read
@@ -132,8 +133,8 @@ class UsageSampler:
         usage = await self._read_meter(span)
         if usage is None:
             return False
-        at = self._now()
-        sample = Sample(self._find_period(at).begin, self._seconds, at, usage)
+        at = await self._find_now(span.id)
+        sample = Sample(find_period(at, self._seconds), self._seconds, at, usage)
         return await self._runner.write(lambda work: record_sample(work, span.id, sample))
 
     async def _read_meter(self, span: Span) -> Usage | None:
@@ -144,12 +145,13 @@ class UsageSampler:
                 f"The usage of {span.resource_id!r} was not measured: {error}"
             ) from error
 
-    def _find_period(self, now: int) -> Interval:
-        start = find_period(now, self._seconds)
-        return Interval(start, start + self._seconds)
+    def _is_counted(self, session: ControlSession, span_id: str, now: int) -> bool:
+        start = find_period(find_second(session, span_id, now), self._seconds)
+        return is_counted(session, span_id, Interval(start, start + self._seconds))
 
-    def _now(self) -> int:
-        return read_seconds(self._clock())
+    async def _find_now(self, span_id: str) -> int:
+        now = self._clock()
+        return await self._runner.read(lambda session: find_second(session, span_id, now))
 
 
 class Settlement:

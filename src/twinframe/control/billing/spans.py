@@ -13,7 +13,7 @@ from typing import Final
 
 from twinframe.control import kinds
 from twinframe.control.billing.closing import find_first_open
-from twinframe.control.billing.months import Interval, read_seconds
+from twinframe.control.billing.months import Interval
 from twinframe.control.documents import Table
 from twinframe.control.resource_documents import Resource
 from twinframe.control.states import ResourceState
@@ -87,10 +87,10 @@ def follow_resource(transaction: ControlTransaction, resource: Resource, now: in
     """Record the effect of a resource's change on its bill.
 
     Call it after each change of a resource, in the same transaction; repeating it changes nothing.
-    `now` is in nanoseconds.
+    `now` is in seconds.
     """
     stored = SPANS.read(transaction, build_span_id(resource.resource_name))
-    at = max(read_seconds(now), find_first_open(transaction))
+    at = max(now, find_first_open(transaction))
     if stored is None:
         if resource.status is ResourceState.RUNNING:
             SPANS.insert(transaction, _build_span(resource, at))

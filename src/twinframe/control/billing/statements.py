@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from twinframe.control import kinds
+from twinframe.control.audit import find_time
 from twinframe.control.billing.accounts import ACCOUNTS, BillingAccount, find_paid, list_accounts
 from twinframe.control.billing.charges import Line, build_lines
 from twinframe.control.billing.closing import find_closed
@@ -195,7 +196,8 @@ def _read_basis(session: ControlSession, account: BillingAccount, month: Month, 
             owners[project] = list_accounts(session, Scope("project", project))
         if paid := find_paid(account, owners[project], month.interval):
             spans.append((span, paid))
-    until = min(max(read_seconds(now), month.interval.begin), month.interval.end)
+    now = read_seconds(find_time(session, now))
+    until = min(max(now, month.interval.begin), month.interval.end)
     final = closed is not None and month <= closed
     return _Basis(account, month, month.interval.end if final else until, final, book, spans)
 

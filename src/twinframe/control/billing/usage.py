@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from twinframe.control import kinds
+from twinframe.control.audit import find_time
 from twinframe.control.billing.closing import find_first_open
-from twinframe.control.billing.months import DAY, Interval, Month
+from twinframe.control.billing.months import DAY, Interval, Month, read_seconds
 from twinframe.control.billing.spans import SPANS, Span
 from twinframe.control.documents import Table
 from twinframe.resourcetypes.hosting import ResourceName
@@ -140,6 +141,23 @@ def record_sample(transaction: ControlTransaction, span_id: str, sample: Sample)
     samples = sorted((*stored.samples, sample), key=_rank)
     USAGE.replace(transaction, replace(stored, samples=tuple(samples)))
     return True
+
+
+def find_second(session: ControlSession, span_id: str, now: int, *, gap: int = 0) -> int:
+    """The second at which a span is measured or changed now, whatever a clock says: never before
+    the last change of the control plane, nor before it was measured last and `gap` seconds more.
+
+    `now` is in nanoseconds. NOTE: a reading noted before an earlier one would look like counters
+    that began at 0 in between, and what they had counted would be charged twice.
+    """
+    last = session.find(
+        USAGE.kind,
+        [Condition("span", Comparison.EQUAL, span_id)],
+        order=Order("day", descending=True),
+        limit=1,
+    )
+    known = [max(each.at for each in USAGE.parse_record(record).samples) for record in last]
+    return max([read_seconds(find_time(session, now)), *(at + gap for at in known)])
 
 
 def build_last(span: Span, usage: Usage, now: int) -> Sample:

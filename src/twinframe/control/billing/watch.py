@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from twinframe.control.billing.offers import Offers
 from twinframe.control.billing.quotas import check_resource_quota
-from twinframe.control.billing.spans import follow_resource
+from twinframe.control.billing.spans import build_span_id, follow_resource
+from twinframe.control.billing.usage import find_second
 from twinframe.control.resource_documents import Resource
 from twinframe.model.clock import Clock, read_clock
 from twinframe.storage.control import ControlTransaction
@@ -50,4 +51,7 @@ class BillingWatch:
         )
 
     def _follow(self, transaction: ControlTransaction, resource: Resource) -> None:
-        follow_resource(transaction, resource, self._clock())
+        # NOTE: a span holds all of its samples, and one second for the last that is still to come.
+        span_id = build_span_id(resource.resource_name)
+        at = find_second(transaction, span_id, self._clock(), gap=1)
+        follow_resource(transaction, resource, at)

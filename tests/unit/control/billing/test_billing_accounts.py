@@ -17,12 +17,13 @@ from tests.unit.control.access_world import (
     SECOND,
     run,
 )
-from tests.unit.control.billing.billing_world import DRAFT, BillingWorld
+from tests.unit.control.billing.billing_world import DRAFT, HOUR, BillingWorld
 from twinframe.control.actors import Actor
 from twinframe.control.billing.account_requests import AccountDraft, parse_account
 from twinframe.control.billing.accounts import build_account_object
 from twinframe.control.billing.billing import Billing
 from twinframe.control.billing.months import Month
+from twinframe.control.billing.spans import SPANS
 from twinframe.control.idempotency import parse_request_key
 from twinframe.control.scopes import Scope
 from twinframe.errors import (
@@ -32,6 +33,7 @@ from twinframe.errors import (
     InvalidArgument,
     PermissionMissing,
 )
+from twinframe.resourcetypes.prices import Sku
 
 FEBRUARY = Month(2024, 2)
 
@@ -161,6 +163,30 @@ def test_each_change_of_an_account_is_in_the_audit_log(world: BillingWorld) -> N
         "billing-accounts/update",
         "billing-accounts/open",
     ]
+
+
+def test_a_clock_set_back_takes_no_time_of_a_bill_back(world: BillingWorld) -> None:
+    account = world.open(ACME)
+    boat, other = world.bring_up("boat"), world.bring_up("other")
+    late = world.now = world.now + 3 * 24 * HOUR * SECOND
+    run(world.projects.update(ANN, "campus", "Campus West"))
+    world.now -= 2 * 24 * HOUR * SECOND
+    world.bring_up("new")
+    world.change_sku(boat, Sku.ENTERPRISE)
+    world.take_down(other)
+    own = world.open(CAMPUS)
+    changed = run(world.billing.update_account(ANN, account.id, DRAFT))
+    closed = run(world.billing.close_account(ANN, own.id))
+    assert [own.opened_at, own.updated_at, changed.updated_at, closed.closed_at] == [late] * 4
+    spans = {
+        span.resource_id: span for span in SPANS.parse_all(world.store.session().find(SPANS.kind))
+    }
+    second = late // SECOND
+    assert spans["new"].interval.begin == second
+    assert [step.at for step in spans["boat"].steps][1:] == [second]
+    assert spans["other"].ended == second
+    draft = world.statement(account, FEBRUARY).read()
+    assert draft["until"] == "2024-02-04T00:00:00.000000Z"
 
 
 def test_prices_are_for_everybody(world: BillingWorld) -> None:

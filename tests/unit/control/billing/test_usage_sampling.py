@@ -154,6 +154,24 @@ def test_the_last_sample_counts_once_and_within_the_time_that_is_paid_for(
     assert last.interval.seconds == 0
 
 
+@pytest.mark.parametrize("back", [0, 1, HOUR, 365 * 24 * HOUR])
+def test_a_clock_set_back_has_nothing_counted_twice(world: BillingWorld, back: int) -> None:
+    resource = world.bring_up("canoe")
+    world.now += 5 * HOUR * SECOND
+    world.meters.shown["canoe"] = Usage(1, 100, 0, 0)
+    assert world.sample()[0] == 2
+    world.now -= back * SECOND
+    world.meters.shown["canoe"] = Usage(1, 150, 0, 0)
+    assert world.sample() == (0, 0)  # the period was measured, whatever the clock says
+    world.take_down(resource)
+    assert run(world.build_sampler().sample_last(resource.resource_name))
+    found = _measured(world, "canoe")
+    assert [each.operations for each in found] == [100, 50]
+    span = SPANS.read(world.store.session(), "canoe.one")
+    assert span is not None
+    assert all(span.interval.holds(each.at) for each in found)
+
+
 def test_a_last_sample_that_cannot_be_read_says_so(world: BillingWorld) -> None:
     resource = world.bring_up("canoe")
     world.meters.shown["canoe"] = "gone"
