@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.server import Certificates, Server, free_port
 from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 
@@ -32,6 +34,7 @@ SLOW = (
     "UNWIND range(1, 3000) AS a UNWIND range(1, 300) AS b WITH a, b WHERE a % 7 = b % 11 "
     "RETURN count(*) AS n"
 )
+ENDLESS = SLOW.replace("3000", "100000").replace("300)", "100000)")
 
 
 @dataclass
@@ -249,6 +252,36 @@ def test_an_answer_that_takes_its_time_is_finished(tmp_path: Path) -> None:
     assert server.process.wait(20) == 0
     assert answers[1] == answers[0]
     assert answers[0][0] == 200
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+def test_an_answer_that_takes_too_long_is_told_to_be_given_up(tmp_path: Path, how: int) -> None:
+    metrics = free_port()
+    environment = {
+        "Metrics__Enabled": "true",
+        "Metrics__Bind": f"127.0.0.1:{metrics}",
+        "Query__Timeout": "200",
+        "Server__GracefulTimeout": "1",
+    }
+    with Server(tmp_path, environment=environment) as server:
+        answers: list[tuple[int, str]] = []
+
+        def ask() -> None:
+            wire = Wire(server.port)
+            status, _, document = wire.call("POST", "/query", {"query": ENDLESS})
+            answers.append((status, document["error"]["code"]))
+            wire.close()
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        while not is_query_running(metrics):
+            assert asking.is_alive(), "the query was done before anybody saw it run"
+            time.sleep(0.005)
+        assert server.process is not None
+        server.process.send_signal(how)
+        asking.join()
+        assert answers == [(503, "ServiceUnavailable")]
+    assert "Traceback" not in read_log(server)
 
 
 def test_it_is_not_ready_before_it_stops_accepting(tmp_path: Path) -> None:

@@ -101,6 +101,20 @@ class UnsupportedMediaType(EdgeError):
     status = 415
 
 
+class ServiceEnding(EdgeError):
+    """The worker ends, and the request took longer than `Server__GracefulTimeout` gave it."""
+
+    code = "ServiceUnavailable"
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The service ends and gave up this request, which took longer than "
+            "Server__GracefulTimeout. Whether a write was done is not known: read before you "
+            "repeat it."
+        )
+
+
 class ClientDisconnected(EdgeError):
     """The client left before its body was complete; there is nobody to answer."""
 

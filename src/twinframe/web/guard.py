@@ -5,6 +5,7 @@ It is pure ASGI: it knows neither Falcon nor any route. Limits of framing are `p
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import secrets
@@ -18,7 +19,7 @@ from twinframe.instruments.base import CURRENT_TRACE
 from twinframe.memory import MemoryAccount
 from twinframe.settings import ServerSettings
 from twinframe.web.access_log import AccessEntry, AccessLog
-from twinframe.web.errors import BadRequestTarget, ErrorAnswer, build_answer
+from twinframe.web.errors import BadRequestTarget, ErrorAnswer, ServiceEnding, build_answer
 from twinframe.web.exchange import SCOPE_KEY, Asgi, Exchange, Message, Receive, Scope, Send
 from twinframe.web.paths import TargetParser, check_query
 
@@ -97,6 +98,13 @@ class Guard:
             CURRENT_TRACE.set(exchange.traceparent)
         try:
             await self._handle(scope, exchange.receive, exchange.send)
+        except asyncio.CancelledError:
+            # NOTE: the server ends so what is not done when a worker has to go; else it would take
+            # that for a failure of the application. An answer that has begun is broken off.
+            if not self._draining:
+                raise
+            if not exchange.is_answered:
+                await write_answer(exchange.send, self._build_error(scope, ServiceEnding()))
         finally:
             # PERF: scope and exchange know each other; cut, or only the garbage collector frees
             # them and the server's own records of the request.
