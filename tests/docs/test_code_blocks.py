@@ -61,7 +61,7 @@ class Page:
         for group in self._groups:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(group, signal.SIGTERM)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         for group in self._groups:
             while _is_running(group) and time.monotonic() < end:
                 time.sleep(0.05)
@@ -112,7 +112,7 @@ class Page:
             json.dumps({"query": example.parsed}).encode(),
             {"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             self.printed = "\n".join(json.dumps(row) for row in json.load(answer)["value"])
 
     def check_output(self, example: Example) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import httpx2
+import mcp.client.session as mcp_session
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
@@ -20,7 +21,10 @@ from tests.e2e.wire import COUNTER_MODEL, Wire, counter
 
 Kind = Literal["sse", "streamable"]
 
-PATIENCE = 30.0  # seconds; an answer that is lost fails the test then, and does not hang it
+PATIENCE = 120.0  # seconds; an answer that is lost fails the test then, and does not hang it
+# NOTE: the SDK waits for a server to say what it speaks for 10 s, however long its callers would:
+# with fifty clients in one process on a busy machine that is not always enough.
+mcp_session.DISCOVER_TIMEOUT_SECONDS = PATIENCE
 
 
 @asynccontextmanager

@@ -66,7 +66,7 @@ class SyncClient:
             result = method(*args, **kwargs)
             if isinstance(result, ItemPaged):
                 return list(result)
-            return result.result(60) if isinstance(result, LROPoller) else result
+            return result.result(120) if isinstance(result, LROPoller) else result
 
         return call
 
@@ -93,7 +93,7 @@ class AsyncClient:
         return self._client._client
 
     def _run(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(120)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return self._finish(getattr(self._client, name))
@@ -117,5 +117,5 @@ class AsyncClient:
         """Close its connections and its loop."""
         self._run(self._client.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(120)
         self._loop.close()

@@ -104,7 +104,7 @@ class ControlProcess:
     def wait_until_ready(self) -> None:
         """Wait for `/health/ready`; fails with the output if it does not come."""
         assert self.process is not None
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while time.monotonic() < end and self.process.poll() is None:
             try:
                 if self.send("GET", "/health/ready").status == 200:
@@ -118,7 +118,7 @@ class ControlProcess:
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(20)
+            self.process.wait(120)
             self.process = None
 
     def stop(self) -> int:
@@ -126,7 +126,7 @@ class ControlProcess:
         assert self.process is not None
         self.process.terminate()
         try:
-            return self.process.wait(30)
+            return self.process.wait(120)
         finally:
             self.kill()
 
@@ -146,7 +146,7 @@ class ControlProcess:
         self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> Answer:
         """Send a request over a new connection."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()
@@ -184,7 +184,7 @@ class ControlClient:
         assert answer.status == status, (method, path, answer.status, answer.body)
         return answer.json if answer.body else None
 
-    def wait_for(self, path: str, status: str, seconds: float = 30.0) -> Any:
+    def wait_for(self, path: str, status: str, seconds: float = 120.0) -> Any:
         """The resource once it has this status; fails at `error` or after so many seconds."""
         end = time.monotonic() + seconds
         while True:

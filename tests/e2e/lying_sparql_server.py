@@ -88,7 +88,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         place = urlsplit(self.target)
         fields = {name: self.headers[name] for name in ("Content-Type", "Accept")}
         with contextlib.closing(
-            http.client.HTTPConnection(str(place.netloc), timeout=30)
+            http.client.HTTPConnection(str(place.netloc), timeout=120)
         ) as connection:
             connection.request("POST", self.path, body, fields)
             with connection.getresponse() as answer:

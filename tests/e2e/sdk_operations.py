@@ -134,7 +134,7 @@ class Stage:
 
     def wait_for_import(self, job: str) -> Any:
         """The job once it has come to an end."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while (found := self.client.do("import_jobs", "get_by_id", job)).status not in FINAL:
             assert time.monotonic() < end, found
             time.sleep(0.02)

@@ -98,7 +98,7 @@ class Server:
             )
         self.wait_until_ready()
 
-    def wait_until_ready(self, seconds: float = 30.0) -> None:
+    def wait_until_ready(self, seconds: float = 120.0) -> None:
         """Wait for `/health/ready`; fails with the server's output if it does not come."""
         context = ssl.create_default_context(
             cafile=str(self.certificates.authority) if self.certificates else None
@@ -122,7 +122,7 @@ class Server:
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
-        self.process.wait(20)
+        self.process.wait(120)
         self.process = None
 
     def stop(self) -> None:
@@ -131,7 +131,7 @@ class Server:
             return
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(20)
+            self.process.wait(120)
         finally:
             self.kill()
 

@@ -49,7 +49,7 @@ def ask(
     """Status and whole answer of a raw GET with these header fields."""
     lines = [b"GET " + target + b" HTTP/1.1", b"Host: twins.example", b"Connection: close", *fields]
     received = b""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=120) as connection:
         connection.sendall(b"\r\n".join([*lines, b"", b""]))
         while piece := connection.recv(65536):
             received += piece
@@ -136,7 +136,7 @@ def test_a_token_in_a_form_is_no_token(closed: Server) -> None:
         b"",
         b"",
     ]
-    with socket.create_connection(("127.0.0.1", closed.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", closed.port), timeout=120) as connection:
         connection.sendall(b"\r\n".join(lines) + body)
         assert b" 401 " in connection.recv(65536)
 

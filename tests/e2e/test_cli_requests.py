@@ -93,7 +93,7 @@ class CommandLine:
                 return rows, cost
 
     def wait_for(self, path: str) -> Json:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while (job := self.get(path))["status"] not in FINAL:
             assert time.monotonic() < end, job
             time.sleep(0.02)

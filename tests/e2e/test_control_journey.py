@@ -224,7 +224,7 @@ def check_every_route(installation: Installation, foreign: str) -> None:
     """Each operation of a graph that is another's answers as that of one that does not exist."""
     trust = ssl.create_default_context(cafile=str(installation.certificates.authority))
     connection = http.client.HTTPSConnection(
-        "127.0.0.1", installation.graphs.port, timeout=30, context=trust
+        "127.0.0.1", installation.graphs.port, timeout=120, context=trust
     )
     headers = {
         "Authorization": f"Bearer {installation.tokens.get_token(installation.reader)}",

@@ -56,7 +56,7 @@ def test_the_first_run_loads_the_sample_and_the_second_serves_on_with_it(tmp_pat
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/digitaltwins/b1-l0-r02") as answer:
             assert answer.status == 200
         os.killpg(demo.pid, signal.SIGINT)  # as a terminal does it
-        rest, _ = demo.communicate(timeout=60)
+        rest, _ = demo.communicate(timeout=120)
         assert "Traceback" not in first + second + rest
     finally:
         if demo.poll() is None:

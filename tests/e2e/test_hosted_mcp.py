@@ -182,7 +182,7 @@ def test_a_graph_has_its_server_at_its_own_host_too(service: Service) -> None:
 
 def test_a_session_takes_messages_at_the_address_of_its_graph_alone(service: Service) -> None:
     """The other graph's permissions would be asked, and its answer be shown in this session."""
-    connection = http.client.HTTPConnection("127.0.0.1", service.server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", service.server.port, timeout=120)
     fields = {**bearer("ann"), "Accept": "text/event-stream"}
     connection.request("GET", "/graphs/red/sse", headers=fields)
     with connection.getresponse() as stream:

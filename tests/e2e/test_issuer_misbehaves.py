@@ -51,7 +51,7 @@ class Service:
             "authority": issuer.url,
             "audience": AUDIENCE,
             "keys_lifetime": 0.05,
-            "keys_timeout": 3.0,
+            "keys_timeout": 60.0,
         }
         self.tokens = TokenFactory(issuer.url, AUDIENCE)
         self.authenticator: Authenticator = build_token_authenticator(
@@ -69,7 +69,7 @@ class Service:
 
     async def until(self, expected: bool, key: str = "rsa") -> None:
         """Try until a token is accepted, or is refused; not for ever."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 120
         while bool(await self.why_not(key)) == expected:
             assert time.monotonic() < end, await self.why_not(key)
             await asyncio.sleep(0.02)
@@ -86,7 +86,7 @@ def test_a_misdeed_refuses_tokens_while_no_keys_are_known_and_none_when_they_are
 ) -> None:
     async def scenario() -> None:
         # The same for all: what hangs, and what drips, is waited for.
-        service = Service(issuer, keys_timeout=0.3)
+        service = Service(issuer, keys_timeout=0.6)
         issuer.misdeeds[path] = MISDEEDS[misdeed]
         for _ in range(3):
             assert "the issuer's keys are not known" in await service.why_not()
@@ -248,7 +248,7 @@ def test_a_new_key_is_accepted_at_once_and_made_up_ones_do_not_flood_the_issuer(
     issuer: LyingIssuer,
 ) -> None:
     async def scenario() -> None:
-        service = Service(issuer, keys_lifetime=300.0, keys_timeout=5.0)
+        service = Service(issuer, keys_lifetime=300.0)
         await service.until(True)
         issuer.publish(key_set("rsa", "rsa2"))
         assert await service.why_not("rsa2") == ""
@@ -264,7 +264,7 @@ def test_a_new_key_is_accepted_at_once_and_made_up_ones_do_not_flood_the_issuer(
 
 def test_a_hundred_requests_at_once_wait_for_one_reading(issuer: LyingIssuer) -> None:
     async def scenario() -> None:
-        service = Service(issuer, keys_lifetime=300.0, keys_timeout=5.0)
+        service = Service(issuer, keys_lifetime=300.0)
         assert set(await asyncio.gather(*(service.why_not() for _ in range(100)))) == {""}
         assert issuer.asked == [METADATA, KEYS]
 
@@ -286,7 +286,7 @@ def test_no_proxy_and_no_password_of_the_environment_is_used(
         monkeypatch.delenv(name, raising=False)
 
     async def scenario() -> None:
-        await Service(issuer, keys_timeout=5.0).until(True)
+        await Service(issuer).until(True)
 
     run(scenario)
     assert elsewhere.asked == []
@@ -301,7 +301,7 @@ def test_an_issuer_over_tls_is_believed_only_with_a_certificate_of_a_trusted_aut
         issuer.publish(key_set("rsa"))
 
         async def scenario(trusted: bool) -> None:
-            reason = await Service(issuer, keys_timeout=5.0).why_not()
+            reason = await Service(issuer).why_not()
             assert ("CERTIFICATE_VERIFY_FAILED" in reason) is not trusted
             assert (reason == "") is trusted
 

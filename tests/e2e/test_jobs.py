@@ -133,7 +133,7 @@ def _tell(error: HttpResponseError) -> tuple[int | None, str | None]:
 
 
 def _wait(read: Callable[[], Any]) -> Any:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while (job := read()).status not in FINAL:
         assert time.monotonic() < end, job
         time.sleep(0.02)

@@ -67,7 +67,7 @@ def ask(
     }
     if token is not None:
         headers["Authorization"] = b"Bearer " + token
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
     try:
         connection.request(method, path, json.dumps(body).encode(), headers)
         answer = connection.getresponse()

@@ -104,7 +104,7 @@ def wire(service: Server) -> Iterator[Wire]:
 
 def send(service: Server, method: str, path: str, body: bytes | None) -> tuple[int, str, bytes]:
     """Status, error code of the header and body, on a connection of its own."""
-    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=120)
     kind = "application/json-patch+json" if method == "PATCH" else "application/json"
     connection.request(method, path, body, {"Content-Type": kind})
     answer = connection.getresponse()
@@ -201,7 +201,7 @@ def holding_the_turn(service: Server) -> Iterator[None]:
     """As a process does that is frozen while it writes."""
     lock = os.open(service.folder / "data" / "default.turn.lock", os.O_RDWR)
     try:
-        end = time.monotonic() + 10
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -222,7 +222,7 @@ def list_workers(service: Server) -> set[int]:
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end, f"waited in vain for: {what}"
         time.sleep(0.05)

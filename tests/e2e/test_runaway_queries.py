@@ -38,7 +38,7 @@ def one_thread(storage: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 def send_runaway(server: Server, text: str) -> http.client.HTTPConnection:
     """A connection that asks and does not wait."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
     body = json.dumps({"query": text})
     connection.request("POST", "/query", body, {"Content-Type": "application/json"})
     return connection

@@ -88,7 +88,7 @@ def writing(port: int) -> Iterator[list[Writer]]:
 def wait_for_progress(writers: list[Writer]) -> None:
     """Return when each of them had a write acknowledged from now on."""
     before = [writer.acknowledged for writer in writers]
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while any(writer.acknowledged <= early for writer, early in zip(writers, before, strict=True)):
         assert time.monotonic() < end, "writers get no answers"
         time.sleep(0.01)
@@ -135,7 +135,7 @@ def test_term_under_load_loses_nothing_that_was_accepted(tmp_path: Path) -> None
             wait_for_progress(writers)
             assert server.process is not None
             server.process.send_signal(signal.SIGTERM)
-            assert server.process.wait(20) == 0
+            assert server.process.wait(120) == 0
         assert {status for writer in writers for status in writer.refused} <= {503}
         server.start()
         check(server, writers)
@@ -145,7 +145,7 @@ def test_term_under_load_loses_nothing_that_was_accepted(tmp_path: Path) -> None
 
 
 def is_query_running(metrics: int) -> bool:
-    with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics", timeout=120) as answer:
         return any(
             line.startswith(b"twinframe_queries_running ") and float(line.split()[1]) > 0
             for line in answer
@@ -161,7 +161,7 @@ def test_who_asks_again_and_again_is_told_which_answer_is_the_last(tmp_path: Pat
             ask(connection)
         assert server.process is not None
         server.process.send_signal(signal.SIGHUP)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while open_ones:
             assert time.monotonic() < end, f"{len(open_ones)} were never told"
             for connection in tuple(open_ones):
@@ -214,7 +214,7 @@ def test_a_tls_client_that_reads_late_gets_the_whole_of_its_answer(
         with http.client.HTTPResponse(late) as answer:
             answer.begin()
             assert len(json.loads(answer.read())["value"]) == rows
-        assert server.process.wait(20) == 0
+        assert server.process.wait(120) == 0
     assert "Traceback" not in read_log(server)
 
 
@@ -249,7 +249,7 @@ def test_an_answer_that_takes_its_time_is_finished(tmp_path: Path) -> None:
     assert server.process is not None
     server.process.send_signal(signal.SIGTERM)
     asking.join()
-    assert server.process.wait(20) == 0
+    assert server.process.wait(120) == 0
     assert answers[1] == answers[0]
     assert answers[0][0] == 200
 
@@ -308,7 +308,7 @@ def test_it_is_not_ready_before_it_stops_accepting(tmp_path: Path) -> None:
         assert [read_ready(server, HOSTED) for _ in range(8)] == [503] * 8
         assert [writer.broken for writer in writers] == [0] * WRITERS
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(20) == 0
+        assert server.process.wait(120) == 0
     states = [status for status, _ in itertools.groupby(seen)]
     assert states in ([200, 503], [503])
 
@@ -321,7 +321,7 @@ def test_a_second_term_ends_the_delay(tmp_path: Path) -> None:
     while read_ready(server) == 200:
         time.sleep(0.01)
     server.process.send_signal(signal.SIGTERM)
-    assert server.process.wait(20) == 0
+    assert server.process.wait(120) == 0
 
 
 def test_reloads_under_load_lose_nothing_and_break_few_connections(tmp_path: Path) -> None:
@@ -333,7 +333,7 @@ def test_reloads_under_load_lose_nothing_and_break_few_connections(tmp_path: Pat
             assert server.process is not None
             booted = read_log(server).count("Application startup complete")
             server.process.send_signal(signal.SIGHUP)
-            end = time.monotonic() + 60
+            end = time.monotonic() + 120
             while read_log(server).count("Application startup complete") < booted + WORKERS:
                 assert time.monotonic() < end, f"reload {number} brought no new workers"
                 time.sleep(0.05)

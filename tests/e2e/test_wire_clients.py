@@ -151,7 +151,7 @@ def test_head_is_get_without_its_body_and_options_names_the_methods(
     wire: Wire, wire_server: Server
 ) -> None:
     put_room(wire, "head")
-    connection = http.client.HTTPConnection("127.0.0.1", wire_server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", wire_server.port, timeout=120)
     for path, status in ((twin_path("head"), 200), (twin_path("nobody"), 404)):
         connection.request("GET", path)
         answer = connection.getresponse()
@@ -170,7 +170,7 @@ def test_head_is_get_without_its_body_and_options_names_the_methods(
 
 
 def test_chunked_bodies_and_trace_ids_are_taken(wire_server: Server) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", wire_server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", wire_server.port, timeout=120)
     trace = "0af7651916cd43dd8448eb211c80319c"
     headers = {
         "Content-Type": "application/json; charset=utf-8",

@@ -92,10 +92,10 @@ class TokenProcess:
         if self.certificates:
             context = ssl.create_default_context(cafile=str(self.certificates.authority))
             connection = http.client.HTTPSConnection(
-                "127.0.0.1", self.port, timeout=30, context=context
+                "127.0.0.1", self.port, timeout=120, context=context
             )
         else:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()
@@ -149,7 +149,7 @@ class TokenProcess:
         return self
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while time.monotonic() < end and process.poll() is None:
             try:
                 if self.request("GET", "/health/ready")[0] == 200:
@@ -163,7 +163,7 @@ class TokenProcess:
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(20)
+            self.process.wait(120)
             self.process = None
 
     def stop(self) -> int:
@@ -171,7 +171,7 @@ class TokenProcess:
         assert self.process is not None
         self.process.terminate()
         try:
-            return self.process.wait(20)
+            return self.process.wait(120)
         finally:
             if self.process.poll() is None:
                 self.kill()

@@ -13,7 +13,7 @@ class Wire:
     """One keep-alive connection to a server on loopback."""
 
     def __init__(self, port: int) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
 
     def call(
         self, method: str, path: str, body: Json = None, **headers: str

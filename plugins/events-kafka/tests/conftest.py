@@ -52,14 +52,14 @@ class Cluster:
         self._threads = [threading.Thread(target=read, daemon=True) for read in reads]
         for thread in self._threads:
             thread.start()
-        self.servers = self._servers.get(timeout=10).split(",")
+        self.servers = self._servers.get(timeout=120).split(",")
 
     def stop(self) -> None:
         """Kill it."""
         self._process.kill()
-        self._process.wait(10)
+        self._process.wait(120)
         for thread in self._threads:
-            thread.join(10)
+            thread.join(120)
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()

@@ -29,7 +29,7 @@ def build_sink(cluster: Any, **more: Any) -> KafkaSink:
 
 def deliver(sink: KafkaSink, *messages: Message) -> None:
     async def play() -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             await sink.open()
             try:
                 for message in messages:
@@ -43,7 +43,7 @@ def deliver(sink: KafkaSink, *messages: Message) -> None:
 def test_events_are_records_keyed_by_their_twin_and_in_its_order(cluster: Any) -> None:
     messages = [build_message(f"room{number % 3}", number) for number in range(12)]
     deliver(build_sink(cluster), *messages)
-    records = [cluster.records.get(timeout=20) for _ in range(12)]
+    records = [cluster.records.get(timeout=120) for _ in range(12)]
     for room in ("room0", "room1", "room2"):
         own = [record for record in records if record.key == room]
         assert len({record.partition for record in own}) == 1
@@ -57,7 +57,7 @@ def test_events_are_records_keyed_by_their_twin_and_in_its_order(cluster: Any) -
 def test_a_compressed_event_is_what_it_was(cluster: Any) -> None:
     message = build_message(size=50_000)
     deliver(build_sink(cluster, Compression="gzip"), message)
-    assert cluster.records.get(timeout=20).value == message.body.decode()
+    assert cluster.records.get(timeout=120).value == message.body.decode()
 
 
 def test_an_event_beyond_the_largest_request_is_refused(cluster: Any) -> None:

@@ -42,7 +42,7 @@ def subscribed(port: int) -> Iterator[queue.Queue[paho.MQTTMessage]]:
     client.connect("127.0.0.1", port)
     client.loop_start()
     client.subscribe("#", qos=1)
-    ready.get(timeout=10)
+    ready.get(timeout=120)
     try:
         yield found
     finally:
@@ -64,7 +64,7 @@ def deliver(sink: MqttSink, *messages: Message) -> None:
 def test_events_arrive_as_cloudevents_at_the_topic_of_their_twin(broker: Any) -> None:
     with subscribed(broker.port) as found:
         deliver(build_sink(broker.port), *(build_message(number=n) for n in range(1, 31)))
-        arrived = [found.get(timeout=10) for _ in range(30)]
+        arrived = [found.get(timeout=120) for _ in range(30)]
     assert [bytes(message.payload) for message in arrived] == [
         b'{"n":%d}' % number for number in range(1, 31)
     ]
@@ -77,14 +77,14 @@ def test_events_arrive_as_cloudevents_at_the_topic_of_their_twin(broker: Any) ->
 def test_an_id_stays_one_level_of_a_topic(broker: Any) -> None:
     with subscribed(broker.port) as found:
         deliver(build_sink(broker.port, Topic="t/{key}/{subject}"), build_message("a/b+#%\u00e9"))
-        topic = found.get(timeout=10).topic
+        topic = found.get(timeout=120).topic
     assert topic == "t/a%2Fb%2B%23%25\u00e9/a%2Fb%2B%23%25\u00e9"
 
 
 def test_a_retained_event_is_there_for_who_comes_later(broker: Any) -> None:
     deliver(build_sink(broker.port, Retain=True), build_message())
     with subscribed(broker.port) as found:
-        assert bytes(found.get(timeout=10).payload) == b'{"n":1}'
+        assert bytes(found.get(timeout=120).payload) == b'{"n":1}'
 
 
 def test_a_broker_that_is_not_there_is_tried_again(make_broker: Any) -> None:

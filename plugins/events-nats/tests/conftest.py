@@ -41,7 +41,7 @@ class NatsServer:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        end = time.monotonic() + 10
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
                 return
@@ -52,7 +52,7 @@ class NatsServer:
         """Kill it."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(10)
+            self._process.wait(120)
             self._process = None
 
 

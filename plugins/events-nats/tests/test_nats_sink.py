@@ -41,7 +41,7 @@ async def read_stream(server: Any, count: int) -> list[Any]:
     found = await streams.pull_subscribe("", stream="events", durable="test")
     messages: list[Any] = []
     while len(messages) < count:
-        messages += await found.fetch(count - len(messages), timeout=10)
+        messages += await found.fetch(count - len(messages), timeout=120)
     state = (await streams.stream_info("events")).state
     assert state.messages == count
     await client.close()
@@ -50,7 +50,7 @@ async def read_stream(server: Any, count: int) -> list[Any]:
 
 def play(scenario: Callable[[], Awaitable[None]]) -> None:
     async def run() -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             await scenario()
 
     asyncio.run(run())
@@ -134,7 +134,7 @@ def test_without_jetstream_events_go_to_who_listens(server: Any) -> None:
         await client.flush()
         sink = build_sink(server, Jetstream=False)
         await sink.send(build_message())
-        message = await found.next_msg(timeout=10)
+        message = await found.next_msg(timeout=120)
         assert message.data == b'{"n":1}'
         await sink.close()
         await client.close()

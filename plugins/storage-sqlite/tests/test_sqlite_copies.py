@@ -233,6 +233,6 @@ def test_a_process_that_was_killed_has_nothing_open_any_more(tmp_path: Path) -> 
         with pytest.raises(Exception, match="other processes have it open"):
             build_store(tmp_path).remove(0.1)
         process.send_signal(signal.SIGKILL)
-        process.wait(20)
+        process.wait(120)
     build_store(tmp_path).remove(1)
     assert list(tmp_path.iterdir()) == []

@@ -30,7 +30,7 @@ def hold_for_ever(place: Path, held: Event) -> None:
 def take_turns(place: Path, name: str, start: Barrier, log: Queue[str]) -> None:
     """Come back for the next turn at once, 150 times."""
     lock = open_lock(place)
-    start.wait(60)
+    start.wait(120)
     for _ in range(150):
         with lock.hold(60):
             log.put(name)
@@ -80,7 +80,7 @@ def test_a_killed_holder_frees_the_turn(tmp_path: Path) -> None:
     held = SPAWN.Event()
     process = SPAWN.Process(target=hold_for_ever, args=(tmp_path, held))
     process.start()
-    assert held.wait(30)
+    assert held.wait(120)
     lock = open_lock(tmp_path)
     with pytest.raises(StorageBusy), lock.hold(0.05):
         pass

@@ -33,7 +33,7 @@ def hold(path: Path, limit: int, wanted: int) -> tuple[subprocess.Popen[str], in
 
 def end(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> None:
     process.send_signal(number)
-    process.wait(20)
+    process.wait(120)
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             stream.close()

@@ -85,7 +85,7 @@ def test_upkeep_runs_beside_the_service(tmp_path: Path) -> None:
         await bring_up(host, build_graph("a", backup_retention_days=1))
         upkeep = HostedUpkeep(installation, catalog)
         await upkeep.start()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not list_backups(catalog.build_place("a", "1")):  # noqa: ASYNC110  (a file)
                 await asyncio.sleep(0.01)
         await upkeep.stop()

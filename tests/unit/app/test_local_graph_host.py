@@ -267,13 +267,13 @@ def kill_in_the_middle(
     assert process.stdout is not None
     with process.stdout as said:
         assert said.readline() == b"ready\n"
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while not is_under_way() and time.monotonic() < end:
             time.sleep(0.002)
         time.sleep(seconds)
         assert process.poll() is None
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(20)
+        process.wait(120)
 
 
 def whole_backups(installation: Installation) -> list[Path]:

@@ -144,7 +144,7 @@ def test_the_rounds_go_on_when_the_store_fails(
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
-    asyncio.run(asyncio.wait_for(go(), 20))
+    asyncio.run(asyncio.wait_for(go(), 120))
     assert failures == []
 
 
@@ -171,4 +171,4 @@ def test_what_a_provider_takes_its_time_for_is_measured_meanwhile(
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
-    asyncio.run(asyncio.wait_for(go(), 20))
+    asyncio.run(asyncio.wait_for(go(), 120))

@@ -314,7 +314,7 @@ def test_every_key_that_was_printed_survives_a_kill(path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         printed += process.stdout.read().splitlines(keepends=True)
         process.stdout.close()
-        process.wait(20)
+        process.wait(120)
         authenticator = ApiKeyAuthenticator(path)
         for line in printed:
             if line.endswith(b"\n"):

@@ -43,7 +43,7 @@ def start(arguments: list[str], **environment: str) -> subprocess.Popen[str]:
 )
 def test_what_is_wrong_is_one_line_under_uvicorn(environment: dict[str, str], said: str) -> None:
     ended = start([*UVICORN, free_port()], **environment)
-    _, errors = ended.communicate(timeout=60)
+    _, errors = ended.communicate(timeout=120)
     assert ended.returncode == FAILED
     assert sum(said in line for line in errors.splitlines()) == 1
     assert "Traceback" not in errors
@@ -52,7 +52,7 @@ def test_what_is_wrong_is_one_line_under_uvicorn(environment: dict[str, str], sa
 def test_what_is_wrong_ends_gunicorn_instead_of_a_row_of_workers() -> None:
     bind = f"127.0.0.1:{free_port()}"
     ended = start([*GUNICORN, "-b", bind, "twinframe.asgi:app"], Server__Wrkers="2")
-    _, errors = ended.communicate(timeout=60)
+    _, errors = ended.communicate(timeout=120)
     assert ended.returncode == FAILED
     assert errors.count("twinframe: Server__Wrkers") == 1
     assert "Traceback" not in errors
@@ -70,16 +70,16 @@ def test_it_answers_under_a_server_started_by_hand(server: str, tmp_path: Path) 
         assert wait_for_answer(f"http://127.0.0.1:{port}/models", running) == b'{"value":[]'
     finally:
         running.send_signal(signal.SIGTERM)
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=120)
     assert "Traceback" not in errors
 
 
 def wait_for_answer(url: str, running: subprocess.Popen[str]) -> bytes:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while running.poll() is None and time.monotonic() < end:
         try:
             # NOTE: gunicorn listens before its worker is there, which a busy machine may delay.
-            with urllib.request.urlopen(url, timeout=30) as answer:
+            with urllib.request.urlopen(url, timeout=120) as answer:
                 return bytes(answer.read()).partition(b",")[0]
         except urllib.error.URLError:
             time.sleep(0.05)

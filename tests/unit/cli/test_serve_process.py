@@ -59,7 +59,9 @@ class Service:
 
     def get(self, path: str) -> int:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{self.port}{path}", timeout=120
+            ) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             with error:

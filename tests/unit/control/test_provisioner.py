@@ -22,6 +22,7 @@ from tests.unit.control.resource_world import (
     until,
     with_rules,
 )
+from tests.unit.quick_loop import QuickLoop
 from twinframe.control.provisioner import build_options
 from twinframe.control.resource_documents import Goal
 from twinframe.errors import StorageBusy
@@ -353,7 +354,7 @@ def test_a_deletion_ends_the_attempt_that_runs(world: World) -> None:
         provisioner.stop()
         await running
 
-    asyncio.run(asyncio.wait_for(play(), 20))
+    asyncio.run(asyncio.wait_for(play(), 120))
     assert [call for call, _ in world.moody.calls] == ["provision", "deprovision"]
     assert [operation.status for operation in world.history()] == ["succeeded", "superseded"]
 
@@ -385,7 +386,7 @@ def test_an_attempt_that_has_stored_its_result_is_not_cancelled(
         assert faults.passed[-1] == "create:stored"
 
     world.create(type="Test.Moody")
-    asyncio.run(asyncio.wait_for(play(), 20))
+    asyncio.run(asyncio.wait_for(play(), 120))
     assert world.read().status == "running"
 
 
@@ -433,7 +434,8 @@ def test_a_stop_lets_running_attempts_end_and_leaves_the_rest_to_their_lease(
         provisioner.stop()
         await running
 
-    asyncio.run(asyncio.wait_for(play(), 20))
+    with asyncio.Runner(loop_factory=QuickLoop) as runner:
+        runner.run(play())
     statuses = {resource_id: world.read(resource_id).status for resource_id in ("one", "two")}
     assert sorted(statuses.values()) == ["creating", "running"]
     world.settle()
@@ -471,7 +473,7 @@ def test_several_provisioners_do_each_work_once(world: World) -> None:
             worker.stop()
         await asyncio.gather(*running)
 
-    asyncio.run(asyncio.wait_for(play(), 20))
+    asyncio.run(asyncio.wait_for(play(), 120))
     assert len(world.moody.calls) == 20
     assert world.list(status="running")[1] == 20
 
@@ -500,7 +502,7 @@ def test_a_store_that_is_busy_does_not_end_the_provisioner(
         await running
 
     with caplog.at_level(logging.WARNING):
-        asyncio.run(asyncio.wait_for(play(), 20))
+        asyncio.run(asyncio.wait_for(play(), 120))
     assert "goes on after: try again" in caplog.text
 
 
@@ -561,7 +563,7 @@ def test_a_product_that_hangs_holds_up_no_cleaning(world: World) -> None:
         provisioner.stop()
         await running
 
-    asyncio.run(asyncio.wait_for(play(), 20))
+    asyncio.run(asyncio.wait_for(play(), 120))
 
 
 def test_orphans_are_removed_when_a_provisioner_starts(world: World) -> None:
@@ -579,7 +581,7 @@ def test_orphans_are_removed_when_a_provisioner_starts(world: World) -> None:
         provisioner.stop()
         await running
 
-    asyncio.run(asyncio.wait_for(play(), 20))
+    asyncio.run(asyncio.wait_for(play(), 120))
 
 
 def test_what_a_control_store_knows_nothing_of_is_not_removed(

@@ -261,7 +261,7 @@ def test_looks_that_fail_are_told_of_once_and_do_not_end_the_looking(
         worker.kind.list_pending = fail  # type: ignore[method-assign]
         await worker.todo("a")
         worker.background.start()
-        await asyncio.wait_for(worker.wait_for("a"), 10)
+        await asyncio.wait_for(worker.wait_for("a"), 120)
         await worker.close()
 
     asyncio.run(scenario())

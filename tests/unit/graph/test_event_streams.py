@@ -46,9 +46,9 @@ def test_who_follows_gets_what_happens_from_then_on(world: Any) -> None:
             coming = asyncio.ensure_future(anext(found))
             await asyncio.sleep(0.01)
             await put(graph, "a")
-            first = await asyncio.wait_for(coming, 10)
+            first = await asyncio.wait_for(coming, 120)
             await put(graph, "b", "c")
-            second = await asyncio.wait_for(anext(found), 10)
+            second = await asyncio.wait_for(anext(found), 120)
         assert list_subjects(first, second) == ["a", "b", "c"]
         assert second.position == first.position + 2
 
@@ -78,7 +78,7 @@ def test_a_filter_leaves_out_and_the_place_moves_on_all_the_same(world: Any) -> 
             followed = await anext(found)
             assert list_subjects(followed) == ["b"]
             assert followed.position == followed.events[-1].position + 1
-            alive = await asyncio.wait_for(anext(found), 10)
+            alive = await asyncio.wait_for(anext(found), 120)
             assert (alive.events, alive.position) == ((), followed.position)
 
     asyncio.run(play())
@@ -115,7 +115,7 @@ def test_who_saw_what_a_restore_took_back_hears_of_a_gap_and_goes_on_from_now(wo
                 (), last, read_epoch(world.store.session()).id, None
             )
             await put(graph, "c")
-            assert list_subjects(await asyncio.wait_for(anext(found), 10)) == ["c"]
+            assert list_subjects(await asyncio.wait_for(anext(found), 120)) == ["c"]
 
     asyncio.run(play())
 
@@ -168,7 +168,7 @@ def test_the_end_of_the_service_ends_all_who_follow(world: Any) -> None:
             coming = asyncio.ensure_future(anext(found, None))
             await asyncio.sleep(0.01)
             graph.event_streams.end()
-            assert await asyncio.wait_for(coming, 10) is None
+            assert await asyncio.wait_for(coming, 120) is None
 
     asyncio.run(play())
 

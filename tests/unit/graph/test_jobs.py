@@ -470,7 +470,7 @@ class Gate:
         def hold(reader: FileReader) -> Any:
             if next(left, None) is None:
                 self.reached.set()
-                assert self.open.wait(30)
+                assert self.open.wait(120)
             return read(reader)
 
         monkeypatch.setattr(FileReader, "read_chunk", hold)

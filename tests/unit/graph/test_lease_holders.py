@@ -49,7 +49,7 @@ class Holder:
         for stream in (self.process.stdin, self.process.stdout):
             assert stream is not None
             stream.close()
-        self.process.wait(20)
+        self.process.wait(120)
 
 
 @pytest.fixture

@@ -207,7 +207,7 @@ def test_only_so_many_exports_run_at_once(tmp_path: Path) -> None:
 
     def wait() -> Iterator[bytes]:
         yield b"begun"
-        go.wait(10)
+        go.wait(120)
 
     async def use(triples: Triples) -> None:
         first = await triples.export_graph(TURTLE, Content.ALL)
@@ -242,7 +242,7 @@ def test_a_query_that_cannot_be_stopped_is_answered_in_time_and_keeps_its_place(
             await triples.run_query(QUERY, ROWS_JSON)
         go.set()
         engine.work = lambda write: write(b"{}") and None
-        end = time.monotonic() + 10
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             try:
                 stream = await triples.run_query(QUERY, ROWS_JSON)
@@ -253,7 +253,7 @@ def test_a_query_that_cannot_be_stopped_is_answered_in_time_and_keeps_its_place(
                 return
         raise AssertionError("the place did not come back")
 
-    engine = Engine(lambda _write: go.wait(10) and None)
+    engine = Engine(lambda _write: go.wait(120) and None)
     run(use, tmp_path, engine=engine, sparql={"timeout": 0.05, "at_once": 1})
 
 

@@ -103,7 +103,7 @@ class Worker:
         for stream in (self.process.stdin, self.process.stdout):
             assert stream is not None
             stream.close()
-        self.process.wait(20)
+        self.process.wait(120)
 
     def kill(self) -> None:
         os.kill(self.process.pid, signal.SIGKILL)

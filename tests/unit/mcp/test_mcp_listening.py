@@ -51,7 +51,7 @@ async def read_end(stream: Request) -> None:
     while await stream.read_event() != ("", ""):
         pass
     assert stream.task is not None
-    await asyncio.wait_for(stream.task, 5)
+    await asyncio.wait_for(stream.task, 120)
 
 
 async def is_served(world: World, token: str) -> bool:

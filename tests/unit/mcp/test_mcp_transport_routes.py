@@ -287,14 +287,14 @@ def test_a_client_that_leaves_cancels_its_tools_by_either_transport() -> None:
             await client.post(world.endpoint, build_call("wait"))
             await world.seen.started.wait()
             await client.stream.leave()
-            await asyncio.wait_for(world.seen.cancelled.wait(), 5)
+            await asyncio.wait_for(world.seen.cancelled.wait(), 120)
         async with open_world() as world:
             body = json.dumps(build_call("wait")).encode()
             request = Request(world.endpoint, "POST", "/mcp", build_headers(name="wait"), body)
             request.start()
             await world.seen.started.wait()
             await request.leave()
-            await asyncio.wait_for(world.seen.cancelled.wait(), 5)
+            await asyncio.wait_for(world.seen.cancelled.wait(), 120)
 
     asyncio.run(run())
 
@@ -326,7 +326,7 @@ def test_a_call_that_was_cancelled_holds_up_no_drain() -> None:
             params = {"requestId": 7}
             notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
             assert (await client.post(world.endpoint, notice)).status == 202
-            await asyncio.wait_for(world.seen.cancelled.wait(), 5)
+            await asyncio.wait_for(world.seen.cancelled.wait(), 120)
             while await client.stream.read_event() != ("", ""):
                 pass
 
@@ -340,7 +340,7 @@ def test_a_stop_ends_streams_with_calls_that_do_not_end() -> None:
             await client.post(world.endpoint, build_call("wait"))
             await world.seen.started.wait()
         assert client.stream.task is not None
-        await asyncio.wait_for(client.stream.task, 5)
+        await asyncio.wait_for(client.stream.task, 120)
 
     asyncio.run(run())
 
@@ -431,7 +431,7 @@ def test_a_call_waits_for_those_under_way() -> None:
             params = {"requestId": 7}
             notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
             assert (await client.post(world.endpoint, notice)).status == 202
-            assert (await asyncio.wait_for(late, 5)).status == 202
+            assert (await asyncio.wait_for(late, 120)).status == 202
 
     asyncio.run(run())
 
@@ -445,7 +445,7 @@ def test_a_session_whose_calls_under_way_share_an_id_is_ended() -> None:
             await client.post(world.endpoint, build_call("wait", number=7))
             while await client.stream.read_event() != ("", ""):
                 pass
-            await asyncio.wait_for(world.seen.cancelled.wait(), 5)
+            await asyncio.wait_for(world.seen.cancelled.wait(), 120)
             again = await Client.open(world.endpoint)
             for _ in range(2):  # one after the other it may be used again
                 await again.post(world.endpoint, build_call("whoami", number=7))

@@ -226,11 +226,11 @@ class Request:
         """As a client does whose connection broke."""
         self._left.set()
         assert self.task is not None
-        await asyncio.wait_for(self.task, 5)
+        await asyncio.wait_for(self.task, 120)
 
     async def next(self) -> Message:
         """The next event of the answer."""
-        return await asyncio.wait_for(self.events.get(), 5)
+        return await asyncio.wait_for(self.events.get(), 120)
 
     async def read_event(self) -> tuple[str, str]:
         """Name and data of the next event of an event stream; ('', '') at its end."""
@@ -255,7 +255,7 @@ class Request:
     async def read_answer(self) -> Answer:
         """The whole answer."""
         assert self.task is not None
-        await asyncio.wait_for(self.task, 5)
+        await asyncio.wait_for(self.task, 120)
         start, body = await self.next(), b""
         while not self.events.empty():
             body += self.events.get_nowait().get("body", b"")

@@ -186,7 +186,7 @@ def run_until(count: int, work: Callable[[], None]) -> int:
 
     process = multiprocessing.get_context("fork").Process(target=child)
     process.start()
-    process.join(30)
+    process.join(120)
     assert process.exitcode is not None
     return process.exitcode
 

@@ -151,7 +151,7 @@ def run_additions(directory: Path, count: int) -> subprocess.Popen[bytes]:
 
 def test_two_processes_that_add_lose_no_client(clients: Clients, tmp_path: Path) -> None:
     processes = [run_additions(tmp_path, 10) for _ in range(2)]
-    printed = b"".join(process.communicate(timeout=60)[0] for process in processes)
+    printed = b"".join(process.communicate(timeout=120)[0] for process in processes)
     pairs = [line.split() for line in printed.decode().splitlines()]
     assert len(pairs) == 20
     assert all(clients.authenticate(*pair) for pair in pairs)
@@ -168,7 +168,7 @@ def test_every_client_whose_secret_was_printed_survives_a_kill(
         process.send_signal(signal.SIGKILL)
         printed += process.stdout.read().splitlines(keepends=True)
         process.stdout.close()
-        process.wait(20)
+        process.wait(120)
         for line in printed:
             if line.endswith(b"\n"):
                 assert clients.authenticate(*line.decode().split()) is not None

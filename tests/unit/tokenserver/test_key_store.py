@@ -83,7 +83,7 @@ def test_two_processes_that_rotate_lose_no_rotation(tmp_path: Path) -> None:
     processes = [run_rotations(tmp_path, 15) for _ in range(2)]
     signed = {first}
     for process in processes:
-        printed, _ = process.communicate(timeout=60)
+        printed, _ = process.communicate(timeout=120)
         assert process.returncode == 0
         signed |= set(printed.decode().split())
     assert len(signed) == 31  # no key was made active twice
@@ -103,7 +103,7 @@ def test_a_kill_during_rotation_leaves_whole_keys_and_no_signer_unpublished(tmp_
         process.send_signal(signal.SIGKILL)
         printed += process.stdout.read().splitlines(keepends=True)
         process.stdout.close()
-        process.wait(20)
+        process.wait(120)
         signed |= {line.decode().strip() for line in printed if line.endswith(b"\n")}
         published = {key.kid for key in KeyStore(tmp_path, POLICY).read().list_published()}
         assert signed <= published

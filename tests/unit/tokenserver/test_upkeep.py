@@ -15,7 +15,7 @@ from twinframe.tokenserver.key_store import KeyPolicy, KeyStore
 
 
 async def wait_for(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not condition():  # noqa: ASYNC110  (nothing here can tell)
             await asyncio.sleep(0.005)
 

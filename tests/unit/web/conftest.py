@@ -120,7 +120,7 @@ class Server:
     process: subprocess.Popen[bytes]
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=5)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=120)
 
     def send(self, data: bytes, silence: float = 0.5) -> bytes:
         """Everything the server answers to these bytes until it closes or is silent so long."""
@@ -185,7 +185,7 @@ def stop_server(server: Server) -> bytes:
     if server.process.stderr is not None and server.process.stderr.closed:
         return b""  # the test has ended it and read everything
     try:
-        _, written = server.process.communicate(timeout=10)
+        _, written = server.process.communicate(timeout=120)
     except subprocess.TimeoutExpired:
         os.killpg(server.process.pid, signal.SIGKILL)
         _, written = server.process.communicate()

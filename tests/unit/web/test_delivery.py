@@ -31,7 +31,7 @@ class Holding(asyncio.Transport):
 def connect() -> Iterator[tuple[socket.socket, socket.socket]]:
     """Both ends of a connection; the first does not block."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        client = socket.create_connection(listener.getsockname(), timeout=20)
+        client = socket.create_connection(listener.getsockname(), timeout=120)
         server, _ = listener.accept()
     with client, server:
         server.setblocking(False)

@@ -195,16 +195,16 @@ class Follower:
     async def follow(self, until: bytes, act: Any = None) -> None:
         """Read until these bytes came, then leave."""
         serving = asyncio.create_task(self._world.app(self._scope, self._receive, self._send))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             if act is not None:
                 await self.wait_for(b"retry")
                 await act()
             await self.wait_for(until)
         self._gone.set()
-        await asyncio.wait_for(serving, 20)
+        await asyncio.wait_for(serving, 120)
 
     async def read_to_the_end(self) -> None:
-        await asyncio.wait_for(self._world.app(self._scope, self._receive, self._send), 20)
+        await asyncio.wait_for(self._world.app(self._scope, self._receive, self._send), 120)
 
     async def wait_for(self, text: bytes) -> None:
         while text not in self.body:

@@ -148,7 +148,7 @@ def test_clients_that_leave_while_they_have_several_requests_under_way_leave_no_
     time.sleep(1.0)  # the slow ones are answered by now, to nobody
     assert b" 200 OK" in server.send(GET)
     server.process.terminate()
-    _, written = server.process.communicate(timeout=20)
+    _, written = server.process.communicate(timeout=120)
     server.process.stderr.close()
     assert b"Traceback" not in written
 

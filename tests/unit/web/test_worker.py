@@ -39,7 +39,7 @@ def test_a_worker_does_not_outlive_its_arbiter(launch: Launch) -> None:
     assert b" 200 OK" in server.send(GET)
     os.kill(server.process.pid, signal.SIGKILL)
     server.process.wait()
-    ends = time.monotonic() + 5
+    ends = time.monotonic() + 120
     while is_listening(server.port):
         assert time.monotonic() < ends, "an orphan goes on serving"
         time.sleep(0.05)
@@ -54,7 +54,7 @@ def test_a_request_that_was_accepted_is_finished_at_the_stop(launch: Launch) -> 
     server.process.terminate()
     asking.join()
     assert b" 200 OK" in answers[0]
-    assert server.process.wait(timeout=10) == 0
+    assert server.process.wait(timeout=120) == 0
 
 
 def test_each_request_has_a_line_and_nothing_else_is_written(launch: Launch) -> None:
@@ -62,7 +62,7 @@ def test_each_request_has_a_line_and_nothing_else_is_written(launch: Launch) -> 
     server.send(GET)
     server.send(b"GARBAGE\r\n\r\n")
     server.process.terminate()
-    _, written = server.process.communicate(timeout=10)
+    _, written = server.process.communicate(timeout=120)
     lines = [orjson.loads(line) for line in written.splitlines() if line.startswith(b"{")]
     assert [line["path"] for line in lines if line["path"] != "/health/live"] == [
         "/digitaltwins/room-1"

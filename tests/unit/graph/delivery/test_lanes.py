@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.unit.quick_loop import QuickLoop
 from twinframe.events.event import Event
 from twinframe.events.sinks import DeliveryFailed, DeliveryRefused, EndpointGone
 from twinframe.graph.delivery import lanes as lanes_module
@@ -53,7 +54,7 @@ class Run:
         )
 
     def play(self, keys: str) -> None:
-        asyncio.run(asyncio.wait_for(self._play(keys), 30))
+        asyncio.run(asyncio.wait_for(self._play(keys), 120))
 
     async def _play(self, keys: str) -> None:
         self._keys = keys
@@ -403,7 +404,7 @@ def test_few_keys_of_which_nothing_is_taken_keep_no_other_waiting(
 
     monkeypatch.setattr(lanes_module, "build_pause", pause_long_soon)
     run.script = take_others
-    asyncio.run(asyncio.wait_for(play(), 30))
+    asyncio.run(asyncio.wait_for(play(), 120))
     assert sorted(event.key for event in run.taken) == list("abcdef")
     assert run.lanes.find_lowest() == 1
 
@@ -427,24 +428,6 @@ def test_an_endpoint_that_is_down_is_asked_next_by_a_key_that_has_not_failed() -
 
 
 # --- how soon it goes on, by a clock of its own ---------------------------------------------------
-
-
-class QuickLoop(asyncio.SelectorEventLoop):
-    """A loop whose time goes on when there is nothing else to do, at once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now = 0.0
-        select = self._selector.select  # type: ignore[attr-defined]  # asyncio's own
-
-        def select_at_once(timeout: float | None = None) -> object:
-            self.now += timeout or 0.0
-            return select(0)
-
-        self._selector.select = select_at_once  # type: ignore[attr-defined]
-
-    def time(self) -> float:
-        return self.now
 
 
 def play_outage(

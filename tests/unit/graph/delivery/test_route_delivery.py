@@ -45,7 +45,7 @@ def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def wait_until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not holds():  # noqa: ASYNC110  (what is waited for happens outside of the loop)
             await asyncio.sleep(0.01)
 
@@ -103,7 +103,7 @@ class Delivered:
         await self.graph.event_routes.put_route(name, body)
 
     async def reach(self, holds: Callable[[RouteStatus], bool], name: str = "r") -> RouteStatus:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while True:
                 status = await self.graph.event_routes.read_status(name)
                 if holds(status):
