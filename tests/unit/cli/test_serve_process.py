@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-SECONDS = 30.0
+SECONDS = 120.0
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:
