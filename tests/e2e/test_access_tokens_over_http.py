@@ -145,7 +145,7 @@ def test_the_audit_trail_names_every_refusal(closed: Server) -> None:
     ask(closed, bearer(FACTORY.token(permissions=["models/read"], sub="audited-user")))
     _, answer = ask(closed, bearer(b"not-a-token"))
     identity = answer.split(b"x-request-id: ")[1].split(b"\r\n")[0].decode()
-    for _ in range(100):
+    for _ in range(2000):
         log = closed.log.read_text(encoding="utf-8")
         if "audited-user" in log and identity in log:
             break

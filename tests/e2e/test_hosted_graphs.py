@@ -322,7 +322,10 @@ def test_taking_a_graph_away_under_load_breaks_no_request_and_leaves_nothing(
             fill(Caller(server.port, "/graphs/busy"), "busy")
             if not futures:
                 futures = [pool.submit(work, number) for number in range(6)]
-            time.sleep(0.4)
+            served = seen.count(200)
+            while seen.count(200) < served + 20:
+                assert not any(future.done() for future in futures)
+                time.sleep(0.01)
             provisioner.take_down(graph)
         stop.set()
         for future in futures:

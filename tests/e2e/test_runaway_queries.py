@@ -77,7 +77,7 @@ def test_the_time_of_a_query_ends_what_runs(
     storage: str, tmp_path_factory: pytest.TempPathFactory, where: str
 ) -> None:
     folder = tmp_path_factory.mktemp("timeout")
-    environment = {**SERVED[storage](folder), "Query__Timeout": "0.5"}
+    environment = {**SERVED[storage](folder), "Query__Timeout": "2"}
     with Server(folder, environment=environment) as server:
         wire = Wire(server.port)
         assert wire.call("POST", "/models", [COUNTER_MODEL])[0] == 201

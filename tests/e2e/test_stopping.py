@@ -201,7 +201,7 @@ def test_a_tls_client_that_reads_late_gets_the_whole_of_its_answer(
     head = f"POST /query HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n"
     kind = "Content-Type: application/json\r\nmax-items-per-page: 10000\r\n\r\n"
     # NOTE: a page that is as large as pages usually may be fits into what the kernel keeps.
-    large = {"Graph__MaxPageBytes": str(32 * 2**20)}
+    large = {"Graph__MaxPageBytes": str(32 * 2**20), "Server__GracefulTimeout": "100"}
     with (
         Server(tmp_path, certificates, environment=large) as server,
         connect(server, certificates) as late,
@@ -229,7 +229,11 @@ def connect(server: Server, certificates: Certificates) -> ssl.SSLSocket:
 
 def test_an_answer_that_takes_its_time_is_finished(tmp_path: Path) -> None:
     metrics = free_port()
-    environment = {"Metrics__Enabled": "true", "Metrics__Bind": f"127.0.0.1:{metrics}"}
+    environment = {
+        "Metrics__Enabled": "true",
+        "Metrics__Bind": f"127.0.0.1:{metrics}",
+        "Server__GracefulTimeout": "100",
+    }
     server = Server(tmp_path, environment=environment)
     server.start()
     answers: list[tuple[int, object]] = []
@@ -244,13 +248,15 @@ def test_an_answer_that_takes_its_time_is_finished(tmp_path: Path) -> None:
     asking = threading.Thread(target=ask)
     asking.start()
     while not is_query_running(metrics):
-        assert asking.is_alive(), "the query was done before anybody saw it run"
+        if not asking.is_alive():  # it was done before anybody saw it run
+            asking = threading.Thread(target=ask)
+            asking.start()
         time.sleep(0.005)
     assert server.process is not None
     server.process.send_signal(signal.SIGTERM)
     asking.join()
     assert server.process.wait(120) == 0
-    assert answers[1] == answers[0]
+    assert answers[-1] == answers[0]
     assert answers[0][0] == 200
 
 

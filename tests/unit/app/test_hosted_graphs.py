@@ -86,7 +86,7 @@ def is_open(graphs: HostedGraphs, name: str) -> bool:
 
 
 def test_no_graph_in_use_is_closed_and_who_waits_in_vain_is_told(tmp_path: Path) -> None:
-    installation = build_hosting(tmp_path, MaxOpenGraphs=1, OpenWait=0.2)
+    installation = build_hosting(tmp_path, MaxOpenGraphs=1, OpenWait=2)
     host = LocalGraphHost(installation)
 
     async def run() -> None:
@@ -141,7 +141,7 @@ def test_a_client_that_leaves_while_a_graph_is_opened_leaves_no_mess(tmp_path: P
 def test_requests_of_a_graph_that_is_taken_away_may_end_and_are_ended_then(
     tmp_path: Path,
 ) -> None:
-    installation = build_hosting(tmp_path, DrainSeconds=0.6)
+    installation = build_hosting(tmp_path, DrainSeconds=3)
     host = LocalGraphHost(installation)
     graph = build_graph("a")
 
@@ -151,17 +151,22 @@ def test_requests_of_a_graph_that_is_taken_away_may_end_and_are_ended_then(
             tenant = service.graphs.find("a")
             assert tenant is not None
 
-            async def read(seconds: float) -> str:
+            taken_away, entered = asyncio.Event(), asyncio.Semaphore(0)
+
+            async def read(awaited: asyncio.Event) -> str:
                 async with tenant.use() as edge:
-                    await asyncio.sleep(seconds)
+                    entered.release()
+                    await awaited.wait()
                     await edge.graph.models.list_models((), False, PAGE)
                 return "answered"
 
-            short = asyncio.create_task(read(0.2))
-            long = asyncio.create_task(read(60))
-            await asyncio.sleep(0.05)
+            short = asyncio.create_task(read(taken_away))
+            long = asyncio.create_task(read(asyncio.Event()))
+            for _ in (short, long):
+                await entered.acquire()
             await host.unpublish(graph.name, 1)
             assert service.graphs.find("a") is None
+            taken_away.set()
             await host.remove(graph.name, 1)
             assert await short == "answered"
             with pytest.raises(StorageBusy, match="taken away"):

@@ -59,7 +59,7 @@ class Worker:
         self,
         store: GraphStore,
         body: Callable[[str, Lease], Awaitable[None]],
-        lease: float = 0.3,
+        lease: float = 30.0,
     ) -> None:
         self.runner = StoreRunner(store, StorageSettings())
         self.kind = Counting(self.runner, body)
@@ -155,10 +155,10 @@ def test_the_work_of_a_worker_that_died_is_taken_over(store: GraphStore) -> None
 
 def test_a_holder_keeps_its_lease_up_for_as_long_as_its_work_takes(store: GraphStore) -> None:
     async def long(_key: str, _lease: Lease) -> None:
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(4.0)
 
     async def scenario() -> list[str]:
-        one, other = Worker(store, long, lease=0.3), Worker(store, do_nothing, lease=0.3)
+        one, other = Worker(store, long, lease=1.5), Worker(store, do_nothing, lease=1.5)
         await one.todo("a")
         one.background.start()
         await until(lambda: one.kind.runs)

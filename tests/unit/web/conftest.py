@@ -24,6 +24,9 @@ from twinframe.settings import Settings
 from twinframe.web.application import build_application
 from twinframe.web.guard import Guard
 
+PATIENCE = 120.0
+"""Seconds that what must come is waited for: on a busy machine much takes long."""
+
 
 @dataclass(frozen=True)
 class Answered:
@@ -123,7 +126,9 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port), timeout=120)
 
     def send(self, data: bytes, silence: float = 0.5) -> bytes:
-        """Everything the server answers to these bytes until it closes or is silent so long."""
+        """Everything the server answers to these bytes until it closes, or has answered and is
+        silent for so long.
+        """
         with self.connect() as connection:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.sendall(data)
@@ -131,12 +136,16 @@ class Server:
 
 
 def read_all(connection: socket.socket, seconds: float = 0.5) -> bytes:
-    """What comes until the end, or until nothing came for so long: then `b"<open>"` follows."""
-    connection.settimeout(seconds)
+    """What comes until the end, or until nothing came for so long: then `b"<open>"` follows.
+
+    The first piece is waited for as long as it takes.
+    """
+    connection.settimeout(PATIENCE)
     received = b""
     try:
         while piece := connection.recv(65536):
             received += piece
+            connection.settimeout(seconds)
     except TimeoutError:
         return received + b"<open>"
     except ConnectionResetError:
@@ -167,7 +176,8 @@ def start_server(
         start_new_session=True,
     )
     server = Server(port, process)
-    for _ in range(200):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         with contextlib.suppress(ConnectionRefusedError):
             if tls is not None:
                 server.connect().close()
@@ -190,6 +200,26 @@ def stop_server(server: Server) -> bytes:
         os.killpg(server.process.pid, signal.SIGKILL)
         _, written = server.process.communicate()
     return written
+
+
+def find_server_side(server: Server, connection: socket.socket) -> tuple[bool, int] | None:
+    """The other end of a connection as the system sees it: whether the server has it open, and how
+    many bytes it has not read; None when it is gone.
+    """
+    own = f":{connection.getsockname()[1]:04X}"
+    for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
+        fields = line.split()
+        if fields[1].endswith(f":{server.port:04X}") and fields[2].endswith(own):
+            return fields[3] == "01", int(fields[4].partition(":")[2], 16)
+    return None
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Return when it holds."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.02)
 
 
 # --- fixtures -------------------------------------------------------------------------------------

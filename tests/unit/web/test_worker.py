@@ -9,7 +9,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ import orjson
 import pytest
 from uvicorn.config import Config
 
+from tests.unit.web.conftest import find_server_side, read_all, wait_until
 from twinframe.web.worker import DrainingServer
 
 GET = b"GET /digitaltwins/room-1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -47,13 +47,11 @@ def test_a_worker_does_not_outlive_its_arbiter(launch: Launch) -> None:
 
 def test_a_request_that_was_accepted_is_finished_at_the_stop(launch: Launch) -> None:
     server = launch()
-    answers: list[bytes] = []
-    asking = threading.Thread(target=lambda: answers.append(server.send(SLOW)))
-    asking.start()
-    time.sleep(0.1)
-    server.process.terminate()
-    asking.join()
-    assert b" 200 OK" in answers[0]
+    with server.connect() as asking:
+        asking.sendall(SLOW)
+        wait_until(lambda: find_server_side(server, asking) == (True, 0))
+        server.process.terminate()
+        assert b" 200 OK" in read_all(asking)
     assert server.process.wait(timeout=120) == 0
 
 

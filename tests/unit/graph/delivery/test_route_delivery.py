@@ -89,10 +89,18 @@ class Delivered:
         self.background = self.build_background()
 
     def build_background(self) -> BackgroundRunner:
-        return BackgroundRunner(self.runner, self.graph.work, lease_seconds=5.0, look_seconds=0.02)
+        return BackgroundRunner(self.runner, self.graph.work, lease_seconds=60.0, look_seconds=0.02)
 
     def read_clock(self) -> int:
         return read_clock() + self.ahead
+
+    def find_delivery(self, name: str = "r") -> RouteDelivery | None:
+        """What delivers the route just now in this process."""
+        return cast("RouteKind", self.graph.work[0])._running.get(name)
+
+    async def wait_for_another(self, before: RouteDelivery | None) -> None:
+        """Until the route is delivered anew: as it is now, and by nobody else."""
+        await wait_until(lambda: self.find_delivery() not in (None, before))
 
     async def put(self, *twin_ids: str) -> None:
         for twin_id in twin_ids:
@@ -183,8 +191,9 @@ def test_only_what_the_filter_passes_is_delivered_and_a_new_filter_holds_soon(
             await made.put("a", "b", "c")
             await made.catch_up()
             assert sink.subjects == ["b"]
+            before = made.find_delivery()
             await made.route("IS_OF_MODEL('" + SENSOR + "') AND NOT subject = 'b'")
-            await asyncio.sleep(0.2)
+            await made.wait_for_another(before)
             await made.put("d", "b")
             await made.catch_up()
             assert sink.subjects == ["b", "d"]
@@ -526,12 +535,12 @@ def test_a_route_that_is_deleted_and_made_anew_sends_nothing_of_the_one_before(
             await made.route()
             await made.put("before")
             await made.reach(lambda status: bool(status.progress.error))
+            delivery = made.find_delivery()
             await routes.delete_route("r")
             await made.put("between")
             await made.route()
             await made.put("after")
-            await wait_until(lambda: "after" in tried)
-            await asyncio.sleep(0.1)  # some looks: the delivery before has ended by then
+            await made.wait_for_another(delivery)
             tried.clear()
             await wait_until(lambda: len(tried) > 5)
             assert set(tried) == {"after"}
