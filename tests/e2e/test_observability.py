@@ -183,8 +183,9 @@ def test_a_query_is_counted_traced_and_logged(
 
 def test_a_rate_holds_over_both_workers_together(service: tuple[Server, int]) -> None:
     server, port = service
-    start = time.monotonic()
-    statuses = call_many(server, "/digitaltwins/a", 400)
+    start, statuses = time.monotonic(), list[int]()
+    while 429 not in statuses:  # a machine that is slower than the rate calls more often
+        statuses += call_many(server, "/digitaltwins/a", 400)
     seconds = time.monotonic() - start
     assert set(statuses) == {200, 429}
     assert 100 <= statuses.count(200) <= 100 + 50 * seconds + 8

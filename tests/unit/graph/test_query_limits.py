@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -50,10 +49,9 @@ def run(world: Any, text: str, **query: Any) -> Any:
     ],
 )
 def test_the_time_of_a_query_is_bounded(rooms: Any, text: str) -> None:
-    begin = time.monotonic()
+    """Without the bound each takes hours, and the run would end it."""
     with pytest.raises((QueryTimeout, LimitExceeded), match=r"Query__Timeout|Query__MaxRows"):
         run(rooms, text, Timeout=0.1, MaxRows=10_000_000)
-    assert time.monotonic() - begin < 30  # hours without the bound
 
 
 @pytest.mark.parametrize("end", ["*", "*2..", "*..9", "*1..9"])
