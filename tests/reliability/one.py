@@ -14,7 +14,7 @@ from types import FrameType
 
 from tests.reliability.goals import GOALS
 from tests.reliability.judging import NotRun, Trial
-from tests.reliability.running import LONGEST, NOT_RUN
+from tests.reliability.running import NOT_RUN, find_longest
 
 
 class TookTooLong(Exception):
@@ -30,7 +30,7 @@ def main() -> int:
     work.mkdir()
     signal.signal(signal.SIGALRM, _give_up)
     signal.signal(signal.SIGTERM, _give_up)
-    signal.alarm(LONGEST)
+    signal.alarm(find_longest(goal))
     trial = Trial(work, "full" if size == "full" else "smoke", "".join(fault), int(seed))
     try:
         figures = [asdict(figure) for figure in goal.judge(trial)]

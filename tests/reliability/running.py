@@ -32,6 +32,11 @@ NOT_RUN: Final = 3
 """Exit code of a judge that cannot work here."""
 
 
+def find_longest(goal: Goal) -> int:
+    """Seconds after which a run of this goal's judge is given up."""
+    return max(LONGEST, goal.longest)
+
+
 def run_goal(goal: Goal, size: Size, seed: int, *, with_goal: bool, with_twin: bool) -> Row:
     """Judge the goal, then prove with each of its twins that it can fail."""
     load = os.getloadavg()[0]
@@ -92,7 +97,7 @@ def _judge(goal: Goal, size: Size, fault: str, seed: int) -> list[Figure]:
     environment = {**os.environ, **build_fault_environment(fault)}
     process = subprocess.Popen(command, cwd=ROOT, env=environment)
     try:
-        code = process.wait(LONGEST + 60)
+        code = process.wait(find_longest(goal) + 60)
     except subprocess.TimeoutExpired:
         _end(process)
         raise RuntimeError(f"the judge hung; what it left is in {folder}") from None

@@ -170,7 +170,7 @@ GOAL = Goal(
     asked="≥ 60 attacks on memory and on the loop, on SQLite and RDF: a service of two workers "
     "stays ≤ 1 GiB in all, others' p99 is not over 50 ms for longer than a second, no process ends",
     judge=judge,
-    longest=900,
+    longest=1500,
     twins=(
         Twin(
             fault="no-account",

@@ -26,7 +26,7 @@ from tests.reliability.judging import (
     told,
 )
 from tests.reliability.power import ACKNOWLEDGED, Step, build_images
-from tests.reliability.running import run_goal
+from tests.reliability.running import find_longest, run_goal
 from tests.reliability.suites import run_tests
 from tests.reliability.table import Row, render_markdown, write_report
 
@@ -105,6 +105,10 @@ def test_each_of_several_twins_has_to_break_what_is_its_own(
     row = run_goal(goal, "smoke", 1, with_goal=True, with_twin=True)
     assert row.verdict == "held"
     assert "a fault: lost 3 (= 0). another fault: lost 1 (= 0)" in row.note
+
+
+def test_no_run_is_given_up_before_its_goal_is_late() -> None:
+    assert all(find_longest(goal) >= goal.longest for goal in GOALS)
 
 
 def test_a_full_run_of_over_its_longest_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
