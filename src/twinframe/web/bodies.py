@@ -18,7 +18,12 @@ from typing import Final, NamedTuple
 from twinframe.errors import TwinframeError
 from twinframe.memory import Hold, MemoryAccount, Part
 from twinframe.model.json import JsonLimits, parse_json
-from twinframe.model.large_json import LargeLimits, parse_large_json
+from twinframe.model.large_json import (
+    LargeLimits,
+    check_values,
+    may_have_more,
+    parse_large_json,
+)
 from twinframe.model.values import JsonValue
 from twinframe.settings import Settings
 
@@ -107,8 +112,35 @@ def _parse(
         return None, error.with_traceback(None)
 
 
+async def check_count(body: bytes, most: int, values_are: str) -> None:
+    """`InvalidArgument` for a JSON body of more than `most` elements and members.
+
+    For bodies that are parsed at once, on the event loop: what they may take is bounded by that.
+    """
+    if may_have_more(body, most):
+        large = LargeLimits(most, len(body), values_are)
+        counting = _COUNTING.submit(_check, body, large)
+        error = await asyncio.wrap_future(counting)
+        if error is not None:
+            raise error
+
+
+def _check(body: bytes, large: LargeLimits) -> TwinframeError | None:
+    """The error as a value, as of `_parse`."""
+    try:
+        check_values(body, large)
+    except TwinframeError as error:
+        error.__cause__ = error.__context__ = None
+        return error.with_traceback(None)
+    return None
+
+
 def _give_way() -> None:
     if sys.platform == "linux":  # elsewhere priorities are of processes only
         thread = threading.get_native_id()
         present = os.getpriority(os.PRIO_PROCESS, thread)
         os.setpriority(os.PRIO_PROCESS, thread, min(present + _NICE, 19))
+
+
+_COUNTING: Final = ThreadPoolExecutor(1, "count", _give_way)
+"""Of the process, for all that count; its thread begins with the first that does."""

@@ -28,6 +28,7 @@ WITHOUT_ACCOUNT: Final = ("uploads without a last byte",)
 
 ENVIRONMENT: Final = {
     "Logging__Access": "false",
+    "MCP__Enabled": "true",
     "Query__Timeout": "5",
     "Sparql__Enabled": "true",
     "Sparql__Timeout": "5",

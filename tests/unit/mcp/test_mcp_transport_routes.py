@@ -157,6 +157,41 @@ def test_a_body_larger_than_the_limit_is_refused_by_every_transport(tmp_path: Pa
     assert asyncio.run(run()) == [413, 413, 413]
 
 
+@pytest.mark.parametrize("piece", [b"[],", b"{},", b"1,", b"[" * 30 + b"]" * 30 + b","])
+def test_a_message_of_too_many_values_is_refused_by_every_transport_before_it_is_parsed(
+    tmp_path: Path, piece: bytes
+) -> None:
+    async def run() -> list[Answer]:
+        start = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"a":['
+        body = start + piece * (2_000_000 // len(piece)) + b"1]}}"
+        async with open_worlds(tmp_path) as (first, second):
+            client = await Client.open(first.endpoint)
+            headers = {"content-type": "application/json"}
+            return [
+                await call(app.endpoint, "POST", target, build_headers() | headers, body)
+                for app, target in (
+                    (first, "/mcp"),
+                    (first, client.address),
+                    (second, client.address),
+                )
+            ]
+
+    for answer in asyncio.run(run()):
+        assert answer.status == 400
+        assert b"more than 10000 elements and members (of a message to an MCP" in answer.body
+
+
+def test_text_in_a_message_counts_as_one_value_whatever_it_is() -> None:
+    async def run() -> Answer:
+        async with open_world() as world:
+            text = json.dumps("[{," * 20_000)
+            body = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":{text}}}}}'
+            headers = build_headers() | {"content-type": "application/json"}
+            return await call(world.endpoint, "POST", "/mcp", headers, body.encode())
+
+    assert b"elements and members" not in asyncio.run(run()).body
+
+
 def test_the_path_of_the_public_url_is_ours_whether_a_proxy_takes_it_away_or_not() -> None:
     settings = Settings(mcp=McpSettings(resource_server_url="https://h.example/twins/mcp"))
 

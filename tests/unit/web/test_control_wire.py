@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.web.control_world import World
+from twinframe.web.control.routes import CONTROL_ROUTES
+from twinframe.web.routes import Route
 
 OWNER = "acme-owner"
 RESOURCES = "/projects/acme-prj/resources"
@@ -433,3 +435,13 @@ def test_a_role_at_one_resource_shows_that_one_alone(world: World) -> None:
     assert world.send("GET", f"{RESOURCES}/east", "ann").status == 200
     assert world.send("GET", f"{RESOURCES}/west", "ann").status == 404
     assert world.send("GET", "/projects/other/resources/east", "ann").status == 404
+
+
+@pytest.mark.parametrize("route", [one for one in CONTROL_ROUTES if one.method in ("POST", "PUT")])
+def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(
+    shared: World, route: Route
+) -> None:
+    path = re.sub(r"\{[a-z_]+\}", "acme", route.path)
+    answer = shared.send(route.method, f"/{path}", "root", b"[" + b"[]," * 20_000 + b"[]]")
+    assert answer.status == 400
+    assert b"more than 10000 elements and members (of the control plane)" in answer.body

@@ -17,11 +17,13 @@ from twinframe.control.listing import Slice
 from twinframe.errors import ErrorDetail, InvalidArgument, ValidationFailed
 from twinframe.model.json import JsonLimits, parse_json
 from twinframe.settings import ControlSettings
+from twinframe.web.bodies import check_count
 from twinframe.web.guard import read_raw_path
 from twinframe.web.messages import JSON_TYPES, check_media_type, read_exchange
 from twinframe.web.parameters import render_hint
 
 _LONGEST_FIGURE = 10
+_MOST_VALUES = 10_000
 
 
 class Form(BaseModel):
@@ -34,9 +36,11 @@ F = TypeVar("F", bound=Form)
 
 
 async def read_body(request: Request) -> bytes:
-    """The bytes of a JSON body."""
+    """The bytes of a JSON body. `InvalidArgument` for more than can be parsed at once."""
     check_media_type(request.content_type, JSON_TYPES)
-    return await read_exchange(request).read_body()
+    body = await read_exchange(request).read_body()
+    await check_count(body, _MOST_VALUES, "of the control plane")
+    return body
 
 
 def parse_form(body: bytes, form: type[F], limits: JsonLimits) -> F:
