@@ -6,6 +6,8 @@ import gzip
 import ipaddress
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -453,6 +455,48 @@ def test_a_log_that_breaks_off_leaves_what_was_there(tmp_path: Path) -> None:
         place.write(url, broken())
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
     assert (tmp_path / "log").read_bytes() == b'{"jobType":"Import"}\n'
+
+
+_WRITER = """
+import sys
+from twinframe.graph.jobs.places.files import FilePlace
+
+def pieces():
+    yield b"half"
+    print("begun", flush=True)
+    sys.stdin.read()
+
+FilePlace([sys.argv[1]]).write(f"file://{sys.argv[1]}/log", pieces())
+"""
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_log_and_what_is_being_written_stays(
+    tmp_path: Path,
+) -> None:
+    own = tmp_path / f".{'a' * 32}.draft"
+    own.write_text("somebody else's")
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _WRITER, str(tmp_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(2)
+    ]
+    try:
+        for writer in writers:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"begun\n"
+        assert len(list(tmp_path.glob("*.twinframe-part"))) == 2
+        writers[0].kill()
+        writers[0].wait(120)
+        FilePlace([str(tmp_path)]).write(f"file://{tmp_path}/other", [b'{"jobType":"Import"}\n'])
+        assert len(list(tmp_path.glob(".*.twinframe-part"))) == 1
+    finally:
+        for writer in writers:
+            writer.communicate()  # the end of its input: the second finishes
+    assert {path.name for path in tmp_path.iterdir()} == {own.name, "log", "other"}
+    assert (tmp_path / "log").read_bytes() == b"half"
 
 
 # --- object stores --------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
 import stat
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +20,8 @@ from twinframe.graph.jobs.places.base import OpenSource, Place, parse_url
 # SEC: a link in the place of the file is not followed, and a FIFO does not hold us up.
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LOG_MARK: Final = b'"jobType"'
+_DRAFT: Final = ".twinframe-part"
+_DRAFT_NAME: Final = re.compile(rf"\.[0-9a-f]{{32}}{re.escape(_DRAFT)}")
 
 
 class FilePlace(Place):
@@ -152,9 +156,9 @@ class _File:
 
 
 def _write_at(folder: int, name: str, pieces: Iterable[bytes]) -> None:
-    draft = f".{uuid.uuid4().hex}.draft"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(draft, flags, 0o600, dir_fd=folder), "wb") as stream:
+    _remove_drafts(folder)
+    draft, handle = _make_draft(folder)
+    with os.fdopen(handle, "wb") as stream:
         try:
             for piece in pieces:
                 stream.write(piece)
@@ -165,3 +169,31 @@ def _write_at(folder: int, name: str, pieces: Iterable[bytes]) -> None:
             with suppress(FileNotFoundError):
                 os.unlink(draft, dir_fd=folder)
             raise
+
+
+def _make_draft(folder: int) -> tuple[str, int]:
+    """A new file, locked while it is open, so that others see that it is being written."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    while True:
+        draft = f".{uuid.uuid4().hex}{_DRAFT}"
+        handle = os.open(draft, flags, 0o600, dir_fd=folder)
+        with suppress(OSError):  # a file system without locks: then nobody removes it either
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):  # somebody tidied up between the two
+            if os.path.samestat(os.fstat(handle), os.stat(draft, dir_fd=folder)):
+                return draft, handle
+        os.close(handle)
+
+
+def _remove_drafts(folder: int) -> None:
+    """Remove the drafts of writers that were killed: nobody has them locked."""
+    for name in os.listdir(folder):
+        if not _DRAFT_NAME.fullmatch(name):
+            continue
+        with suppress(OSError):  # it was finished meanwhile, or is somebody else's
+            handle = os.open(name, _READ, dir_fd=folder)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(name, dir_fd=folder)
+            finally:
+                os.close(handle)
