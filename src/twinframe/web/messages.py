@@ -110,8 +110,21 @@ def read_list(request: Request, name: str) -> list[str]:
     return [value for value in values if value]
 
 
+def has_conditions(request: Request) -> bool:
+    """Whether there may be a condition: a header whose name begins with `If-`.
+
+    PERF: 0.1 us; asking Falcon for five headers that are not there takes 1 us.
+    """
+    for name, _ in request.scope["headers"]:  # noqa: SIM110  (any() takes twice as long)
+        if name.startswith(b"if-"):
+            return True
+    return False
+
+
 def read_conditions(request: Request) -> tuple[str | None, str | None]:
     """`If-Match` and `If-None-Match`, None where they are absent."""
+    if not has_conditions(request):
+        return None, None
     return request.get_header("if-match"), request.get_header("if-none-match")
 
 

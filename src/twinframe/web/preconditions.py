@@ -14,7 +14,7 @@ from falcon.asgi import Request, Response
 from twinframe.errors import PreconditionFailed
 from twinframe.model.etags import parse_condition
 from twinframe.web.edge import ServiceEdge
-from twinframe.web.messages import read_conditions
+from twinframe.web.messages import has_conditions, read_conditions
 from twinframe.web.operations import Route
 
 _MATCH: Final = "If-Match"
@@ -33,9 +33,7 @@ def refuse_conditions(route: Route) -> Route:
     creates = route.answer.status == _CREATED
     is_of_one = route.method != "POST" and not creates
 
-    async def respond(
-        edge: ServiceEdge, request: Request, response: Response, **names: str
-    ) -> None:
+    def check(request: Request) -> None:
         if_match, if_none_match = read_conditions(request)
         if if_match is not None:
             if _MATCH not in known:
@@ -47,6 +45,12 @@ def refuse_conditions(route: Route) -> Route:
             )
         if if_none_match is not None and _NONE_MATCH not in known:
             _check_none_match(if_none_match, has_etag=_MATCH in known, creates=creates)
+
+    async def respond(
+        edge: ServiceEdge, request: Request, response: Response, **names: str
+    ) -> None:
+        if has_conditions(request):
+            check(request)
         await route.responder(edge, request, response, **names)
 
     return replace(route, responder=respond)
