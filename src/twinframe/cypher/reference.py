@@ -96,6 +96,12 @@ values of a run bring to light, such as a division by zero, is answered the same
 runs the query: it names the innermost expression that failed. One row decides that; which of several
 failing rows it is may differ from run to run. Limits (time, rows, memory) have a code of their own
 and no place in the text.
+
+Such an error is certain where the failing value is part of the result or decides what is. openCypher
+does not say in which order the rest is computed, and engines differ: a column that nothing uses, or
+that of a row which a later `WHERE` drops, may fail the query or not. In
+`MATCH (t) WITH t, 10 / t.v AS x WHERE t.v > 0 RETURN t.v` a `v` of 0 fails in the evaluator, not in
+SQLite. Where it must not fail, let `CASE` guard it: `CASE WHEN t.v > 0 THEN 10 / t.v END`.
 """
 
 _CYPHER = """## Cypher
