@@ -94,6 +94,47 @@ def upload_models(target: Target) -> None:
     target.repeat(act, 2)
 
 
+def put_large_together(target: Target) -> None:
+    """Bulk writes of fourteen twins of a megabyte, over those of the write before."""
+
+    def act() -> None:
+        number = next(_NUMBERS)
+        text = f"{number}{_TEXT}"
+        twins = [
+            {"$dtId": f"heap{at}", "$metadata": {"$model": LARGE_MODEL["@id"]}, "text": text}
+            for at in range(14)
+        ]
+        target.call("POST", "/digitaltwins", twins)
+
+    target.repeat(act, 3)
+
+
+def patch_middling_twins(target: Target) -> None:
+    """Twins of 100 KB, as many as can wait at once, put and patched in turns."""
+    model = {"$model": LARGE_MODEL["@id"]}
+
+    def act() -> None:
+        number = next(_NUMBERS) % 400
+        entries = {f"k{at}": "e" * 1000 for at in range(100)}
+        path = f"/digitaltwins/middling{number}"
+        target.call("PUT", path, {"$metadata": model, "entries": entries})
+        target.call("PATCH", path, [{"op": "add", "path": "/entries/k1", "value": "f"}])
+
+    target.repeat(act, 64)
+
+
+def delete_large_twins(target: Target) -> None:
+    """Twins of half a megabyte that come and go: the event of each end has the document."""
+
+    def act() -> None:
+        path = f"/digitaltwins/passing{next(_NUMBERS)}"
+        document = {"$metadata": {"$model": LARGE_MODEL["@id"]}, "text": _TEXT[: 512 * 1024]}
+        target.call("PUT", path, document)
+        target.call("DELETE", path)
+
+    target.repeat(act, 24)
+
+
 ATTACKS = (
     Attack("a thousand operations on a property of 1 MB", patch_one_property_often),
     Attack("small patches of large twins at once", patch_many_twins),
@@ -102,4 +143,7 @@ ATTACKS = (
     Attack("large twins put over large ones", put_large_over_large),
     Attack("patches with paths of thousands of segments", patch_with_deep_paths),
     Attack("uploads of two thousand models", upload_models),
+    Attack("fourteen large twins put at once", put_large_together),
+    Attack("twins of 100 KB put and patched", patch_middling_twins),
+    Attack("twins of 512 KB that come and go", delete_large_twins),
 )
