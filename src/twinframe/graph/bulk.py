@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from twinframe.errors import (
     InvalidArgument,
     LimitExceeded,
+    MemoryExhausted,
+    MemoryLimitExceeded,
     QuotaExceeded,
     StorageError,
     TwinframeError,
@@ -30,6 +32,11 @@ from twinframe.settings import BulkSettings
 from twinframe.storage.base import GraphTransaction, StoredDocument
 
 T = TypeVar("T")
+
+_OF_THE_GROUP: Final = (StorageError, MemoryExhausted, MemoryLimitExceeded)
+"""Errors that an item may get when it is half done: nothing of its group is kept."""
+_GROUP_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of documents after which a group is committed; a store may have it all in memory."""
 
 Put: TypeAlias = Command[StoredDocument]
 Made: TypeAlias = StoredDocument | TwinframeError
@@ -123,8 +130,12 @@ class Bulk:
         made: list[Made] = []
         for group in _split(documents, self.limits.group_items):
             try:
-                made += await self._put_group([_parse(document, parse) for document in group])
-            except (StorageError, QuotaExceeded) as error:
+                commands = [_parse(document, parse) for document in group]
+                while commands:
+                    stored = await self._put_group(commands)
+                    made += stored
+                    del commands[: len(stored)]
+            except (*_OF_THE_GROUP, QuotaExceeded) as error:
                 if not made:
                     raise
                 # What was stored before must be reported, and the rest would fail as well.
@@ -140,7 +151,14 @@ class Bulk:
 
         def work(transaction: GraphTransaction) -> list[Made]:
             context = traced.pin_models(transaction)
-            return [_apply(context, transaction, command) for command in group]
+            made: list[Made] = []
+            size = 0
+            for command in group:
+                made.append(one := _apply(context, transaction, command))
+                size += len(one.body) if isinstance(one, StoredDocument) else 0
+                if size >= _GROUP_BYTES:
+                    break
+            return made
 
         try:
             made = await self._context.write(work)
@@ -186,7 +204,7 @@ def _apply(
         return command
     try:
         return command.apply(context, transaction)
-    except StorageError:
+    except _OF_THE_GROUP:
         raise
     except TwinframeError as error:  # it has changed nothing, as commands promise
         return error

@@ -16,7 +16,7 @@ class BulkSettings(Section):
     group_items: Count = Field(
         default=200,
         description="Items of a bulk request that are committed together; between such groups "
-        "other writers get their turn.",
+        "other writers get their turn. A group also ends with 4 MiB of documents.",
     )
     max_operations: Count = Field(
         default=1000, description="Most operations of one POST /$transaction."

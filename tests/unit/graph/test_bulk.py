@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from twinframe.errors import (
     InvalidArgument,
     LimitExceeded,
+    MemoryExhausted,
     QuotaExceeded,
     StorageBusy,
     StorageFull,
     TwinframeError,
 )
-from twinframe.graph import Graph
+from twinframe.graph import Graph, bulk, changes, twin_commands
 from twinframe.settings import Settings
 from twinframe.storage.base import GraphTransaction
 from twinframe.storage.memory import MemoryStore
@@ -186,6 +187,36 @@ def test_items_are_committed_in_groups_of_the_setting(world: Any) -> None:
     results = world.do(graph.bulk.put_twins([twin(f"t{at}") for at in range(7)]))
     assert codes(results) == [None] * 7
     assert runner.works == 3
+
+
+def test_a_group_ends_with_so_many_bytes_of_documents(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "_GROUP_BYTES", 1)
+    graph, runner = build_graph(world.store, group_items=3)
+    results = world.do(graph.bulk.put_twins([twin(f"t{at}") for at in range(7)]))
+    assert codes(results) == [None] * 7
+    assert runner.works == 7
+
+
+def test_a_group_without_memory_for_it_is_not_kept_in_part(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = changes.write_twin
+
+    def write_twin(context: Any, transaction: Any, document: Any, *more: Any) -> Any:
+        stored = write(context, transaction, document, *more)
+        if document["$dtId"] == "t4":
+            raise MemoryExhausted("writes", "Memory__Writes")
+        return stored
+
+    monkeypatch.setattr(twin_commands, "write_twin", write_twin)
+    graph, _ = build_graph(world.store, group_items=3)
+    results = world.do(graph.bulk.put_twins([twin(f"t{at}") for at in range(7)]))
+    assert codes(results) == [None] * 3 + ["MemoryExhausted"] * 4
+    for absent in ("t3", "t4"):
+        with pytest.raises(TwinframeError):
+            world.read(absent)
 
 
 def test_a_store_that_fails_at_once_fails_the_call(world: Any) -> None:
