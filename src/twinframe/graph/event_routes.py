@@ -1,6 +1,7 @@
-"""Use cases of event routes: put, read, list, delete; how they stand, replay, trial of a filter.
+"""The use cases of event routes: put, read, list and delete them, show status, replay, and try a
+filter.
 
-Delivering is the background's work (`graph.delivery`).
+`graph.delivery` delivers the events in the background.
 """
 
 from __future__ import annotations
@@ -53,12 +54,12 @@ _LETTERS: Final = 1000
 _TRIED: Final = 10_000
 _MOST_FOUND: Final = 1000
 _MOST_BYTES: Final = 16 * 1024 * 1024
-"""Of events in an answer, beside the newest."""
+"""The most bytes of events in an answer, beside the newest."""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteStatus:
-    """How a route stands: its progress, and the positions that the outbox has."""
+    """The status of a route: its progress, and the positions that the outbox has."""
 
     route: Route
     progress: Progress
@@ -67,13 +68,13 @@ class RouteStatus:
 
     @property
     def behind(self) -> int:
-        """Events that it has not come to yet, or a few more: positions may have gaps."""
+        """The number of events still before it, or a few more: positions may have gaps."""
         return max(self.last - self.progress.position, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a filter would have passed of recent events: `events` of `examined`, newest last."""
+    """The recent events that a filter passes: `events` of `examined`, newest last."""
 
     examined: int
     events: Sequence[Event]
@@ -94,7 +95,7 @@ class EventRoutes:
         if_none_match: str | None = None,
         if_match: str | None = None,
     ) -> None:
-        """Create or replace a route; a replaced one goes on from where it is.
+        """Create or replace a route; a replaced one continues from its position.
 
         Errors: `EventRouteIdInvalid`, `EventRouteEndpointInvalid`, `EventRouteFilterInvalid`,
         `InvalidArgument`, `LimitExceeded`, `PreconditionFailed`, `EventsDisabled`.
@@ -138,10 +139,10 @@ class EventRoutes:
         return listing.page(found, size, _measure_route)
 
     async def delete_route(self, route_id: str) -> None:
-        """Delete a route with its place and its dead letters; `EventRouteNotFound`.
+        """Delete a route with its progress and its dead letters; `EventRouteNotFound`.
 
-        NOTE: who delivers it ends within a second and gives the lease up then. A route that is made
-        anew under the id until then is no concern of the delivery before: they do not overlap.
+        NOTE: a running delivery ends within a second and then releases the lease. A route that is
+        created again under the id until then has a delivery of its own: they do not overlap.
         """
 
         def work(transaction: GraphTransaction) -> None:
@@ -154,7 +155,7 @@ class EventRoutes:
     # --- beyond the vendor ----------------------------------------------------------------------
 
     async def read_status(self, route_id: str) -> RouteStatus:
-        """How the route stands; `EventRouteNotFound`."""
+        """Return the status of the route; `EventRouteNotFound`."""
 
         def read(session: GraphSession) -> RouteStatus:
             route = _require(session, route_id)
@@ -164,14 +165,14 @@ class EventRoutes:
         return await self._context.runner.read(read)
 
     async def replay(self, route_id: str, position: int) -> None:
-        """Send again every event that is still kept from `position` on; `EventRouteNotFound`."""
+        """Send every event again that is still kept from `position` on; `EventRouteNotFound`."""
         if position < 0:
             raise InvalidArgument("A position is a whole number from 0 up.")
 
         def work(transaction: GraphTransaction) -> None:
             _require(transaction, route_id)
             first, last = transaction.read_event_bounds()
-            # What was forgotten already is not lost by this.
+            # Events deleted before do not count as lost.
             restart(transaction, route_id, min(max(position, first) - 1, last))
 
         await self._context.runner.write(work)
@@ -180,7 +181,7 @@ class EventRoutes:
     async def list_dead_letters(
         self, route_id: str, page: PageRequest = FIRST_PAGE
     ) -> Page[DeadLetter]:
-        """What the route gave up, oldest first; `EventRouteNotFound`."""
+        """List the events that the route gave up, oldest first; `EventRouteNotFound`."""
         listing = await self._context.open_listing("deadletters", route_id)
         after, size = listing.start(page)
         start = None if after is None else int(after)
@@ -199,7 +200,7 @@ class EventRoutes:
         return listing.page(found, size, _measure_letter)
 
     async def replay_dead_letters(self, route_id: str) -> int:
-        """Send what was given up once more, at most 1,000 a call; how many there are."""
+        """Send events that were given up again, at most 1,000 a call; return their number."""
 
         def work(transaction: GraphTransaction) -> int:
             _require(transaction, route_id)
@@ -210,7 +211,7 @@ class EventRoutes:
         return found
 
     async def delete_dead_letters(self, route_id: str) -> int:
-        """Forget what was given up, at most 1,000 a call; how many that were."""
+        """Delete events that were given up, at most 1,000 a call; return their number."""
 
         def work(transaction: GraphTransaction) -> int:
             _require(transaction, route_id)
@@ -219,8 +220,8 @@ class EventRoutes:
         return await self._context.runner.write(work)
 
     async def try_filter(self, text: str, limit: int) -> Trial:
-        """Which of the last events a filter passes, at most `limit` and some MiB of them; nothing
-        is sent.
+        """Return which of the last events a filter passes, at most `limit` and some MiB of them;
+        nothing is sent.
 
         Errors: `EventRouteFilterInvalid`, `InvalidArgument`, `EventsDisabled`.
         """
@@ -237,7 +238,7 @@ class EventRoutes:
             for batch in read_batches(context.models, session, after, passes):
                 session.check_deadline()
                 examined += batch.read
-                # NOTE: each anew, as those that were judged hold what was parsed of them.
+                # NOTE: new objects, as the filtered ones hold their parsed parts.
                 found.extend(Event(one.position, one.key, one.text) for one in batch.events)
                 size += sum(len(one.wire) for one in batch.events)
                 while len(found) > limit or (size > _MOST_BYTES and len(found) > 1):
@@ -297,9 +298,9 @@ class EventRoutes:
 
 
 def parse_route_id(text: str) -> str:
-    """The id as it is; `EventRouteIdInvalid`.
+    """Check the id and return it unchanged; `EventRouteIdInvalid`.
 
-    SPEC: the vendor's rule is not known; ours is that of twin ids, and shorter.
+    SPEC: the vendor's rule is unknown; ours is that of twin ids, but shorter.
     """
     try:
         parse_twin_id(text)

@@ -1,7 +1,7 @@
-"""Use case of following events as they happen. It sends nothing: who follows takes each batch.
+"""The use case of following events as they happen: an iterator of batches for each follower.
 
 PERF: a follower holds no queue: it reads the outbox at its own pace, so a slow one costs one batch,
-and one that comes back goes on where it was.
+and one that comes back continues where it was.
 """
 
 from __future__ import annotations
@@ -28,22 +28,25 @@ _PAUSE: Final = 0.5
 _BREATH: Final = 0.02
 _BATCH_BYTES: Final = 4 * 1024 * 1024
 _FREE: Final = 64 * 1024
-"""A batch of so many bytes is not charged: most have far less."""
+"""A batch up to this many bytes is not charged: most have far less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where somebody stands who follows: behind `position` of an `epoch`; None is none was named.
+    """The position of a follower: after `position` of an `epoch`; None is none was given.
 
-    Position 0 is the beginning of whatever there is.
+    Position 0 is the beginning of all kept events.
     """
 
     position: int
     epoch: str | None = None
 
     def is_of(self, epoch: Epoch) -> bool:
-        """Whether the position is one of this epoch. NOTE: those that name none are of clients of
-        releases that had none: the first."""
+        """Return whether the position is one of this epoch.
+
+        NOTE: positions without an epoch come from clients of releases that had none: the first
+        epoch.
+        """
         if self.position == 0:
             return True
         return epoch.is_first if self.epoch is None else self.epoch == epoch.id
@@ -51,11 +54,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What came: `events` that pass, and the position up to which all were looked at, all counted
-    in the `epoch` of this id.
+    """One batch: `events` that pass, and the position up to which all were filtered, all counted in
+    the `epoch` of this id.
 
-    `missed` events were forgotten before they could be read; None is nobody knows how many, as the
-    graph was restored meanwhile. Nothing at all is a sign of life.
+    `missed` events were deleted before they could be read; None if unknown, because the graph was
+    restored meanwhile. An empty batch is a sign of life.
     """
 
     events: Sequence[Event]
@@ -74,11 +77,11 @@ class EventStreams:
         self._turn = asyncio.Lock()
 
     def read_levels(self) -> Mapping[Level, float]:
-        """How many follow."""
+        """Return the number of followers."""
         return {Level.EVENT_STREAMS: self._open}
 
     def end(self) -> None:
-        """Let all who follow come to an end; nobody may follow any more."""
+        """End all followers; no new one is accepted."""
         self._has_ended = True
         self._context.signal.set()
 
@@ -86,14 +89,15 @@ class EventStreams:
     async def follow(
         self, filter_text: str | None, after: Place | None
     ) -> AsyncIterator[AsyncIterator[Followed]]:
-        """Events behind the place `after`, without one those from now on, that pass the filter.
+        """Yield events after the place `after`, without one those from now on, that pass the
+        filter.
 
-        Who saw another epoch, or more than there ever was, may have seen what a restore took back:
-        the first that comes is a gap, then what happens from now on. NOTE: a refusal would have
-        browsers give up for good.
+        A follower of another epoch, or of a position beyond the last, may have seen events that a
+        restore took back: its first batch is a gap, then events from now on. NOTE: after a refusal
+        browsers would give up for good.
 
-        The iterator gives what came as it comes and, when nothing does for a while, an empty sign
-        of life. Errors, before it begins: `EventRouteFilterInvalid`, `InvalidArgument`,
+        The iterator yields batches as events come and, when there are none for a while, an empty
+        sign of life. Errors, before it begins: `EventRouteFilterInvalid`, `InvalidArgument`,
         `TooManyStreams`, `EventsDisabled`.
         """
         settings = self._context.settings.events
@@ -125,7 +129,7 @@ class EventStreams:
         heartbeat = self._context.settings.events.heartbeat
         told, look = loop.time(), _SHORTEST_LOOK
         reader = EventReader(self._context, position, passes)
-        size = MUCH  # nobody knows how much the first one brings
+        size = MUCH  # the size of the first batch is unknown
         while not self._has_ended:
             held = await self._reserve(size)
             if held is None:
@@ -139,7 +143,7 @@ class EventStreams:
                 held.shrink(held.size - size)
                 made = [Followed(batch.events, batch.position, epoch, batch.missed)]
                 is_due = bool(batch.events or batch.missed) or loop.time() - told >= heartbeat
-                del batch  # it goes on its way, and nothing of it stays here
+                del batch  # the caller has it; no reference is kept here
                 if is_due:
                     yield made.pop()
                     told = loop.time()
@@ -153,9 +157,11 @@ class EventStreams:
             look = min(look * 1.2, _LONGEST_LOOK)
 
     async def _reserve(self, size: int) -> Hold | None:
-        """The memory for a batch when the last one had `size` bytes; None: there is none yet.
+        """Reserve the memory for a batch when the last one had `size` bytes; None: there is none
+        yet.
 
-        Nothing is read before it can be kept. Followers of much take turns with all requests.
+        Nothing is read before it can be kept. Followers of large batches take turns with all
+        requests.
         """
         held = self._context.memory.hold(Part.ANSWERS)
         if size > _FREE:
@@ -170,5 +176,5 @@ class EventStreams:
 
 
 def _read_present(session: GraphSession) -> tuple[Epoch, int]:
-    """The epoch, and the last position that was given in it."""
+    """Return the epoch, and the last position in it."""
     return read_epoch(session), session.read_event_bounds()[1]

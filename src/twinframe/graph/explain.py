@@ -1,6 +1,5 @@
-"""What `EXPLAIN` answers: one row with the plan of a query and what the store would be given.
-
-It runs nothing of the query.
+"""Answers `EXPLAIN`: one row with the plan of a query and the statements for the store, without
+running it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _COLUMNS: Final = ("plan", "pushed", "operators")
 
 
 class ExplainExecution(Execution):
-    """Stands for `execution` and yields a description of it.
+    """Replaces `execution` and yields a description of it.
 
     The row has `plan`, the optimized algebra as text, and `pushed`, a list with one map for each
     part that the store runs: its `engine`, its `plan`, the `statement` and the `indexes` it uses.
@@ -71,12 +70,13 @@ class ExplainExecution(Execution):
 
 
 def build_operators(root: Operator, parts: Sequence[PushedPart]) -> list[dict[str, Value]]:
-    """The operators of a plan, the root first, sources behind what they feed.
+    """List the operators of a plan, the root first, sources after their consumers.
 
-    Each has its `operator`, the rest of it as `arguments`, the places of its sources in the list as
-    `children`, and as `part` the place in `parts` of the one that runs it, null where none does.
+    Each has its `operator`, the rest of it as `arguments`, the indexes of its sources in the list
+    as `children`, and as `part` the index in `parts` of the one that runs it, null if there is
+    none.
 
-    NOTE: a list and no tree: a plan may be deeper than JSON may nest.
+    NOTE: a list and not a tree: a plan may be deeper than JSON may nest.
     """
     # NOTE: by identity: both sides of a union may be equal.
     starts = {id(part.operator): number for number, part in enumerate(parts)}

@@ -1,4 +1,4 @@
-"""The data plane of one graph: all its use cases over one store. It opens and closes nothing."""
+"""The data plane of one graph: an object with all its use cases over one open store."""
 
 from __future__ import annotations
 
@@ -40,11 +40,14 @@ from twinframe.storage.base import QueryEngine
 from twinframe.storage.triples import TripleSupport
 
 _HOSTED_IDLE_SECONDS: Final = 10.0
-"""After which a delivery lets go of a hosted graph, which then may be closed."""
+"""Seconds after which an idle delivery of a hosted graph ends, so that the graph can be closed."""
 
 
 class Graph:
-    """What the edges (REST, MCP) call. Documents in are parsed JSON, documents out JSON text."""
+    """The use cases that REST and MCP call.
+
+    Documents in are parsed JSON, documents out JSON text.
+    """
 
     def __init__(
         self,
@@ -65,12 +68,11 @@ class Graph:
         """`engine` is the store's own query engine; without one the evaluator runs all queries.
 
         `scratch` is the store's directory for files that may be lost, if it has one. `instruments`
-        are told of queries. `host` is the name of a hosted graph's own host, for its events,
-        `graph_id` its id.
-        `triples` is what there is to write the graph as RDF and to ask it in SPARQL.
-        `endpoints` are where its event routes may send. `places` are what its jobs may read and
-        write; None: what the settings allow to the service's own graph. `memory` is what the worker
-        may hold for all its graphs.
+        receive data about queries. `host` is the name of a hosted graph's own host, for its events,
+        `graph_id` its id. `triples` writes the graph as RDF and queries it in SPARQL. `endpoints`
+        are those that its event routes may use. `places` are those that its jobs may read and
+        write; None: those that the settings allow to the service's own graph. `memory` is what the
+        worker may hold for all its graphs.
         """
         clock = build_steady_clock(clock)
         stamps = Stamps(clock)

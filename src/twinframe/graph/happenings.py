@@ -1,6 +1,6 @@
-"""Putting what a write did into the outbox, in the transaction of the write. It delivers nothing.
+"""Records the events of a write in the outbox, in the transaction of the write.
 
-The key of an event in the outbox, within which order holds, is the twin's id, that of the source
+The key of an event in the outbox, within which order is kept, is the twin's id, that of the source
 for relationships; for models it is the model's id.
 """
 
@@ -32,19 +32,19 @@ RelationshipKey = tuple[str, str]
 
 
 class Outbox(Protocol):
-    """What is told to: a transaction of a graph, or what stands for one."""
+    """The target of recorded events: a transaction of a graph, or a substitute."""
 
     def append_events(self, events: Sequence[OutboxEvent]) -> None:
-        """Put events behind the others."""
+        """Append events after the others."""
 
     def read_twin_model(self, twin_id: str) -> str | None:
         """The model of a twin, or None."""
 
 
 class GatheredOutbox:
-    """Stands for a transaction while many things are told of, and hands them over at once.
+    """Replaces a transaction while many events are recorded, and passes them on at once.
 
-    PERF: one statement for the events of a chunk, one question for the model of a twin in it.
+    PERF: one statement for the events of a chunk, one read for the model of a twin in it.
     """
 
     def __init__(self, transaction: Outbox) -> None:
@@ -57,20 +57,20 @@ class GatheredOutbox:
         self._events += events
 
     def read_twin_model(self, twin_id: str) -> str | None:
-        """The model of a twin, or None; asked for once."""
+        """Return the model of a twin, or None; read once."""
         if twin_id not in self._models:
             self._models[twin_id] = self._transaction.read_twin_model(twin_id)
         return self._models[twin_id]
 
     def flush(self) -> None:
-        """Hand the events over, in their order."""
+        """Pass the events on, in their order."""
         self._transaction.append_events(self._events)
 
 
 class Sender(NamedTuple):
-    """Who sends telemetry: the model of the twin, and that of the message.
+    """The sender of telemetry: the model of the twin, and that of the message.
 
-    The latter is the component's if a component sends it; None: that is not known any more.
+    The latter is the component's if a component sends it; None: it is no longer known.
     """
 
     model_id: str
@@ -80,7 +80,8 @@ class Sender(NamedTuple):
 class Happenings:
     """Appends events of one graph.
 
-    `source` is the host name that they give, `trace` the `traceparent` of the request they come of.
+    `source` is the host name in the events, `trace` the `traceparent` of the request that causes
+    them.
     """
 
     def __init__(self, source: str, clock: Clock, trace: str = "") -> None:
@@ -90,7 +91,7 @@ class Happenings:
         self._trace = trace
 
     def join_trace(self, trace: str) -> Happenings:
-        """The same for what one request does."""
+        """Return a recorder for the changes of one request."""
         return Happenings(self._host, self._clock, trace)
 
     # --- twins ----------------------------------------------------------------------------------
@@ -103,10 +104,11 @@ class Happenings:
         body: bytes,
         before: StoredDocument | None,
     ) -> None:
-        """A twin was put: created, or replaced. A replacement is told as the patch it comes to.
+        """Record that a twin was created, or replaced. A replacement is recorded as the equivalent
+        patch.
 
-        SPEC: the vendor does not say what a replacing PUT is; who keeps count of twins, or looks at
-        what changed, is served best by an update.
+        SPEC: the vendor does not document the event of a replacing PUT; subscribers that count
+        twins, or look at changes, are served best by an update.
         """
         if before is None:
             time = _read_time(document)
@@ -124,11 +126,11 @@ class Happenings:
         document: JsonObject,
         changes: Changes,
     ) -> None:
-        """A patch was applied to a twin, or to a component of it."""
+        """Record a patch of a twin, or of a component of it."""
         self._tell_twin_change(transaction, twin_id, document, changes)
 
     def tell_twin_deleted(self, transaction: Outbox, twin_id: str, before: StoredDocument) -> None:
-        """A twin is gone; the event has its last document."""
+        """Record the deletion of a twin; the event has its last document."""
         self._append(transaction, EventType.TWIN_DELETE, twin_id, twin_id, before.body)
 
     def _tell_twin_change(
@@ -154,7 +156,10 @@ class Happenings:
         body: bytes,
         before: StoredDocument | None,
     ) -> None:
-        """A relationship was put. One that gets another target or name is a new one."""
+        """Record that a relationship was put.
+
+        One that gets another target or name counts as a new one.
+        """
         if before is None:
             self._tell_relationship(transaction, EventType.RELATIONSHIP_CREATE, key, body)
             return
@@ -173,13 +178,13 @@ class Happenings:
         target_id: str,
         changes: Changes,
     ) -> None:
-        """A patch was applied to a relationship."""
+        """Record a patch of a relationship."""
         self._tell_relationship_change(transaction, key, target_id, changes)
 
     def tell_relationship_deleted(
         self, transaction: Outbox, key: RelationshipKey, before: StoredDocument
     ) -> None:
-        """A relationship is gone; the event has its last document."""
+        """Record the deletion of a relationship; the event has its last document."""
         self._tell_relationship(transaction, EventType.RELATIONSHIP_DELETE, key, before.body)
 
     def _tell_relationship_change(
@@ -209,20 +214,24 @@ class Happenings:
     # --- rendered before they are told, for jobs ------------------------------------------------
 
     def draft_twin_created(self, guid: str, twin_id: str, time: str, body: bytes) -> bytes:
-        """The event `guid` of a new twin; `time` is what stands for it in `body`, see `Stamp`."""
+        """Render the event `guid` of a new twin; `time` is the placeholder for it in `body`, see
+        `Stamp`.
+        """
         return render_event(EventType.TWIN_CREATE, self._source, twin_id, time, body, None, guid)
 
     def draft_relationship_created(
         self, guid: str, key: RelationshipKey, time: str, body: bytes
     ) -> bytes:
-        """The event `guid` of a new relationship, without its notes (`render_model_notes`)."""
+        """Render the event `guid` of a new relationship, without its notes
+        (`render_model_notes`).
+        """
         kind, subject = EventType.RELATIONSHIP_CREATE, _build_subject(key)
         return render_event(kind, self._source, subject, time, body, None, guid)
 
     # --- models and telemetry -------------------------------------------------------------------
 
     def tell_model(self, transaction: Outbox, kind: EventType, model_id: str, data: bytes) -> None:
-        """A model came, was decommissioned or went; `data` is its ModelData."""
+        """Record that a model was created, decommissioned or deleted; `data` is its ModelData."""
         self._append(transaction, kind, model_id, model_id, data)
 
     def tell_telemetry(
@@ -235,7 +244,7 @@ class Happenings:
         source_time: str | None,
         payload: JsonValue,
     ) -> None:
-        """A message of a twin. Its own time counts if it is one, else that of its arrival."""
+        """Record a message of a twin, with its own time if it has one, else that of its arrival."""
         time = _read_timestamp(source_time) or render_update_time(self._clock())
         body = render_telemetry(
             self._host, twin_id, component, sender.schema, message_id, time, payload, self._trace
@@ -259,14 +268,16 @@ class Happenings:
 
 
 def build_source(settings: Settings, host: str | None = None) -> str:
-    """The host name of a graph for its events; `host` is that of a hosted one."""
+    """Return the host name of a graph for its events; `host` is that of a hosted one."""
     if host:
         return host
     return settings.events.source or urlsplit(settings.server.public_url).netloc or "localhost"
 
 
 def render_model_notes(model_id: str) -> bytes:
-    """The notes of the event of a relationship whose source is of this model, for `add_notes`."""
+    """Render the notes of the event of a relationship whose source is of this model, for
+    `add_notes`.
+    """
     return render_notes(_build_model_notes(model_id))
 
 
@@ -275,15 +286,15 @@ def _build_model_notes(model_id: str | None) -> dict[str, Any]:
 
 
 def _read_time(document: JsonObject) -> str:
-    """When the stored twin was written: event and document say the same."""
+    """Return when the stored twin was written: event and document have the same time."""
     return cast("str", cast("JsonObject", document[METADATA])[TOUCHED])
 
 
 def _read_timestamp(text: str | None) -> str | None:
-    """The time of a sender as an event may have it; None for what is no time.
+    """Return a sender's time in the form for events; None for an invalid one.
 
     SPEC: CloudEvents 1.0: a timestamp is one of RFC 3339, which has a colon in its offset. There
-    are receivers that refuse the whole event for another.
+    are receivers that refuse the whole event for another form.
     """
     if text is None or not is_source_time(text):
         return None

@@ -1,4 +1,4 @@
-"""Parsed interfaces and compiled validators of a worker, loaded when needed. It writes nothing."""
+"""Caches parsed interfaces and compiled validators of a worker, loading them on demand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from twinframe.storage.base import GraphSession, ModelRecord
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedModel:
-    """A stored model, ready to judge twins."""
+    """A stored model, ready to validate twins."""
 
     interface: Interface
     validator: TwinValidator
@@ -23,16 +23,16 @@ class LoadedModel:
 
 
 _MOST_CONTENTS: Final = 100_000
-"""Contents of the interfaces that are kept: some 60 MiB. An interface counts as a few."""
+"""The most contents of cached interfaces: some 60 MiB. An interface counts as a few."""
 _INTERFACE_CONTENTS: Final = 8
 
 
 @dataclass(slots=True)
 class _Generation:
-    """What was loaded under one schema version.
+    """The models loaded under one schema version.
 
-    `interfaces` holds also what came along with a model: its bases and components' interfaces.
-    `contents` is what all of them have together.
+    `interfaces` includes a model's bases and its components' interfaces. `contents` is their total
+    number of contents.
     """
 
     version: int
@@ -44,28 +44,28 @@ class _Generation:
 class ModelCache:
     """Models as one session or transaction sees them.
 
-    It may be used by several threads: a generation is replaced as a whole, and two threads that
-    load the same model load equal ones.
+    Thread-safe: a generation is replaced as a whole, and two threads that load the same model load
+    equal ones.
     """
 
     def __init__(self) -> None:
         self._generation = _Generation(-1)
 
     def open(self, session: GraphSession) -> ModelView:
-        """The models in the state that `session` sees now; use it in that state only."""
+        """Return the models in the state that `session` sees now; use it in that state only."""
         version = session.read_schema_version()
         generation = self._generation
-        # SEC: twins of 60,000 models had all of them kept, 23 KB each. Who has a view keeps what it
-        # has; the next one begins anew.
+        # SEC: with twins of 60,000 models all of them were cached, 23 KB each. An open view keeps
+        # its generation; the next one starts empty.
         if generation.version != version or generation.contents > _MOST_CONTENTS:
             generation = self._generation = _Generation(version)
         return ModelView(session, generation)
 
 
 class PinnedModels(ModelCache):
-    """The models of one work, which changes none of them: their state is asked for once.
+    """The models of one transaction, which changes none of them: their state is read once.
 
-    PERF: 1 us for each command of the work.
+    PERF: 1 us for each command of the transaction.
     """
 
     def __init__(self, view: ModelView) -> None:
@@ -73,7 +73,7 @@ class PinnedModels(ModelCache):
         self._view = view
 
     def open(self, session: GraphSession) -> ModelView:
-        """The models in the state of the work, in whose session alone this may be used."""
+        """Return the models in the transaction's state; only for its session."""
         del session
         return self._view
 
@@ -91,7 +91,7 @@ class ModelView:
         """The model, or None when none is stored under this id."""
         models = self._generation.models
         if model_id not in models:
-            # SEC: ids that name nothing come from clients; remembering them would not be bounded.
+            # SEC: unknown ids come from clients; caching them would be unbounded.
             loaded = self._load(model_id)
             if loaded is None:
                 return None
@@ -121,16 +121,16 @@ class ModelView:
     def _load_interfaces(self, record: ModelRecord) -> None:
         interfaces = self._generation.interfaces
         if record.model_id not in interfaces:
-            # PERF: one by one; a copy of all that is known were a second for 60,000 models.
+            # PERF: one by one; copying all known ones would take a second for 60,000 models.
             for model_id, interface in self._parse(record).items():
                 if interfaces.setdefault(model_id, interface) is interface:
                     self._generation.contents += _INTERFACE_CONTENTS + len(interface.contents)
 
     def _parse(self, record: ModelRecord) -> Mapping[str, Interface]:
-        """The model's interface and all that it rests on."""
+        """Parse the model's interface and all that it depends on."""
         document: object = orjson.loads(record.document)
         resolve = build_resolver(self._session)
-        # NOTE: the rules it was checked by when it was stored may have been laxer than ours.
+        # NOTE: the rules under which it was stored may have been laxer than ours.
         parsed = parse_models([document], resolve=resolve, limits=SERVICE, trusted=True)
         if record.model_id not in parsed.interfaces:
             raise StorageDamaged(f"The stored model {record.model_id} is no DTDL interface.")
@@ -138,7 +138,7 @@ class ModelView:
 
 
 def build_resolver(session: GraphSession) -> Callable[[frozenset[str]], Iterable[object]]:
-    """A resolver for the parser: the stored documents of the ids that have one."""
+    """Build a resolver for the parser: the stored documents of the ids that have one."""
 
     def resolve(model_ids: frozenset[str]) -> Iterator[object]:
         for model_id in model_ids:

@@ -1,7 +1,8 @@
-"""Models on their way into the store: put in order, parsed in pieces, made records. It writes none.
+"""Prepares uploaded models for the store: sorts them by dependency, parses them in pieces, builds
+records.
 
-A piece is parsed together with what it rests on, and forgotten then: parsed models take twenty
-times their text, and an upload may have tens of thousands.
+A piece is parsed together with its dependencies and then dropped: parsed models take twenty times
+their text, and an upload may have tens of thousands.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What has to be known of a model to put it in order: its id, what it rests on, its bytes."""
+    """The facts for sorting a model: its id, its dependencies, its bytes."""
 
     model_id: str
     rests_on: tuple[str, ...]
@@ -40,7 +41,9 @@ class Outline:
 
 
 def outline_model(document: JsonValue, size: int) -> Outline:
-    """The outline of a document; what is no model has an empty id, and rests on nothing."""
+    """Return the outline of a document; one that is no model has an empty id and no
+    dependencies.
+    """
     model_id = document.get("@id") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(model_id, str):
         return Outline("", (), size)
@@ -58,9 +61,10 @@ def outline_model(document: JsonValue, size: int) -> Outline:
 
 
 def cut_pieces(outlines: Sequence[Outline]) -> list[list[int]]:
-    """The places of models in pieces, each model behind, or in the piece of, all that it rests on.
+    """Return the indexes of models in pieces, each model after, or in the piece of, all its
+    dependencies.
 
-    `LimitExceeded` where more of them than a piece may have rest on one another in a circle.
+    Raises `LimitExceeded` for a dependency cycle of more models than a piece may have.
     """
     pieces: list[list[int]] = []
     size = 0
@@ -81,7 +85,7 @@ def cut_pieces(outlines: Sequence[Outline]) -> list[list[int]]:
 
 
 def _order(outlines: Sequence[Outline]) -> Iterator[list[int]]:
-    """The places, what a model rests on before it; those in a circle together (Tarjan)."""
+    """Yield the indexes, dependencies first; those in a cycle together (Tarjan)."""
     places = {one.model_id: place for place, one in enumerate(outlines)}
     numbers: dict[int, int] = {}
     lowest: dict[int, int] = {}
@@ -118,7 +122,7 @@ def _take_group(waiting: dict[int, None], first: int) -> list[int]:
 
 
 def parse_upload(session: GraphSession, documents: Sequence[JsonValue], moment: str) -> Upload:
-    """The records of DTDL documents, in their order, as the state that `session` sees allows.
+    """Return the records of DTDL documents, in their order, under the state that `session` sees.
 
     Errors: `ModelParsingFailed`, `ModelVersionNotSupported`, `LimitExceeded`.
     """
@@ -128,7 +132,7 @@ def parse_upload(session: GraphSession, documents: Sequence[JsonValue], moment: 
         return Upload(parse_piece(session, documents, moment), version)
     outlines = [outline_model(*each) for each in zip(documents, sizes, strict=True)]
     by_id = {one.model_id: document for one, document in zip(outlines, documents, strict=True)}
-    if len(by_id) < len(documents):  # some have one id, or none: that is told with all the others
+    if len(by_id) < len(documents):  # some have one id, or none: reported with the other errors
         return Upload(parse_piece(session, documents, moment), version)
     records: dict[int, ModelRecord] = {}
     for piece in cut_pieces(outlines):
@@ -143,7 +147,8 @@ def parse_piece(
     moment: str,
     find: Callable[[str], JsonValue] = lambda _model_id: None,
 ) -> tuple[ModelRecord, ...]:
-    """The records of documents that are parsed together; `find` gives others of the same upload.
+    """Return the records of documents that are parsed together; `find` gives others of the same
+    upload.
 
     Errors: `ModelParsingFailed`, `ModelVersionNotSupported`.
     """
@@ -179,5 +184,5 @@ def _render_texts(texts: Mapping[str, str]) -> bytes:
 
 
 def _render(value: JsonValue | dict[str, str]) -> bytes:
-    """PERF: orjson's own text keeps its buffer, 4 KB at least: 720 MB of 60,000 models."""
+    """PERF: orjson's own text keeps its buffer, 4 KB at least: 720 MB for 60,000 models."""
     return bytes(memoryview(orjson.dumps(value)))

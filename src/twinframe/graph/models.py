@@ -1,6 +1,7 @@
-"""Use cases of models: upload, list, read, decommission, delete. They judge no twins.
+"""The use cases of models: upload, list, read, decommission, delete.
 
-An upload is parsed beside the writer and checked again in it only when models changed meanwhile.
+An upload is parsed before the transaction and checked again in it only when models changed
+meanwhile.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Models:
         self._context = context
 
     async def create_models(self, documents: JsonValue) -> list[bytes]:
-        """Store DTDL interfaces, all or none; the ModelData of each in the order given.
+        """Store DTDL interfaces, all or none; return the ModelData of each in the given order.
 
         Errors: `InvalidArgument`, `LimitExceeded`, `ModelParsingFailed`,
         `ModelVersionNotSupported`, `ModelAlreadyExists`.
@@ -56,7 +57,7 @@ class Models:
             current = upload
             if transaction.read_schema_version() != upload.version:
                 current = parse(transaction)
-            # Read again: none is earlier than what was stored while it was parsed, or before.
+            # Read again: the time is not before that of models stored while it was parsed.
             stored = render_upload_time(self._context.stamps())
             records = [replace(record, upload_time=stored) for record in current.records]
             transaction.put_models(records)
@@ -73,7 +74,8 @@ class Models:
         include_definition: bool = False,
         page: PageRequest = FIRST_PAGE,
     ) -> Page[bytes]:
-        """ModelData by upload; with `dependencies_for` only those models and what they rest on.
+        """List ModelData by upload; with `dependencies_for` only those models and their
+        dependencies.
 
         Dependencies are bases and interfaces of components, transitively. Errors:
         `InvalidArgument`, `LimitExceeded`, `ModelNotFound`, `InvalidContinuationToken`.
@@ -111,11 +113,11 @@ class Models:
         return render_model(record, with_definition=include_definition)
 
     async def read_whole_model(self, model_id: str) -> bytes:
-        """The ModelData of one model with what it inherits.
+        """Return the ModelData of one model with its inherited contents.
 
         Errors: `InvalidArgument`, `ModelNotFound`, `LimitExceeded` for more than a page may hold.
         Its definition has the contents and schemas of its bases beside its own, and further members
-        tell all contents by kind, and the bases.
+        list all contents by kind, and the bases.
         """
         parse_model_id(model_id)
 
@@ -163,7 +165,7 @@ class Models:
         await self._context.write(work)
 
     async def delete_model(self, model_id: str) -> None:
-        """Delete a model that no other refers to; its twins stay.
+        """Delete a model that no other refers to; its twins are kept.
 
         Errors: `InvalidArgument`, `ModelNotFound`, `ModelReferenced`.
         """
@@ -180,7 +182,7 @@ class Models:
         await self._context.write(work)
 
     async def delete_all_models(self) -> None:
-        """Delete every model at once; twins stay."""
+        """Delete every model at once; twins are kept."""
 
         happenings = self._context.join_trace().happenings
 
@@ -255,7 +257,7 @@ def _tell(
 
 
 def render_model(record: ModelRecord, *, with_definition: bool) -> bytes:
-    """The wire's ModelData, put together from stored JSON text."""
+    """Render the wire's ModelData from stored JSON text."""
     parts = [
         b'{"id":' + orjson.dumps(record.model_id),
         b'"description":' + record.description,
@@ -269,7 +271,7 @@ def render_model(record: ModelRecord, *, with_definition: bool) -> bytes:
 
 
 def _read_dependencies(session: GraphSession, roots: Iterable[str]) -> dict[int, str]:
-    """The models that these rest on, and they themselves: ids by position.
+    """Return the models that these depend on, and they themselves: ids by position.
 
     SEC: without their documents, of which 2,000 may have 2 GB.
     """
@@ -294,7 +296,7 @@ def _read_dependencies(session: GraphSession, roots: Iterable[str]) -> dict[int,
 def _read_behind(
     session: GraphSession, wanted: Sequence[tuple[int, str]], after: int, limit: int
 ) -> list[ModelRecord]:
-    """Up to `limit` of the models `wanted` (position and id, in order) behind a position."""
+    """Return up to `limit` of the models `wanted` (position and id, in order) after a position."""
     start = bisect_right(wanted, after, key=lambda each: each[0])
     found = (session.read_model(model_id) for _, model_id in wanted[start : start + limit])
     return [record for record in found if record is not None]

@@ -1,4 +1,4 @@
-"""Use case of neighbourhoods: what is near a twin, hop by hop, in one snapshot; no query."""
+"""The use case of neighbourhoods: the twins near one twin, hop by hop, in one snapshot."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ MOST_HOPS: Final = 3
 _TWINS_AT_ONCE: Final = 200
 _OPERATION: Final = "neighborhood"
 MOST_RELATIONSHIPS: Final = 20_000
-"""Relationships that one walk crosses before it stops and says so."""
+"""The number of relationships after which a walk stops and reports that it is incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What to walk. `names` empty: relationships of any name. `model_ids` empty: any twin.
+    """The parameters of a walk. `names` empty: relationships of any name. `model_ids` empty: any
+    twin.
 
-    Twins of other models than `model_ids` and what extends these are walked through, not listed.
-    `limit` is of listed twins; `token` goes on behind those of the answer that gave it.
+    Twins of other models than `model_ids` and their descendants are walked through, but not listed.
+    `limit` is of listed twins; `token` continues after those of the answer that gave it.
     """
 
     twin_id: str
@@ -44,9 +45,9 @@ class Walk:
 class Neighborhood:
     """Twins by hop and id, with the relationships that lead to them from the start.
 
-    `token`: where to go on when more twins follow, else None. `complete`: the walk crossed all
-    there is within its hops; else it stopped at `MOST_RELATIONSHIPS`, and what lies behind is not
-    known.
+    `token`: where to continue when more twins follow, else None. `complete`: the walk followed
+    everything within its hops; else it stopped at `MOST_RELATIONSHIPS`, and what is beyond is
+    unknown.
     """
 
     twins: tuple[tuple[int, Node], ...]
@@ -57,7 +58,7 @@ class Neighborhood:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A neighbourhood whose token is yet to be made if there is `more`."""
+    """A neighbourhood without its token, which is made if there is `more`."""
 
     twins: tuple[tuple[int, Node], ...]
     relationships: tuple[Relationship, ...]
@@ -67,7 +68,9 @@ class _Found:
 
 @dataclass(slots=True)
 class _State:
-    """Where the walk is: hops of each twin seen, the relationships by key, how each was reached."""
+    """The state of a walk: hops of each twin seen, the relationships by key, how each was
+    reached.
+    """
 
     hops: dict[str, int]
     crossed: dict[tuple[str, str], Relationship] = field(default_factory=dict)
@@ -76,13 +79,13 @@ class _State:
 
 
 class Neighborhoods:
-    """Walking from a twin."""
+    """Walks from a twin."""
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
 
     async def walk(self, walk: Walk) -> Neighborhood:
-        """The twins near one.
+        """Return the twins near one.
 
         Errors: `InvalidArgument`, `InvalidContinuationToken`, `TwinNotFound`, `QueryTimeout`.
         """
@@ -94,7 +97,7 @@ class Neighborhoods:
         after: tuple[int, str] | None = None
         if walk.token is not None:
             state = signer.parse(_OPERATION, bound, walk.token).state
-            hop, twin_id = cast("tuple[int, str]", state)  # only what was signed comes this far
+            hop, twin_id = cast("tuple[int, str]", state)  # only signed state comes this far
             after = hop, twin_id
 
         def read(session: GraphSession) -> _Found:
@@ -153,14 +156,14 @@ def _cross(session: GraphSession, walk: Walk) -> _State:
                 state.reached_by[step.reached] = step
                 following[step.reached] = None
         session.check_deadline()
-        frontier = sorted(following)  # the same walk each time, so that a next page can follow
+        frontier = sorted(following)  # sorted, so that the walk is the same for each page
     return state
 
 
 def _list_relationships(
     state: _State, start: str, listed: Sequence[str]
 ) -> tuple[Relationship, ...]:
-    """Those between the start and listed twins, and those on the way to a listed twin."""
+    """List those between the start and listed twins, and those on the way to a listed twin."""
     ends = {start, *listed}
     shown = {
         key: one for key, one in state.crossed.items() if one.source in ends and one.target in ends

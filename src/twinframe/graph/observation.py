@@ -1,7 +1,7 @@
-"""Writes that are looked at, and may be taken back: what would change, told by changing it.
+"""Runs a write and reports what it changes, keeping it or rolling it back as a rehearsal.
 
 The use case runs in the store's own transaction either way; a rehearsal ends by raising, so that
-the store leaves nothing of it. Nothing is judged here that the use case does not judge.
+the store keeps nothing of it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class WriteCases:
 
 @dataclass(frozen=True, slots=True)
 class Observed(Generic[T, S]):
-    """What a use case answered, and what was seen in its transaction before and after."""
+    """The result of a use case, and what was read in its transaction before and after."""
 
     result: T
     before: S
@@ -43,7 +43,7 @@ class Observed(Generic[T, S]):
 
 
 class Observation:
-    """Runs a use case that writes and looks at what it changes."""
+    """Runs a use case that writes and compares the state before and after."""
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
@@ -55,12 +55,12 @@ class Observation:
         *,
         keep: bool,
     ) -> Observed[T, S]:
-        """Run `act`, which writes once; without `keep` all of it is taken back.
+        """Run `act`, which writes once; without `keep` all of it is rolled back.
 
         Errors are those of the use case, also in a rehearsal.
         """
         runner = _ObservingRunner(self._context.runner, look, keep=keep)
-        # A rehearsal keeps no mark of its times.
+        # A rehearsal does not advance the write times.
         stamps = self._context.stamps if keep else Stamps(self._context.clock)
         context = replace(self._context, runner=cast("StoreRunner", runner), stamps=stamps)
         cases = WriteCases(
@@ -80,7 +80,7 @@ class _TakenBack(Exception):
 
 
 class _ObservingRunner(Generic[S]):
-    """The graph's runner, but for writes, which it looks at."""
+    """The graph's runner, except that it observes writes."""
 
     def __init__(
         self, runner: StoreRunner, look: Callable[[GraphSession], S], *, keep: bool
@@ -94,12 +94,12 @@ class _ObservingRunner(Generic[S]):
         self.scan_early = runner.scan_early
 
     async def write(self, work: Work[T]) -> T:
-        """Run the work between two looks."""
+        """Run the write function between two reads."""
 
         def observed(transaction: GraphTransaction) -> T:
             before = self._look(transaction)
             result = work(transaction)
-            # NOTE: a work may run more than once; what counts is the last run.
+            # NOTE: a write function may run more than once; the last run counts.
             self.seen = before, self._look(transaction)
             if not self._keep:
                 raise _TakenBack(result)

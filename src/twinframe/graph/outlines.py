@@ -1,7 +1,7 @@
-"""What the stored models say, in outline: interfaces, contents, inheritance. It judges no twins.
+"""Outlines of the stored models: interfaces, contents, inheritance, read without the parser.
 
-It reads names out of stored documents and parses no model: 767 interfaces take 50 ms so, and some
-seconds with the parser. What the parser would refuse is not stored.
+It reads names from stored documents: 767 interfaces take 50 ms so, and some seconds with the
+parser. Stored models are known to be valid.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PropertyOutline:
     unit: str = ""
 
     def __str__(self) -> str:
-        """As it is shown: `temperature double degreeCelsius`."""
+        """Render it for display: `temperature double degreeCelsius`."""
         return f"{self.name} {self.schema}{self.unit and ' ' + self.unit}"
 
 
@@ -44,7 +44,7 @@ class RelationshipOutline:
 
 @dataclass(frozen=True, slots=True)
 class ComponentOutline:
-    """A component and the interface that it is of."""
+    """A component and its interface."""
 
     name: str
     interface: str
@@ -52,7 +52,7 @@ class ComponentOutline:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceOutline:
-    """An interface with what it defines itself; `decommissioned` takes no new twins."""
+    """An interface with its own contents; a `decommissioned` one takes no new twins."""
 
     model_id: str
     display_name: str = ""
@@ -74,7 +74,7 @@ class Outlines:
     _names: Mapping[str, int] = field(default_factory=dict)
 
     def list_ancestors(self, model_id: str) -> tuple[str, ...]:
-        """The interface itself and all that it extends, nearest first, each once."""
+        """List the interface itself and all that it extends, nearest first, each once."""
         found = dict.fromkeys([model_id])
         waiting = [model_id]
         while waiting:
@@ -86,12 +86,14 @@ class Outlines:
         return tuple(found)
 
     def render_label(self, model_id: str) -> str:
-        """The shortest label of a query that means this interface alone: name, or quoted id."""
+        """Return the shortest label of a query that means this interface alone: name, or quoted
+        id.
+        """
         name = build_model_name(model_id)
         return name if self._names.get(name, 0) <= 1 else f"`{model_id}`"
 
     def list_contents(self, model_id: str) -> Iterator[tuple[InterfaceOutline, bool]]:
-        """The outlines of the interface and its ancestors; the bool says «its own»."""
+        """Yield the outlines of the interface and its ancestors; the bool says «its own»."""
         for each in self.list_ancestors(model_id):
             if (outline := self.interfaces.get(each)) is not None:
                 yield outline, each == model_id
@@ -110,7 +112,7 @@ def read_outlines(session: GraphSession) -> Outlines:
 
 
 def _build_outline(document: dict[str, object], *, decommissioned: bool) -> InterfaceOutline:
-    """NOTE: no interface stands within another: an upload with one is refused."""
+    """NOTE: no interface is nested within another: an upload with one is refused."""
     schemas = {
         each["@id"]: each
         for each in _list(document.get("schemas"))
@@ -163,7 +165,9 @@ def _build_relationship(
 def render_schema(
     schema: object, schemas: Mapping[str, dict[str, object]] | None = None, depth: int = 2
 ) -> str:
-    """A DTDL schema as short text; named ones are looked up in `schemas`, else shown by name."""
+    """Render a DTDL schema as short text; named ones are looked up in `schemas`, else shown by
+    name.
+    """
     if isinstance(schema, str):
         named = (schemas or {}).get(schema)
         return build_model_name(schema) if named is None else render_schema(named, schemas, depth)
@@ -202,7 +206,7 @@ def _join(parts: list[str], mark: str) -> str:
 
 
 def _read_text(value: object) -> str:
-    """A text, or of a map of languages the English one, else the first."""
+    """Return a text; of a map of languages the English one, else the first."""
     if isinstance(value, dict):
         value = value.get("en", next(iter(value.values()), ""))
     return value if isinstance(value, str) else ""

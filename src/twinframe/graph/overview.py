@@ -1,6 +1,5 @@
-"""Use case of overviews: what is modelled, and how many twins and relationships of each there are.
-
-It reads in bulk and shows no single twin.
+"""The use case of overviews: the models of a graph and the numbers of their twins and
+relationships.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class RelationshipCount:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """`twins` by model id. `moment` is when it was counted (monotonic), `cost` the seconds."""
+    """`twins` by model id. `moment` is the time of counting (monotonic), `cost` its seconds."""
 
     twins: Mapping[str, int]
     relationships: tuple[RelationshipCount, ...]
@@ -47,7 +46,7 @@ class Counts:
 
 
 class Overview:
-    """Reading outlines and counts; outlines are kept until a model changes."""
+    """Reads outlines and counts; outlines are cached until a model changes."""
 
     def __init__(self, context: GraphContext, queries: Queries) -> None:
         self._context = context
@@ -56,7 +55,7 @@ class Overview:
         self._counts: Counts | None = None
 
     async def read_outlines(self) -> Outlines:
-        """The interfaces as they are now."""
+        """Return the interfaces as they are now."""
         runner = self._context.runner
         kept = self._outlines
         version = await runner.read(lambda session: session.read_schema_version())
@@ -66,10 +65,10 @@ class Overview:
         return kept
 
     async def count(self) -> Counts:
-        """Twins of each model, and relationships between models: two statements.
+        """Count twins of each model, and relationships between models, by two statements.
 
         PERF: a graph where counting takes longer than a quarter of a second is counted for at most
-        a twentieth of the time: in between, the figures are those of the last count.
+        a twentieth of the time: in between, the last counts are returned.
         """
         kept = self._counts
         start = time.monotonic()

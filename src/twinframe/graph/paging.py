@@ -1,4 +1,4 @@
-"""Pages of key-ordered listings: sizes, tokens, where the next page starts. It reads no store."""
+"""Pages of key-ordered listings: their sizes, their tokens, and the start of the next page."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ def gather(
     most_bytes: int,
     measure: Callable[[T], int],
 ) -> list[tuple[K, T]]:
-    """Up to `count` rows behind the key `after`, no more than it takes to pass `most_bytes`.
+    """Return up to `count` rows after the key `after`, stopping once they exceed `most_bytes`.
 
-    `fetch` gives up to so many rows behind a key, in their order. `measure` gives a row's bytes.
-
+    `fetch` returns up to a number of rows after a key, in order. `measure` returns a row's bytes.
     SEC: rows are read a few at a time, since each may have a mebibyte: a page of 2,000 of them
-    would be 2 GB before anybody could cut it.
+    would be 2 GB before it could be cut.
     """
     found: list[tuple[K, T]] = []
     at_once = _FIRST_ROWS
@@ -47,14 +46,17 @@ def gather(
 
 @dataclass(frozen=True, slots=True)
 class PageSizes:
-    """`usual`: items when none are asked for. `most`: more are never given, nor more `bytes`."""
+    """`usual`: items when no number is requested.
+
+    `most`: the limit of items, as `bytes` is of bytes.
+    """
 
     usual: int
     most: int
     bytes: int
 
     def build(self, asked: int | None, carried: int | None = None) -> int:
-        """Items of this page. `carried` is the size of the pages before it."""
+        """Return the number of items of this page. `carried` is the size of the pages before it."""
         if asked is None:
             return min(carried or self.usual, self.most)
         if asked < 1:
@@ -64,10 +66,11 @@ class PageSizes:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One listing with its arguments: what its tokens are bound to.
+    """One listing with its arguments, to which its tokens are bound.
 
-    `start(request)` gives the key behind which the page starts (None: at the begin) and its size;
-    `gather` reads one item more than that, or all that fit, and `page` cuts and makes the token.
+    `start(request)` returns the key after which the page starts (None: at the beginning) and its
+    size; `gather` reads one item more than that, or all that fit, and `page` cuts and makes the
+    token.
     """
 
     signer: TokenSigner
@@ -76,7 +79,7 @@ class Listing:
     arguments: JsonValue
 
     def start(self, request: PageRequest) -> tuple[str | int | None, int]:
-        """Where the page starts and how many items it has."""
+        """Return where the page starts and how many items it has."""
         if request.token is None:
             return None, self.sizes.build(request.size)
         carried = self.signer.parse(self.operation, self.arguments, request.token)
@@ -89,16 +92,16 @@ class Listing:
         size: int,
         measure: Callable[[T], int],
     ) -> list[tuple[K, T]]:
-        """The rows of a page, and one more where there are more. See `gather`."""
+        """Return the rows of a page, and one more if there are more. See `gather`."""
         return gather(fetch, after, size + 1, self.sizes.bytes, measure)
 
     def page(
         self, found: Sequence[tuple[K, T]], size: int, measure: Callable[[T], int] | None = None
     ) -> Page[T]:
-        """The page of the first of `found` (key and item); more of them make a token.
+        """Build the page of the first of `found` (key and item); if there are more, it has a token.
 
-        `size` items, and fewer when `measure` says that they have more bytes than a page may; one
-        it has in any case.
+        It has `size` items, and fewer when `measure` says that they exceed the bytes of a page;
+        always at least one.
         """
         count = size if measure is None else self._count_fitting(found[:size], measure)
         items = tuple(item for _, item in found[:count])

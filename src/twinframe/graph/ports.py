@@ -1,4 +1,4 @@
-"""What the use cases need of the runner of a store. It does not place work on threads."""
+"""The port by which use cases run functions on a store."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ T = TypeVar("T")
 
 
 class StoreRunner(Protocol):
-    """Runs reads and writes on one store; each call raises what the function raised."""
+    """Runs reads and writes on one store; each call raises the errors of the function."""
 
     async def read(self, function: Callable[[GraphSession], T]) -> T:
         """Run point reads."""
 
     def read_short(self, read: Callable[[GraphSession], T], steps: int, seconds: float) -> T | None:
-        """Run at once, in one snapshot, what ends behind so many steps of the store's engine.
+        """Run at once, in one snapshot, a read that ends within this many steps of the store's
+        engine.
 
-        None: nothing came of it, and why is told by a `scan` of the same.
+        None: it did not end; a `scan` of the same gives the result or the error.
         """
 
     async def write(self, work: Work[T]) -> T:
-        """Run one work; on return its change is as durable as the store promises."""
+        """Run one write function; when it returns its change is as durable as the store
+        promises.
+        """
 
     async def scan(
         self,
@@ -39,6 +42,6 @@ class StoreRunner(Protocol):
     ) -> T:
         """Like `scan`, for a function that may give its answer before its work is done.
 
-        What the function calls its second argument with is the answer; it goes on in the
-        background, and errors after that are its own to handle.
+        The answer is what the function passes to its second argument; the function continues in the
+        background, and handles later errors itself.
         """

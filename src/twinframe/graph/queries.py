@@ -1,8 +1,8 @@
-"""Use case of queries: parse, plan, run, page. The languages and engines are other modules' matter.
+"""The use case of queries: parse, plan, run and page them.
 
-Paging: a plan whose rows come in the order of a key goes on behind the last key, so that writes
+Paging: a plan whose rows come in the order of a key continues after the last key, so that writes
 between pages neither repeat nor hide rows. The result of any other query that is longer than a page
-is written down once, while its first page is on its way; all pages show the one snapshot.
+is written to a file once, while its first page is sent; all pages show the one snapshot.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 class QueryPage:
     """Rows as JSON texts, the token of the next page (None on the last), the cost in query units.
 
-    The cost is 1, and what was done for the page: 1 for each 100 rows given, each 64 KiB of them,
+    The cost is 1, plus the work for the page: 1 for each 100 rows returned, each 64 KiB of them,
     each 50,000 steps of the store's engine and each 500 of the evaluator, which all take about a
     millisecond. It serves to compare queries and is no price. The first page has the warnings.
     """
@@ -67,7 +67,7 @@ class QueryPage:
 class _Position:
     """A query and where its next page starts.
 
-    Behind the key `after`, or in the kept `result` (name and offset), else at its first row.
+    After the key `after`, or in the stored `result` (name and offset), else at its first row.
     """
 
     text: str
@@ -83,7 +83,7 @@ class _Position:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """Rows of a page, where the next one starts (None: nowhere), and the work it took in units."""
+    """Rows of a page, where the next one starts (None: nowhere), and the work in units."""
 
     rows: tuple[bytes, ...]
     following: _Position | None
@@ -96,9 +96,9 @@ _Publish: TypeAlias = Callable[[_Answer], None]
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What it takes to answer a page of `size` rows, of at most `bytes` but for the first one.
+    """The request for a page of `size` rows, of at most `bytes` but for the first one.
 
-    `watch` is None where nobody wants to know how it went.
+    `watch` is None where there are no instruments.
     """
 
     position: _Position
@@ -109,7 +109,7 @@ class _Request:
 
 
 class Queries:
-    """Running queries of both languages."""
+    """Runs queries of both languages."""
 
     def __init__(
         self,
@@ -118,9 +118,9 @@ class Queries:
         scratch: Path | None = None,
         instruments: Instruments | None = None,
     ) -> None:
-        """Results longer than a page are kept in `scratch`, else among the temporary files.
+        """Results longer than a page are stored in `scratch`, else among the temporary files.
 
-        `instruments` are told of each page.
+        `instruments` receive data about each page.
         """
         settings = context.settings.query
         self._context = context
@@ -142,7 +142,8 @@ class Queries:
         continuation_token: str | None = None,
         page_size: int | None = None,
     ) -> QueryPage:
-        """One page of rows. A token alone is enough to go on; a text beside it must be the same.
+        """Return one page of rows. A token alone suffices to continue; a text beside it must be the
+        same.
 
         Errors: `InvalidArgument`, `InvalidContinuationToken`, `QueryInvalid`, `QueryTimeout`,
         `LimitExceeded`.
@@ -163,7 +164,7 @@ class Queries:
         return page
 
     def read_levels(self) -> Mapping[Level, float]:
-        """How much is kept for next pages, by all workers that share the place."""
+        """Return the size of stored results, of all workers that share the directory."""
         size, files = self._spool.measure()
         return {Level.RESULTS_BYTES: size, Level.RESULTS_FILES: files}
 
@@ -214,7 +215,7 @@ class Queries:
     # --- pages of a result that is kept -------------------------------------------------------
 
     async def _read_kept(self, position: _Position, name: str, offset: int, size: int) -> _Answer:
-        """A page of a result that was, or still is being, written down."""
+        """Return a page of a result that was, or still is being, written to a file."""
         deadline = time.monotonic() + self._context.settings.query.timeout
         read = partial(self._spool.read, name, offset, size, self._sizes.bytes)
         while (page := await asyncio.to_thread(read)) is None:
@@ -253,9 +254,9 @@ class Queries:
     # --- on the event loop, when it is short --------------------------------------------------
 
     def _run_short(self, request: _Request, plan: Plan) -> _Answer | None:
-        """The page at once, if this run of a plan that was short of late is so too, else None.
+        """Return the page at once, if this run of a recently short plan is short too, else None.
 
-        PERF: the way to a thread and back takes longer than most short queries do.
+        PERF: switching to a thread and back takes longer than most short queries.
         """
         start = time.thread_time()
         if request.watch is not None:
@@ -274,7 +275,9 @@ class Queries:
     def _take(
         self, session: GraphSession, request: _Request, found: Plan | None, publish: _Publish
     ) -> _Answer:
-        """The page, by the engine's plan or, when that gives up, by the evaluator's."""
+        """Return the page, by the engine's plan or, when that raises `CannotRun`, by the
+        evaluator's.
+        """
         position, watch = request.position, request.watch
         session.watch_memory(self._context.memory.look)
         if watch is not None:
@@ -297,7 +300,7 @@ class Queries:
         self, session: GraphSession, request: _Request, plan: Plan, publish: _Publish
     ) -> _Answer:
         size, is_keyed = request.size, plan.execution.resumable
-        # PERF: the rows of a longer result go on to be written down; one page alone is fetched.
+        # PERF: all rows of a longer result are read for writing; only one page is fetched here.
         found = _run_plan(session, request, plan, size + 1 if is_keyed else None)
         rows, count = _take_rows(found, request)
         answer = _build_answer(session, request, plan, rows, count)
@@ -309,7 +312,7 @@ class Queries:
         return answer
 
     def _open_result(self, request: _Request, answer: _Answer) -> tuple[_Answer, SpoolWriter]:
-        """The page with the place where the rows behind it will be."""
+        """Return the page with the position where the rows after it will be."""
         writer = self._spool.open_writer()
         following = replace(request.position, result=(writer.name, 0))
         return replace(answer, following=following), writer
@@ -317,7 +320,10 @@ class Queries:
     def _write_down(
         self, request: _Request, plan: Plan, writer: SpoolWriter, rows: Iterator[JsonRow]
     ) -> None:
-        """Write all rows behind a page down. Errors are for who comes so far."""
+        """Write all rows after a page to a file.
+
+        Errors are raised by the page that reaches them.
+        """
         try:
             with writer:
                 self._write_rows(writer, rows)
@@ -338,7 +344,7 @@ class Queries:
 
 
 def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer | None:
-    """The page, unless the models changed or its rows go on in a result to be written down."""
+    """Return the page, unless the models changed or its further rows must be written to a file."""
     if session.read_schema_version() != plan.key.schema_version:
         return None
     # PERF: at once, as nothing of a short snapshot is large.
@@ -350,7 +356,7 @@ def _take_short(session: GraphSession, request: _Request, plan: Plan) -> _Answer
 
 
 def _take_rows(found: Iterator[JsonRow], request: _Request) -> tuple[list[JsonRow], int]:
-    """Rows of a page, and some more if there are any; how many of them the page has.
+    """Return rows of a page, and some more if there are any; and how many of them the page has.
 
     SEC: each may have a mebibyte: no more are taken at once than fit if they are like those before.
     """
@@ -393,7 +399,9 @@ def _run_plan(
 def _build_answer(
     session: GraphSession, request: _Request, plan: Plan, rows: Sequence[JsonRow], count: int
 ) -> _Answer:
-    """The page of the first `count` rows; where a resumable scan goes on when there are more."""
+    """Build the page of the first `count` rows; with the position where a resumable scan
+    continues.
+    """
     position = request.position
     following = None
     # PERF: a list first; a generator here takes twice as long for a page.
@@ -404,13 +412,13 @@ def _build_answer(
             following = replace(position, after=rows[count - 1][1])
     given = tuple(bodies)
     warnings = plan.warnings if position.after is None else ()
-    # PERF: all of the cost is found here, where the rows are in the processor's cache yet.
+    # PERF: all of the cost is computed here, while the rows are in the processor's cache.
     work = _measure_rows(given) + _measure_steps(session, request.limits)
     return _Answer(given, following, work, warnings)
 
 
 def _build_values(parameters: Mapping[str, JsonValue]) -> Mapping[str, Value]:
-    # Every JSON value is a query value; only the type of lists does not say so.
+    # Every JSON value is a query value; only the type of lists does not express that.
     return cast("Mapping[str, Value]", parameters)
 
 
@@ -421,7 +429,7 @@ def _render_token(signer: TokenSigner, position: _Position, size: int) -> str:
 
 
 def _parse_position(state: JsonValue) -> _Position:
-    # Only what was signed here comes this far.
+    # Only signed state comes this far.
     text, parameters, after, result = cast(
         "tuple[str, dict[str, JsonValue], int | str | None, tuple[str, int] | None]", state
     )

@@ -1,6 +1,6 @@
-"""What the stored models know of the names in a query, and «did you mean» for the others.
+"""Checks the names in a query against the stored models, with «did you mean» for unknown ones.
 
-It reads names out of stored documents and parses no model. It changes no query.
+It reads names from stored documents without parsing the models.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LONGEST_SUGGESTED: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class QueryWarning:
-    """A name of the query that no stored model knows, at `line` and `column` (from 1; 0: none).
+    """A name of the query that no stored model has, at `line` and `column` (from 1; 0: none).
 
     `code` is `UnknownLabel`, `UnknownModel`, `UnknownRelationship` or `UnknownProperty`.
     """
@@ -62,7 +62,7 @@ class KnownNames:
     components: set[str] = field(default_factory=set)
 
     def find_candidates(self, mention: Mention) -> set[str] | None:
-        """The names that could stand where this one does; None where every name may."""
+        """Return the names that are possible in this position; None where every name is."""
         match mention.kind:
             case MentionKind.LABEL:
                 return self.labels
@@ -77,7 +77,7 @@ class KnownNames:
                 return self.properties if mention.within in self.components else None
 
     def add_interface(self, document: object) -> None:
-        """Add the names of a DTDL interface and of those that stand within it."""
+        """Add the names of a DTDL interface and of those within it."""
         if not isinstance(document, dict):
             return
         for content in _list(document.get("contents")):
@@ -104,9 +104,9 @@ class KnownNames:
 
 
 class NameCache:
-    """The known names of a graph, read when first asked for and again when models changed.
+    """The known names of a graph, read at first use and again when models changed.
 
-    PERF: names are read from the documents as stored: 20 ms for the 767 interfaces of a large
+    PERF: names are read from the stored documents: 20 ms for the 767 interfaces of a large
     ontology, where parsing them takes seconds.
     """
 
@@ -114,7 +114,7 @@ class NameCache:
         self._known = (-1, KnownNames())
 
     def open(self, session: GraphSession, version: int) -> KnownNames:
-        """The names under the schema version that `session` sees. Safe between threads."""
+        """Return the names under the schema version that `session` sees. Thread-safe."""
         kept, known = self._known
         if kept != version:
             known = read_names(session)
@@ -138,7 +138,7 @@ def read_names(session: GraphSession) -> KnownNames:
 
 @dataclass(frozen=True, slots=True)
 class NameCheck:
-    """Compares the names of queries with the known ones. `strict` makes of a warning an error."""
+    """Compares the names of queries with the known ones. `strict` turns a warning into an error."""
 
     cache: NameCache
     strict: bool
@@ -146,13 +146,15 @@ class NameCheck:
     def check(
         self, session: GraphSession, version: int, text: str, language: Language, root: Operator
     ) -> tuple[QueryWarning, ...]:
-        """The warnings of a query, at most ten; `QueryInvalid` for the first one if strict."""
+        """Return the warnings of a query, at most ten; raise `QueryInvalid` for the first one if
+        strict.
+        """
         mentions = [one for one in find_mentions(root) if one.name not in SYSTEM_MEMBERS]
         if not mentions:
             return ()
         known = self.cache.open(session, version)
         found = list(_find_unknown(known, mentions))
-        # SEC: nearest names are searched for a few names only, and short ones: it takes long.
+        # SEC: nearest names are searched for a few, short names only: it takes long.
         placed = sorted(((_find_place(text, one), one) for one in found), key=_by_place)
         warnings = tuple(
             _build_warning(known, text, place, one) for place, one in placed[:_MOST_WARNINGS]
@@ -175,7 +177,7 @@ def _by_place(placed: tuple[Span | None, Mention]) -> tuple[int, str]:
 
 
 def _find_place(text: str, mention: Mention) -> Span | None:
-    """The name itself within the span of what it belongs to."""
+    """Return the span of the name itself within that of its expression."""
     span = mention.span
     if span is None:
         return None

@@ -1,4 +1,4 @@
-"""The plans of queries: parsed, checked by the names of the models, split, kept. It runs none."""
+"""The plans of queries: parses, checks names, splits between engines, and caches."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _PAUSE: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a query runs, what is to be said about its names, and how members are read for it.
+    """How a query runs, the warnings about its names, and how members are read for it.
 
-    `key` is what it is kept under; `pace` is what was seen of its runs.
+    `key` is its cache key; `pace` is what was measured of its runs.
     """
 
     key: PlanKey
@@ -44,7 +44,7 @@ class Plan:
     pace: Pace = field(default_factory=Pace)
 
     def fingerprint(self) -> str:
-        """Tells the plan from others: equal for texts that come to the same algebra."""
+        """A digest of the plan: equal for texts with the same algebra."""
         return build_digest(render_query(self.execution.query))
 
     @property
@@ -54,7 +54,7 @@ class Plan:
 
 
 class QueryPlans:
-    """The plans of one graph, by text, types of the parameters and models. Safe between threads."""
+    """The plans of one graph, by text, types of the parameters and models. Thread-safe."""
 
     def __init__(
         self, settings: QuerySettings, models: ModelCache, engine: QueryEngine | None
@@ -67,7 +67,7 @@ class QueryPlans:
         self._version: int | None = None
 
     def find(self, text: str, values: Mapping[str, Value]) -> Plan | None:
-        """The kept plan under the models that were seen last; whoever runs it compares these."""
+        """Return the cached plan under the models that were seen last; the run compares these."""
         if self._version is None:
             return None
         return self._kept.find(build_plan_key(text, values, self._version, self._options))
@@ -79,9 +79,9 @@ class QueryPlans:
         values: Mapping[str, Value],
         found: Plan | None = None,
     ) -> Plan:
-        """The plan under the models that `session` sees, made if it is not kept.
+        """Return the plan under the models that `session` sees, building it if it is not cached.
 
-        PERF: `found` is what `find` gave for the same; it is looked up once only.
+        PERF: `found` is the result of `find` for the same; it is looked up once only.
         """
         self._version = version = session.read_schema_version()
         if found is not None and found.key.schema_version == version:
@@ -89,8 +89,8 @@ class QueryPlans:
         key = build_plan_key(text, values, version, self._options)
         if len(text) <= _LONG:
             return self._kept.find_or_build(key, lambda: self._build(session, key, values))
-        # PERF: tokens, trees and plans of one long text are enough for the collector of garbage,
-        # which holds up all threads for as long as it visits them.
+        # PERF: tokens, trees and plans of one long text are enough to start the garbage collector,
+        # which stops all threads while it visits them.
         while not _LONG_TURN.acquire(timeout=_PAUSE):
             session.check_deadline()
         try:
@@ -99,8 +99,9 @@ class QueryPlans:
             _LONG_TURN.release()
 
     def give_up(self, plan: Plan, values: Mapping[str, Value]) -> Plan:
-        """The plan without the engine, since a run of `plan` met what that cannot do."""
-        # NOTE: kept, so that a client whose pages cannot go on gets all of them from the start.
+        """Return the plan without the engine, since a run of `plan` met what that cannot do."""
+        # NOTE: cached, so that a client whose pages cannot continue gets all of them from the
+        # start.
         parsed = self._parse(plan.key, values)
         execution = _build_execution(parsed, values, None, plan.typing)
         plan = replace(plan, execution=execution)

@@ -1,4 +1,4 @@
-"""What is noticed of one page of a query on its way, for the instruments. It runs nothing."""
+"""Measures one page of a query while it runs, for the instruments."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _EVALUATOR = "evaluator"
 
 
 class WatchedPlan(Protocol):
-    """What is told of a plan."""
+    """The facts about a plan that instruments use."""
 
     @property
     def execution(self) -> Execution:
         """How it runs."""
 
     def fingerprint(self) -> str:
-        """Tells it from others."""
+        """Return a digest that identifies it."""
 
 
 class QueryWatch:
-    """The moments of one page; made when it is asked for.
+    """The times of one page; made when it is requested.
 
-    NOTE: the thread that compiles and runs writes, the event loop reads when that has answered.
-    A query that goes on in its thread behind its answer has no say any more.
-    PERF: it notes moments only, 0.5 us in all; whatever is to be found from them is found later.
+    NOTE: the thread that compiles and runs writes, the event loop reads after its answer. Later
+    work of the thread behind its answer is not recorded. PERF: it only stores times, 0.5 us in all;
+    everything derived from them is computed later.
     """
 
     __slots__ = ("_compiling", "_plan", "_running", "_started", "text")
@@ -43,20 +43,20 @@ class QueryWatch:
         self._plan: WatchedPlan | None = None
 
     def begin_compile(self) -> None:
-        """A plan is looked for, or made."""
+        """Record that the search for a plan, or its building, begins."""
         self._compiling = perf_counter()
 
     def begin_run(self, plan: WatchedPlan) -> None:
-        """The plan is there. Called again when another has to take its place."""
+        """Record that the plan is there. Called again when another replaces it."""
         self._running = perf_counter()
         self._plan = plan
 
     def read_seconds(self) -> float:
-        """How long it took, up to now."""
+        """Return the seconds until now."""
         return perf_counter() - self._started
 
     def build_run(self, rows: int = 0, charge: float = 0.0, error: str = "") -> QueryRun:
-        """What came of it, up to now."""
+        """Return the result until now."""
         end = perf_counter()
         epoch = time() - end
         compiled = self._running if self._running is not None else end
@@ -76,14 +76,16 @@ class QueryWatch:
 
 
 def render_engine(execution: Execution) -> str:
-    """Who runs a query: engines of the store, the evaluator, or both joined by `+`."""
+    """Render which engine runs a query: engines of the store, the evaluator, or both joined by
+    `+`.
+    """
     if execution.is_whole:
         return execution.parts[0].engine
     return "+".join([*sorted({part.engine for part in execution.parts}), _EVALUATOR])
 
 
 def build_digest(plan: str) -> str:
-    """Sixteen hexadecimal digits that stand for the text of a plan.
+    """Return sixteen hexadecimal digits that identify the text of a plan.
 
     SEC: without its literals, which could be found by trying: one of few values, such as a PIN.
     """

@@ -1,6 +1,6 @@
-"""Writes of relationships as commands: put, patch, delete. They know no HTTP.
+"""Writes of relationships as commands: put, patch, delete.
 
-A relationship is judged by the model of its source: name, target and properties.
+A relationship is validated against the model of its source: name, target and properties.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PutRelationship:
     condition: Condition = UNCONDITIONED
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
-        """The stored relationship.
+        """Return the stored relationship.
 
         Errors: `TwinNotFound` (source), `TargetTwinNotFound`, `PreconditionFailed`,
         `OperationNotAllowed` for a relationship of a twin to itself, `InvalidRelationship`,
@@ -84,7 +84,7 @@ class PatchRelationship:
     condition: Condition
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
-        """The changed relationship, under a new etag.
+        """Return the changed relationship, under a new etag.
 
         Errors: `JsonPatchInvalid`, `ValidationFailed`, `InvalidRelationship`, `TwinNotFound`,
         `RelationshipNotFound`, `PreconditionFailed`, `LimitExceeded`, `MemoryExhausted`.
@@ -131,9 +131,9 @@ class DeleteRelationship:
 
 
 class RelationshipJudge:
-    """Judges relationships that are put, in the one state of models that a session sees.
+    """Validates relationships that are put, in the one state of models that a session sees.
 
-    PERF: what holds for a name between two models is found once, for those who put many.
+    PERF: the rules for a name between two models are found once, for callers that put many.
     """
 
     def __init__(self, context: GraphContext, session: GraphSession) -> None:
@@ -145,7 +145,7 @@ class RelationshipJudge:
     def check(
         self, source_id: str, source_model: str, body: RelationshipBody, target_model: str | None
     ) -> None:
-        """Refuse what must not be stored; the models are those of its ends, None: no target.
+        """Refuse an invalid relationship; the models are those of its ends, None: no target.
 
         Errors: `TargetTwinNotFound`, `OperationNotAllowed` for a relationship of a twin to itself,
         `InvalidRelationship`, `ValidationFailed`.
@@ -220,7 +220,7 @@ def parse_relationship_key(source_id: str, relationship_id: str) -> None:
 def require_relationship(
     session: GraphSession, source_id: str, relationship_id: str
 ) -> StoredDocument:
-    """The stored relationship; `TwinNotFound` (source), `RelationshipNotFound`."""
+    """Return the stored relationship; `TwinNotFound` (source), `RelationshipNotFound`."""
     stored = session.read_relationship(source_id, relationship_id)
     if stored is None:
         if not session.has_twin(source_id):
@@ -256,7 +256,7 @@ def _check_target(
     """Refuse a target whose model the definition does not allow.
 
     SPEC: sources differ on whether subtypes and other versions count; both are accepted. The
-    target's model may have been deleted, the store still knows what it extended.
+    target's model may have been deleted, but the store still knows its ancestors.
     """
     wanted = definition.target
     if wanted is None or build_family(wanted) == build_family(target_model):

@@ -1,4 +1,4 @@
-"""Relationship documents: from the body of a PUT to the stored form. It judges no property."""
+"""Converts relationship documents from the body of a PUT to the stored form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SYSTEM: Final = frozenset({ID, ETAG, SOURCE, NAME, TARGET})
 
 @dataclass(frozen=True, slots=True)
 class RelationshipBody:
-    """What a PUT asks for; ids and etag in the body are ignored, the URL's count (SPEC)."""
+    """The contents of a PUT; ids and etag in the body are ignored, the URL's count (SPEC)."""
 
     name: str
     target_id: str

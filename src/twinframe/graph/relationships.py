@@ -1,6 +1,6 @@
-"""Use cases of relationships: read, put, patch, delete, list. They know no HTTP.
+"""The use cases of relationships: read, put, patch, delete, list.
 
-Each write is one command (`relationship_commands`) in a work of its own.
+Each write is one command (`relationship_commands`) in a transaction of its own.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Relationships:
         if_match: str | None = None,
         if_none_match: str | None = None,
     ) -> str:
-        """Apply a JSON Patch to the properties of a relationship; its new etag.
+        """Apply a JSON Patch to the properties of a relationship; return its new etag.
 
         Errors: `JsonPatchInvalid` (also for members with a `$`: name and ends never change),
         `ValidationFailed`, `InvalidRelationship`, `TwinNotFound`, `RelationshipNotFound`,

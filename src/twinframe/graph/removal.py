@@ -1,4 +1,4 @@
-"""Use case of removals: a twin with its relationships, in one work. It deletes no models."""
+"""The use case of removals: deletes a twin with its relationships in one transaction."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from twinframe.model.ids import parse_twin_id
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 MOST_RELATIONSHIPS: Final = 10_000
-"""Relationships that one removal takes along: it holds up all other writers meanwhile."""
+"""The most relationships of one removal, which blocks all other writers meanwhile."""
 
 Key = tuple[str, str]
 
 
 class Removal:
-    """Deleting twins that are related."""
+    """Deletes twins that have relationships."""
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
 
     async def remove_twin(self, twin_id: str, if_match: str | None = None) -> int:
-        """Delete a twin and each relationship that starts or ends at it; how many these were.
+        """Delete a twin and each relationship that starts or ends at it; return the number of
+        these.
 
         Errors: `InvalidArgument`, `TwinNotFound`, `PreconditionFailed`, `LimitExceeded`.
         """
@@ -47,7 +48,7 @@ class RemoveTwin:
     condition: Condition
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> int:
-        """How many relationships went along; `TwinNotFound`, `PreconditionFailed`,
+        """Return how many relationships were deleted; `TwinNotFound`, `PreconditionFailed`,
         `LimitExceeded`.
         """
         stored = require_twin(transaction, self.twin_id)
@@ -66,9 +67,11 @@ class RemoveTwin:
 
 
 def read_relationship_keys(session: GraphSession, twin_id: str, most: int) -> list[Key]:
-    """Source and id of at most `most` relationships of a twin, outgoing ones first, each once."""
+    """Return source and id of at most `most` relationships of a twin, outgoing ones first, each
+    once.
+    """
     outgoing = session.read_relationships(twin_id, name=None, after=None, limit=most)
-    # NOTE: a listing's key is not the relationship's id for every store; the document has it.
+    # NOTE: a listing's key is not the relationship's id in every store; the document has it.
     keys = dict.fromkeys(_read_key(listed.item.body) for listed in outgoing)
     incoming = session.read_incoming(twin_id, after=None, limit=most)
     keys.update(

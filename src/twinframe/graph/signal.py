@@ -1,4 +1,4 @@
-"""Tells, within one worker, that something was written. Of other workers it knows nothing."""
+"""Signals writes within one worker; writes of other workers are not signalled."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 
 
 class WriteSignal:
-    """Wakes all who wait, at each write. Use it on one event loop."""
+    """Wakes all waiters at each write. Use it on one event loop."""
 
     def __init__(self) -> None:
         self._waiting: asyncio.Future[None] | None = None
 
     def set(self) -> None:
-        """Something was written and can be read. PERF: 50 ns when nobody waits."""
+        """Signal that a write can be read. PERF: 50 ns without waiters."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None and not waiting.done():
             waiting.set_result(None)

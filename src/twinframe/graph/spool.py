@@ -1,7 +1,7 @@
-"""Results longer than a page: rows in files that all workers of a graph read pages from.
+"""Stores results longer than a page in files from which all workers of a graph read pages.
 
-It runs no query. A file has a row a line and, once it is whole, a last line that is no row. Its
-name is random and travels in signed tokens only; nothing a client sends becomes part of a path.
+A file has one row a line and, once it is complete, a last line that is no row. Its name is random
+and only travels in signed tokens; no client input becomes part of a path.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ class SpoolLimits:
 
 @dataclass(frozen=True, slots=True)
 class SpooledPage:
-    """Rows of a result, and the offset of the next one; None behind the last."""
+    """Rows of a result, and the offset of the next one; None after the last."""
 
     rows: tuple[bytes, ...]
     following: int | None
 
 
 class SpoolWriter:
-    """A result in the making: a context, behind which an unfinished one counts as lost.
+    """A result under construction: a context, after which an unfinished one counts as lost.
 
-    NOTE: it holds a lock on its file, which the kernel takes away when the process ends: readers
-    tell by it whether rows that are missing will still come.
+    NOTE: it holds a lock on its file, which the kernel releases when the process ends: readers
+    learn from it whether missing rows will still come.
     """
 
     def __init__(self, path: Path, limit: int) -> None:
@@ -75,9 +75,10 @@ class SpoolWriter:
         fcntl.flock(self._file, fcntl.LOCK_EX)
 
     def write(self, rows: Iterable[bytes]) -> int:
-        """Append rows (JSON has no line break in it); bytes so far. Readers see them soon.
+        """Append rows (JSON has no line break in it); return the bytes so far. Readers see them
+        soon.
 
-        `LimitExceeded` when the result is larger than it may be.
+        Raises `LimitExceeded` when the result is too large.
         """
         write = self._file.write
         size, limit = self._size, self._limit
@@ -93,25 +94,26 @@ class SpoolWriter:
         return size
 
     def finish(self, error: TwinframeError | None = None) -> None:
-        """Say that no more rows come: the result ends here, or with `error`."""
+        """Mark the end of the result, or `error` as its end."""
         if error is None:
             self._file.write(_END)
         else:
             self._file.write(_ERROR + orjson.dumps([error.code, error.public]) + b"\n")
 
     def __enter__(self) -> Self:
-        """The writer itself."""
+        """Return the writer itself."""
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Write what waits, and let readers know that nothing more comes."""
+        """Write buffered rows, and let readers know that no more come."""
         self._file.close()
 
 
 class ResultSpool:
-    """The results of one directory, which processes share. Safe between threads.
+    """The results in one directory, which processes share. Thread-safe.
 
-    What was not used for the lifetime goes, and what was not used longest when there is too much.
+    Results that were unused for the lifetime are deleted, and the longest unused when there is too
+    much.
     """
 
     def __init__(self, directory: Path | None, limits: SpoolLimits) -> None:
@@ -122,7 +124,10 @@ class ResultSpool:
         self._next_tidy = 0.0
 
     def open_writer(self) -> SpoolWriter:
-        """A new, empty result. `StorageError` when the directory cannot be written."""
+        """Create a new, empty result.
+
+        Raises `StorageError` when the directory cannot be written.
+        """
         try:
             directory = self._make_directory()
             self.tidy(self.limits.result)
@@ -133,12 +138,10 @@ class ResultSpool:
             ) from error
 
     def read(self, name: str, offset: int, count: int, most_bytes: int) -> SpooledPage | None:
-        """The next `count` rows from `offset`, fewer when they have more than `most_bytes`.
+        """Return the next `count` rows from `offset`, fewer when they have more than `most_bytes`.
 
-        None while they are still being written.
-
-        `InvalidContinuationToken` when the result is gone. Where the rows end with the error that
-        ended the query, that error.
+        None while they are still being written. Raises `InvalidContinuationToken` when the result
+        is gone. Where the rows end with the error that ended the query, it is raised.
         """
         if not _NAME.fullmatch(name):
             raise _build_gone()
@@ -147,7 +150,7 @@ class ResultSpool:
         try:
             os.utime(path)
             with path.open("rb") as file:
-                unfinished = _is_locked(file)  # asked before reading: what is missing then is lost
+                unfinished = _is_locked(file)  # checked before reading: rows missing then are lost
                 file.seek(offset)
                 lines = _read_lines(file, count + 1, most_bytes)
         except OSError as error:
@@ -157,7 +160,7 @@ class ResultSpool:
         )
 
     def measure(self) -> tuple[int, int]:
-        """Bytes and number of the results that are kept."""
+        """Return bytes and number of the stored results."""
         directory = self._directory or find_temporary()
         size = count = 0
         with contextlib.suppress(FileNotFoundError), os.scandir(directory) as entries:
@@ -169,7 +172,7 @@ class ResultSpool:
         return size, count
 
     def tidy(self, room: int = 0) -> None:
-        """Delete what has expired, and the longest unused until `room` bytes more fit."""
+        """Delete expired results, and the longest unused until `room` bytes more fit."""
         found = []
         oldest = time.time() - self.limits.lifetime
         for entry in os.scandir(self._make_directory()):
@@ -177,7 +180,7 @@ class ResultSpool:
                 if entry.name.endswith(_SUFFIX):
                     state = entry.stat()
                     found.append((state.st_mtime, state.st_size, entry.path))
-            except FileNotFoundError:  # another process tidied
+            except FileNotFoundError:  # another process deleted it
                 continue
         found.sort()
         size = sum(each for _, each, _ in found)
@@ -202,18 +205,18 @@ class ResultSpool:
 
 
 def find_temporary() -> Path:
-    """This user's directory of results among the temporary files, made when it is missing."""
+    """Return this user's directory of results among the temporary files, creating it if missing."""
     path = Path(tempfile.gettempdir()) / f"twinframe-results-{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
     state = path.lstat()
-    # SEC: everybody can make a directory of this name there.
+    # SEC: any user can create a directory of this name there.
     if state.st_uid != os.getuid() or state.st_mode & 0o77 or path.is_symlink():
         raise StorageError(f"{path} is not a directory of this user alone.")
     return path
 
 
 def _is_locked(file: BinaryIO) -> bool:
-    """Whether a writer is still at work."""
+    """Return whether a writer is still at work."""
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -223,7 +226,7 @@ def _is_locked(file: BinaryIO) -> bool:
 
 
 def _read_lines(file: BinaryIO, count: int, most_bytes: int) -> list[bytes]:
-    """Up to `count` lines, no more than it takes to pass `most_bytes`."""
+    """Read up to `count` lines, stopping once they exceed `most_bytes`."""
     lines: list[bytes] = []
     while most_bytes >= 0 and (some := list(islice(file, min(_LINES_AT_ONCE, count - len(lines))))):
         lines += some
@@ -232,7 +235,7 @@ def _read_lines(file: BinaryIO, count: int, most_bytes: int) -> list[bytes]:
 
 
 def _count_fitting(lines: Sequence[bytes], most_bytes: int) -> int:
-    """How many of the lines a page has; one in any case."""
+    """Return how many of the lines a page has; at least one."""
     room = most_bytes + len(lines)  # without the ends of lines
     for at, line in enumerate(lines):
         room -= len(line)

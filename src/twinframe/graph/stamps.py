@@ -1,8 +1,8 @@
-"""The times that a graph tells of its writes: none is earlier than what was written before.
+"""Gives the recorded times of a graph's writes, which never go back.
 
-A mark in the store says how far the times of the graph have come. Whoever writes later than it
-moves it in the same transaction. A worker whose clock stands before the mark gives the latest time
-that can have been given until its clock has passed it, also after a restart.
+A mark in the store is the upper bound of the times given. A write later than the mark moves it in
+the same transaction. A worker whose clock is before the mark gives the latest possible time until
+its clock has passed it, also after a restart.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ PERF: the mark costs a row read and a row written, at most ten times a second.
 
 
 class Stamps:
-    """The clock of what is written: it never goes back.
+    """The clock of writes, which never goes back.
 
-    Lifetimes are no matter of it: it may stand still for as long as the machine's clock is behind.
+    It does not serve lifetimes: it may stand still for as long as the machine's clock is behind.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -35,14 +35,14 @@ class Stamps:
         self._mark: int | None = None
 
     def __call__(self) -> int:
-        """The time of a write now, in nanoseconds since 1970-01-01T00:00:00Z."""
+        """Return the time of a write now, in nanoseconds since 1970-01-01T00:00:00Z."""
         now = self._clock()
         if now > self._latest:
             self._latest = now
         return self._latest
 
     def begin(self, transaction: GraphTransaction) -> None:
-        """Look at the mark, where it can matter: at first, and whenever the clock is before it."""
+        """Read the mark where it matters: at first, and whenever the clock is before it."""
         now = self._clock()
         if self._mark is not None and now >= self._mark:
             return
@@ -52,7 +52,7 @@ class Stamps:
             warn_of_clock(now, self._mark)
 
     def end(self, transaction: GraphTransaction) -> int:
-        """Move the mark if times have passed it; where it stands once this is committed."""
+        """Move the mark if times have passed it; return its value once this is committed."""
         latest, mark = self._latest, self._mark or 0
         if latest <= mark + WINDOW:
             return mark
@@ -63,7 +63,7 @@ class Stamps:
         return mark
 
     def confirm(self, mark: int) -> None:
-        """The mark stands there: what `end` gave is committed."""
+        """Record the committed mark that `end` returned."""
         if self._mark is None or mark > self._mark:
             self._mark = mark
 

@@ -1,4 +1,6 @@
-"""Use case of telemetry: checked, and put into the outbox. Delivery is not done here."""
+"""The use case of telemetry: validates a message and puts it into the outbox, from which it is
+delivered.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ _MAX_MESSAGE_ID = 1024
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """One message, and judging whether there is somebody to send it."""
+    """One message, and finding its sender."""
 
     twin_id: str
     component: str | None
@@ -29,7 +31,7 @@ class _Message:
     payload: JsonValue
 
     def find_sender(self, session: GraphSession, models: ModelCache) -> Sender:
-        """Who sends it; `TwinNotFound`, `ComponentNotFound`."""
+        """Return its sender; `TwinNotFound`, `ComponentNotFound`."""
         stored = session.read_twin(self.twin_id)
         if stored is None:
             raise TwinNotFound(self.twin_id)
@@ -44,7 +46,7 @@ class _Message:
         return Sender(model_id, None if part is None else part.schema)
 
     def tell(self, transaction: GraphTransaction, context: GraphContext) -> None:
-        """Put the message into the outbox, where there is one."""
+        """Put the message into the outbox, if there is one."""
         if context.happenings is None:
             return
         context.happenings.tell_telemetry(
@@ -59,7 +61,7 @@ class _Message:
 
 
 class Telemetry:
-    """Accepting telemetry of twins and of their components."""
+    """Accepts telemetry of twins and of their components."""
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
@@ -74,7 +76,7 @@ class Telemetry:
     ) -> None:
         """Accept one message of a twin, or of its component when one is named.
 
-        SPEC: the vendor takes any JSON object, whatever the model says of telemetry, and any text
+        SPEC: the vendor accepts any JSON object, whatever the model says of telemetry, and any text
         as source time. Errors: `InvalidArgument`, `TwinNotFound`, `ComponentNotFound`,
         `ValidationFailed`, `LimitExceeded`.
         """
@@ -89,7 +91,7 @@ class Telemetry:
         message = _Message(twin_id, component, message_id, source_time, payload)
         context = self._context.join_trace()
         models = context.models
-        # What cannot be taken needs no turn among the writers; of racing ones the work decides.
+        # An invalid message need not wait for the writer lock; the transaction decides races.
         await context.runner.read(lambda session: message.find_sender(session, models))
         self._check(payload)
         if context.happenings is not None:

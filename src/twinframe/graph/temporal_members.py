@@ -1,7 +1,7 @@
-"""Members of twins as temporal values where the twin's model says so. It reads no query.
+"""Reads members of twins as temporal values where the twin's model declares them so.
 
 DTDL's `date`, `dateTime`, `time` and `duration` become values, also within objects, maps, arrays
-and components. A text that is none, and a schema that leads back to itself, stay as they are.
+and components. An invalid text, and a schema that contains itself, stay unchanged.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _PARSERS: Final[Mapping[str, Callable[[str], Date | DateTime | Time | Duration]]
 
 
 class TypingCache:
-    """The typing of a graph, built when first asked for and again when models changed."""
+    """The typing of a graph, built at first use and again when models changed."""
 
     def __init__(self, models: ModelCache) -> None:
         self._models = models
         self._built: tuple[int, MemberTyping | None] = (-1, None)
 
     def open(self, session: GraphSession, version: int) -> MemberTyping | None:
-        """The typing under the schema version that `session` sees; None: no model needs one.
+        """Return the typing under the schema version that `session` sees; None: no model needs one.
 
-        Safe between threads.
+        Thread-safe.
         """
         kept, typing = self._built
         if kept != version:
@@ -57,7 +57,7 @@ class TypingCache:
 
 
 class ModelTyping(MemberTyping):
-    """By the stored models, each loaded when the first of its twins is looked at."""
+    """Typing by the stored models, each loaded for the first of its twins."""
 
     def __init__(self, found: TemporalNames, models: ModelCache) -> None:
         self.names, self.declared = found
@@ -66,7 +66,7 @@ class ModelTyping(MemberTyping):
         self._relationships: dict[tuple[str, str], Mapping[str, Convert]] = {}
 
     def find_twin_members(self, reader: GraphReader, model_id: str) -> Mapping[str, Convert]:
-        """The properties and components; none of a model that is not stored any more."""
+        """Return the properties and components; none of a model that is no longer stored."""
         known = self._twins.get(model_id)
         if known is None:
             view = self._open(reader)
@@ -76,7 +76,7 @@ class ModelTyping(MemberTyping):
     def find_relationship_members(
         self, reader: GraphReader, model_id: str, name: str
     ) -> Mapping[str, Convert]:
-        """The properties that the model declares for its relationships of the name."""
+        """Return the properties that the model declares for its relationships of the name."""
         known = self._relationships.get((model_id, name))
         if known is None:
             interface = self._open(reader).find_interface(model_id)
@@ -92,7 +92,7 @@ class ModelTyping(MemberTyping):
 
 
 def _build_members(view: ModelView, interface: Interface | None) -> dict[str, Convert]:
-    """What to convert of twins, or of components, of the interface."""
+    """Return the converters for twins, or components, of the interface."""
     if interface is None:
         return {}
     found = _build_properties(interface.properties)
@@ -110,8 +110,9 @@ def _build_properties(properties: Mapping[str, Property]) -> dict[str, Convert]:
 
 
 def _build_convert(schema: Schema, known: dict[int, Convert | None]) -> Convert | None:
-    """How to convert values of the schema; None where they hold nothing temporal."""
-    # NOTE: fields may share schemas level by level; without `known` the work were their product.
+    """Build the converter for values of the schema; None if they contain nothing temporal."""
+    # NOTE: fields may share schemas level by level; without `known` the work would be their
+    # product.
     if id(schema) not in known:
         known[id(schema)] = _build_kind(schema, known)
     return known[id(schema)]
@@ -176,4 +177,4 @@ def _build_list_convert(item: Convert) -> Convert:
 
 
 def _build_value(value: JsonValue) -> Value:
-    return cast("Value", value)  # every JSON value is a value; only containers do not say so
+    return cast("Value", value)  # every JSON value is a value; only containers do not express that

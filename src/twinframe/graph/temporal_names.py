@@ -1,7 +1,7 @@
-"""The names of members that hold dates, times or durations in some stored model.
+"""Reads the names of members that hold dates, times or durations in some stored model.
 
-They are read out of the documents as stored, without parsing models: a name too many costs speed
-where it is used, and none that a model declares may be missing. It converts no values.
+They are read from the stored documents, without parsing models: a name too many only costs speed
+where it is used, and none that a model declares is missing.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def read_temporal_names(session: GraphSession) -> TemporalNames:
 
 @dataclass(slots=True)
 class _Reading:
-    """What was read so far.
+    """The names and schemas read so far.
 
-    `members` are names with the schemas each mentions, `mentions` the same of whatever has an id:
-    interfaces and schemas, which members of any model may refer to.
+    `members` are names with the schemas each refers to, `mentions` the same for everything with an
+    id: interfaces and schemas, which members of any model may refer to.
     """
 
     members: list[tuple[str, set[str]]] = field(default_factory=list)
@@ -62,7 +62,7 @@ class _Reading:
     mentions: dict[str, set[str]] = field(default_factory=dict)
 
     def add_interface(self, document: object) -> None:
-        """Add a DTDL interface, as it stands in a document or within another one."""
+        """Add a DTDL interface of a document, or one within another one."""
         if not isinstance(document, dict):
             return
         mentioned = self._find_schemas({"extends": document.get("extends")})
@@ -89,7 +89,7 @@ class _Reading:
         return {name: kinds for name, kinds in self.declared.items() if name not in self.inner}
 
     def find_names(self) -> frozenset[str]:
-        """The members that hold a temporal value, however deep."""
+        """Return the members that contain a temporal value, at any depth."""
         holding = {one for one in self._list_mentioned() if _is_temporal(one)}
         waiting = True
         while waiting:
@@ -115,7 +115,7 @@ class _Reading:
         self.add_interface(document)
 
     def _add_content(self, content: dict[str, object]) -> set[str]:
-        """Add a content; the schemas that values of the interface hold by it."""
+        """Add a content; return the schemas of its values."""
         types = _list(content.get("@type"))
         if "Relationship" in types:
             for inner in _list(content.get("properties")):
@@ -135,7 +135,7 @@ class _Reading:
         return found
 
     def _find_schemas(self, part: object) -> set[str]:
-        """Every schema and interface that a part of a document mentions, at any depth."""
+        """Return every schema and interface that a part of a document refers to, at any depth."""
         found: set[str] = set()
         if isinstance(part, dict):
             for key, value in part.items():

@@ -1,7 +1,7 @@
-"""Continuation tokens: signed, bound to their operation, with an end. They are not encrypted.
+"""Continuation tokens: signed but not encrypted, bound to their operation, and expiring.
 
-A token is base64url of a JSON array [version, expiry in seconds, page size, state] and the first
-16 bytes of its HMAC-SHA256. The operation and its arguments enter the HMAC, not the token.
+A token is base64url of a JSON array [version, expiry in seconds, page size, state] and the first 16
+bytes of its HMAC-SHA256. The operation and its arguments enter the HMAC, not the token.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SECOND: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """What a token carries: `state` says where to go on, `size` how large the pages are."""
+    """The contents of a token: `state` says where to continue, `size` how large the pages are."""
 
     state: JsonValue
     size: int
@@ -42,13 +42,17 @@ class TokenSigner:
         self._clock = clock
 
     def render(self, operation: str, arguments: JsonValue, continuation: Continuation) -> str:
-        """A token that `parse` accepts for the same operation and arguments until it expires."""
+        """Render a token that `parse` accepts for the same operation and arguments until it
+        expires.
+        """
         expiry = self._clock() // _SECOND + int(self._lifetime)
         payload = orjson.dumps([_VERSION, expiry, continuation.size, continuation.state])
         return _encode(payload + self._sign(operation, arguments, payload))
 
     def parse(self, operation: str, arguments: JsonValue, token: str) -> Continuation:
-        """What the token carries; `InvalidContinuationToken` when not ours, or not for this."""
+        """Return the contents of the token; `InvalidContinuationToken` if it is foreign, or for
+        something else.
+        """
         raw = _decode(token)
         payload, mac = raw[:-_MAC_BYTES], raw[-_MAC_BYTES:]
         if not hmac.compare_digest(mac, self._sign(operation, arguments, payload)):
@@ -56,7 +60,7 @@ class TokenSigner:
                 "The continuation token is damaged or belongs to another request. "
                 "Send it unchanged, with the arguments of the page that gave it."
             )
-        # Only what was signed here comes this far; the version guards against older releases.
+        # Only signed content comes this far; the version guards against older releases.
         version, expiry, size, state = orjson.loads(payload)
         if version != _VERSION or expiry < self._clock() // _SECOND:
             raise InvalidContinuationToken(

@@ -1,7 +1,7 @@
-"""The operations of a transaction, from JSON to commands. It applies none.
+"""Parses the operations of a transaction from JSON to commands.
 
-Each operation is an object: `op` names it, and its further members are the same as path, headers
-and body of the single call that it stands for.
+Each operation is an object: `op` names it, and its further members are path, headers and body of
+the corresponding single call.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One parsed operation: its name, such as `patchTwin`, and what it does."""
+    """One parsed operation: its name, such as `patchTwin`, and its command."""
 
     name: str
     command: Command[StoredDocument | None]
@@ -66,7 +66,7 @@ class _Members:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """An operation's members but `op`, and how they become a command."""
+    """An operation's members except `op`, and the function that builds its command."""
 
     members: tuple[str, ...]
     parse: Callable[[_Members], Command[StoredDocument | None]]
@@ -145,11 +145,14 @@ _FORMS: Final[Mapping[str, _Form]] = MappingProxyType(
 )
 
 OPERATION_NAMES: Final = tuple(_FORMS)
-"""What an operation may be, by its `op`."""
+"""The forms of operations, by their `op`."""
 
 
 def parse_operation(index: int, element: JsonValue, *, max_operations: int) -> Operation:
-    """The operation at `index`; a patch of it may have `max_operations`. `OperationRefused`."""
+    """Parse the operation at `index`; a patch of it may have `max_operations`.
+
+    `OperationRefused`.
+    """
     name = "?"
     try:
         if not isinstance(element, dict):
@@ -181,9 +184,9 @@ def _check_members(element: JsonObject, form: _Form) -> None:
 
 
 def _build_end(name: JsonValue, known: tuple[str, ...]) -> str:
-    """What a sentence ends with: the nearest of the known names, or its full stop."""
+    """Return the end of a sentence: the nearest of the known names, or its full stop."""
     if not isinstance(name, str):
         return "."
-    # SEC: the comparison takes the square of the length.
+    # SEC: the comparison takes time quadratic in the length.
     nearest = get_close_matches(name[:40], known, n=1)
     return f"; did you mean {nearest[0]}?" if nearest else "."

@@ -1,6 +1,6 @@
-"""Use case of transactions: several writes of twins and relationships, all of them or none.
+"""The use case of transactions: several writes of twins and relationships, all of them or none.
 
-Models are no part of one: an upload is parsed beside the writer, for which all others would wait.
+They include no uploads of models, whose parsing would keep all other writers waiting.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from twinframe.settings import BulkSettings
 from twinframe.storage.base import GraphTransaction
 
 # PERF: an operation, and each change of a patch, takes 3 to 6 us to parse; more than this many are
-# parsed beside the event loop.
+# parsed in a thread.
 _MANY: Final = 200
 
 
 class Transactions:
-    """Applying several operations as one."""
+    """Applies several operations as one."""
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
 
     @property
     def limits(self) -> BulkSettings:
-        """How much one transaction may bring."""
+        """Return the limits of one transaction."""
         return self._context.settings.bulk
 
     async def parse(self, body: JsonValue) -> Sequence[Operation]:
-        """The operations of `{"operations": [...]}`, each right by itself; nothing is read.
+        """Parse the operations of `{"operations": [...]}`, each valid by itself, without reading
+        the graph.
 
         Errors: `InvalidArgument`, `LimitExceeded`, `OperationRefused`.
         """
@@ -49,10 +50,10 @@ class Transactions:
         return self._parse(elements)
 
     async def run(self, operations: Sequence[Operation]) -> list[str | None]:
-        """Apply the operations in order, each on what those before left; the etag that each made.
+        """Apply the operations in order, each on the result of those before; return the new etags.
 
-        An etag is None for what was deleted. Nothing is changed on any error: `OperationRefused`
-        for what an operation is refused for, as in its single call; `StorageError`.
+        An etag is None for a deleted document. Nothing is changed on any error: `OperationRefused`
+        with an operation's error, as in its single call; `StorageError`.
         """
         most = self.limits.max_transaction_bytes
         traced = self._context.join_trace()
@@ -106,7 +107,7 @@ def _count_changes(element: JsonValue) -> int:
 
 
 def _check_size(size: int, most: int) -> None:
-    # SEC: many small patches of one large twin would keep the writer from all others for long.
+    # SEC: many small patches of one large twin would hold the writer lock for long.
     if size > most:
         raise LimitExceeded(
             f"The transaction stores more than {most} bytes of documents "

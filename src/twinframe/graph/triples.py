@@ -1,4 +1,6 @@
-"""Use cases of RDF: the graph as triples, shapes of its models, SPARQL. It knows no triple."""
+"""The use cases of RDF: exports the graph as triples and its models as SHACL shapes, and runs
+SPARQL.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from twinframe.storage.triples import (
 )
 
 _GRACE: Final = 1.0
-"""Seconds that an engine has to stop by itself, behind the deadline."""
+"""The seconds that an engine has to stop by itself, after the deadline."""
 
 _NOT_RDF: Final = (
     "SPARQL needs a graph that is stored as RDF (Storage__Provider=rdf); this one is not. "
@@ -34,12 +36,12 @@ _NOT_RDF: Final = (
 
 
 class Triples:
-    """The graph as RDF. Answers are streams that are to be closed."""
+    """The graph as RDF. Answers are streams that must be closed."""
 
     def __init__(
         self, context: GraphContext, support: TripleSupport | None, scratch: Path | None
     ) -> None:
-        """Answers are written down in `scratch`, else among the temporary files."""
+        """Answers are written in `scratch`, else among the temporary files."""
         self._context = context
         self._support = support
         self._scratch = scratch
@@ -48,15 +50,15 @@ class Triples:
 
     @property
     def is_sparql_enabled(self) -> bool:
-        """Whether the settings have switched SPARQL on."""
+        """Return whether the settings enable SPARQL."""
         return self._context.settings.sparql.enabled
 
     def check_support(self) -> None:
-        """Raise `Unsupported` where nothing that writes RDF is installed."""
+        """Raise `Unsupported` if no writer of RDF is installed."""
         self._require_support()
 
     async def export_graph(self, syntax: Syntax, content: Content) -> WrittenStream:
-        """The graph, of one state. Errors: `Unsupported`, `StorageBusy`, `QueryTimeout`."""
+        """Export the graph in one state. Errors: `Unsupported`, `StorageBusy`, `QueryTimeout`."""
         return await self._export(lambda w, session: w.write_graph(session, syntax, content))
 
     async def export_shapes(self, syntax: Syntax) -> WrittenStream:
@@ -64,24 +66,24 @@ class Triples:
         return await self._export(lambda w, session: w.write_shapes(session, syntax))
 
     async def export_report(self, syntax: Syntax) -> WrittenStream:
-        """What of the twins departs from the shapes. Errors as of `export_graph`."""
+        """Report the twins' violations of the shapes. Errors as of `export_graph`."""
         most = self._context.settings.export.max_results
         return await self._export(lambda w, session: w.write_report(session, syntax, most))
 
     async def parse_query(
         self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
     ) -> SparqlQuery:
-        """Read a query. Errors: `Unsupported`, `SparqlInvalid`, `LimitExceeded`."""
+        """Parse a query. Errors: `Unsupported`, `SparqlInvalid`, `LimitExceeded`."""
         settings = self._context.settings.sparql
         limits = SparqlLimits(settings.max_text_bytes, settings.max_depth)
         parse = self._find_engine().parse_query
         return await asyncio.to_thread(parse, text, limits, default_graphs, named_graphs)
 
     async def run_query(self, query: SparqlQuery, syntax: Syntax) -> WrittenStream:
-        """The answer to a query. Errors: `QueryTimeout`, `LimitExceeded`, `StorageBusy`.
+        """Return the answer to a query. Errors: `QueryTimeout`, `LimitExceeded`, `StorageBusy`.
 
-        NOTE: what cannot be stopped keeps its thread, and with it one of the few places, until it
-        ends; its caller is answered in time all the same.
+        NOTE: a query that cannot be stopped keeps its thread, and with it one of the few slots,
+        until it ends; its caller is answered in time all the same.
         """
         settings = self._context.settings.sparql
         engine = self._find_engine()
@@ -129,7 +131,7 @@ class Triples:
 
 
 class _Places:
-    """So many at once in this worker; used on the event loop alone."""
+    """A limited number of slots in this worker; used on the event loop alone."""
 
     def __init__(self, count: int, setting: str) -> None:
         self._free = count
@@ -137,7 +139,7 @@ class _Places:
         self._setting = setting
 
     def take(self) -> Callable[[], None]:
-        """A place, as what gives it back; `StorageBusy` when there is none."""
+        """Take a slot; return the function that releases it; `StorageBusy` when there is none."""
         if not self._free:
             raise StorageBusy(
                 f"{self._count} of these run already ({self._setting}); try again later."
@@ -170,7 +172,7 @@ def _start_thread(work: Callable[[], None]) -> asyncio.Future[None]:
             future.set_result(None)
         else:
             future.set_exception(error)
-            future.exception()  # told even when nobody waits any more
+            future.exception()  # read even when there is no waiter any more
 
     def run() -> None:
         error: BaseException | None = None
@@ -178,7 +180,7 @@ def _start_thread(work: Callable[[], None]) -> asyncio.Future[None]:
             work()
         except Exception as raised:  # noqa: BLE001  (the job runner: whoever waits is told)
             error = raised
-        with suppress(RuntimeError):  # the loop was closed: nobody is left to be told
+        with suppress(RuntimeError):  # the loop was closed: there is no waiter left
             loop.call_soon_threadsafe(settle, error)
 
     threading.Thread(target=run, name="twinframe-sparql", daemon=True).start()

@@ -1,7 +1,7 @@
-"""Writes of twins and components as commands: put, patch, delete. They know no HTTP.
+"""Writes of twins and components as commands: put, patch, delete.
 
-Precondition, model and document are judged in the transaction that writes, so of racing writers
-with one etag exactly one wins.
+Precondition, model and document are checked in the transaction that writes, so of concurrent
+writers with one etag exactly one succeeds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PutTwin:
     condition: Condition = UNCONDITIONED
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
-        """The stored twin.
+        """Return the stored twin.
 
         Errors: `ValidationFailed`, `ModelDecommissioned`, `LimitExceeded`, `PreconditionFailed`.
         """
@@ -63,7 +63,8 @@ class PutTwin:
             etag = None if before is None else before.etag
             self.condition.check(etag, f"a twin with the id {self.twin_id}")
         model = self._find_model(context, transaction)
-        # Read here, not before: twins of one batch are stamped in the order they are stored.
+        # Read here, not before: twins of one batch have times in the order in which they are
+        # stored.
         now = stamp_after(context.stamps(), None if before is None else find_touched(before.body))
         details = model.validator.validate_twin(self.body)
         if details:
@@ -74,7 +75,7 @@ class PutTwin:
 
     def _find_model(self, context: GraphContext, transaction: GraphTransaction) -> LoadedModel:
         model = require_model(context.models.open(transaction), self.model_id)
-        # SPEC: only new twins of a decommissioned model are refused; its own may be replaced.
+        # SPEC: only new twins of a decommissioned model are refused; existing ones may be replaced.
         if model.decommissioned:
             require_own(transaction, self.twin_id, self.model_id)
         return model
@@ -82,7 +83,7 @@ class PutTwin:
 
 @dataclass(frozen=True, slots=True)
 class PatchTwin:
-    """Apply a JSON Patch to a twin; `part` names a component that must be there.
+    """Apply a JSON Patch to a twin; `part` names a component that must exist.
 
     `new_model_id` is the model to which the operations move the twin.
     """
@@ -94,7 +95,7 @@ class PatchTwin:
     part: str | None = None
 
     def apply(self, context: GraphContext, transaction: GraphTransaction) -> StoredDocument:
-        """The changed twin, under a new etag even for an empty patch.
+        """Return the changed twin, under a new etag even for an empty patch.
 
         Errors: `JsonPatchInvalid`, `ValidationFailed`, `TwinNotFound`, `PreconditionFailed`,
         `ModelDecommissioned` for a move to such a model, `LimitExceeded`, `MemoryExhausted`.
@@ -192,7 +193,10 @@ def parse_patch_component(
     *,
     max_operations: int,
 ) -> PatchTwin:
-    """A patch whose paths start in a component. Errors: `InvalidArgument`, `JsonPatchInvalid`."""
+    """Parse a patch whose paths start in a component.
+
+    Errors: `InvalidArgument`, `JsonPatchInvalid`.
+    """
     condition = parse_condition(if_match, if_none_match)
     parse_component_name(name)
     operations = parse_patch(patch, max_operations=max_operations, under=(name,))
@@ -218,7 +222,8 @@ def require_twin(session: GraphSession, twin_id: str) -> StoredDocument:
 
 
 def require_model(models: ModelView, model_id: str) -> LoadedModel:
-    """The model of a twin to be written; `ValidationFailed` when it is not stored (any more).
+    """Return the model of a twin to be written; `ValidationFailed` when it is not stored (any
+    more).
 
     SPEC: the vendor answers an unknown model with 400, not 404.
     """
@@ -226,7 +231,7 @@ def require_model(models: ModelView, model_id: str) -> LoadedModel:
 
 
 def require_found(model: LoadedModel | None, model_id: str) -> LoadedModel:
-    """The same of a model that was looked for."""
+    """Return the same for a model that was looked up already."""
     if model is None:
         raise build_failure(
             f"The model {model_id} of the twin, or one of its dependencies, does not exist. "
@@ -236,7 +241,9 @@ def require_found(model: LoadedModel | None, model_id: str) -> LoadedModel:
 
 
 def require_own(session: GraphSession, twin_id: str, model_id: str) -> None:
-    """`ModelDecommissioned` unless the twin is one of that model already: no new ones come."""
+    """Raise `ModelDecommissioned` unless the twin is of that model already: it takes no new
+    ones.
+    """
     if session.read_twin_model(twin_id) != model_id:
         raise _build_decommissioned(model_id)
 
@@ -248,11 +255,11 @@ def _build_decommissioned(model_id: str) -> ModelDecommissioned:
 
 
 def _validate(model: LoadedModel, document: JsonObject, touched: set[str] | None) -> None:
-    """Judge a patched twin: as a whole after a move (None), else only what was touched.
+    """Validate a patched twin: as a whole after a move (None), else only what was touched.
 
-    The rest was judged when it was stored, and by the same model, since a model never changes
-    while it is stored. After a model was deleted and uploaded again with another content, twins
-    are revived without a new judgement, as with the vendor.
+    The rest was validated when it was stored, and by the same model, since a stored model never
+    changes. If a model was deleted and uploaded again with other contents, its twins are not
+    validated again, as with the vendor.
     """
     if touched is None or any(name not in document for name in touched & _parts(model)):
         details = model.validator.validate_twin(document)

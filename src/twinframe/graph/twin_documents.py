@@ -1,6 +1,6 @@
-"""Twin documents: from the body of a PUT to the stored form, and how its parts are told apart.
+"""Converts twin documents from the body of a PUT to the stored form, and identifies their parts.
 
-It checks form and system members; whether contents suit the model is the validator's part.
+It checks form and system members; the validator checks the contents against the model.
 
 SPEC: stored form `$dtId, $etag, <properties>, <components>, $metadata`. Each property that is set
 has an entry in the `$metadata` of its owner; components have none in that of the twin.
@@ -27,7 +27,7 @@ SOURCE_TIME: Final = "sourceTime"
 _TOUCHED_TEXT: Final = b'"$lastUpdateTime":"'
 _SYSTEM: Final = frozenset({ID, ETAG, METADATA})
 
-# ISO 8601 with a zone, which the vendor asks for; the digits are echoed as they came.
+# ISO 8601 with a zone, which the vendor requires; the digits are kept as they came.
 _SOURCE_TIME: Final = re.compile(
     r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?"
     r"(Z|[+-]([01]\d|2[0-3]):?[0-5]\d)",
@@ -36,18 +36,18 @@ _SOURCE_TIME: Final = re.compile(
 
 
 def build_failure(*messages: str) -> ValidationFailed:
-    """The vendor's error for twins that do not conform; the reasons stand in the details."""
+    """Build the vendor's error for twins that do not conform; the reasons are in the details."""
     details = tuple(ErrorDetail(ValidationFailed.code, message) for message in messages)
     return build_refusal(details)
 
 
 def build_refusal(details: Collection[ErrorDetail]) -> ValidationFailed:
-    """The same from details at hand."""
+    """Build the same from existing details."""
     return ValidationFailed("Invalid twin specified.", details=tuple(details))
 
 
 def parse_twin_body(document: JsonValue) -> tuple[JsonObject, str]:
-    """The body of a PUT and the model id it names.
+    """Return the body of a PUT and the model id it names.
 
     Errors: `InvalidArgument` unless it is an object; `ValidationFailed` when it names no model.
     """
@@ -67,10 +67,11 @@ def parse_twin_body(document: JsonValue) -> tuple[JsonObject, str]:
 def build_twin(
     twin_id: str, model_id: str, body: JsonObject, parts: Collection[str], now: str
 ) -> JsonObject:
-    """The stored form of a twin that was put, all of it updated at `now`; `$etag` is still empty.
+    """Build the stored form of a twin that was put, all of it updated at `now`; `$etag` is still
+    empty.
 
     `parts` are the names of the model's components. The body's ids, etags and times are left out,
-    its source times are kept. Errors: `ValidationFailed` for a source time that is none.
+    its source times are kept. Errors: `ValidationFailed` for an invalid source time.
     """
     contents = {name: value for name, value in body.items() if name not in _SYSTEM}
     plain = {name: value for name, value in contents.items() if name not in parts}
@@ -84,7 +85,7 @@ def build_twin(
 
 
 def build_part(name: str, value: JsonValue, now: str) -> JsonValue:
-    """The stored form of a component; what is no object stays as it is, for the validator."""
+    """Build the stored form of a component; a value that is no object is left to the validator."""
     if not isinstance(value, dict):
         return value
     contents = {key: member for key, member in value.items() if key != METADATA}
@@ -96,7 +97,7 @@ def build_part(name: str, value: JsonValue, now: str) -> JsonValue:
 
 
 def order_members(document: JsonObject, parts: Collection[str]) -> JsonObject:
-    """The document with its members in the stored order."""
+    """Return the document with its members in the stored order."""
     names = [name for name in document if name not in _SYSTEM]
     ordered = {name: document[name] for name in (ID, ETAG, *(x for x in names if x not in parts))}
     for name in names:
@@ -106,15 +107,17 @@ def order_members(document: JsonObject, parts: Collection[str]) -> JsonObject:
 
 
 def list_parts(document: Mapping[str, JsonValue]) -> frozenset[str]:
-    """Names of the components of a stored twin, told without its model: they have no entry."""
+    """Return the names of the components of a stored twin, without its model: they have no
+    entry.
+    """
     metadata = cast("JsonObject", document[METADATA])
     return frozenset(x for x in document if x not in metadata and x not in _SYSTEM)
 
 
 def find_touched(body: bytes) -> str | None:
-    """When a stored twin was written last, from its text.
+    """Return when a stored twin was last written, from its text.
 
-    PERF: not parsed. Its metadata stands last, and no text in it can have quotes that end there.
+    PERF: not parsed. Its metadata comes last, and no text in it can have quotes that end there.
     """
     start = body.rfind(_TOUCHED_TEXT)
     if start < 0:

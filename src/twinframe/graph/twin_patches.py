@@ -1,9 +1,9 @@
-"""A JSON Patch on a stored twin: what each path means for contents, metadata and times.
+"""Applies a JSON Patch to a stored twin, updating contents, metadata and times.
 
-It judges paths, not values: whether the result suits the model is the validator's part.
+It checks paths, not values: the validator checks the result against the model.
 
-SPEC: only `/$metadata/$model` (replace) and `/$metadata/P/sourceTime`, also inside a component,
-may be patched of the members with a `$`; `sourceTime` can be replaced though it was never set.
+SPEC: only `/$metadata/$model` (replace) and `/$metadata/P/sourceTime`, also inside a component, may
+be patched of the members with a `$`; `sourceTime` can be replaced though it was never set.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from twinframe.model.patches import PatchOperation, apply_operation
 
 
 def find_new_model(operations: Iterable[PatchOperation]) -> str | None:
-    """The model id to which the patch moves the twin, None when it does not."""
+    """Return the model id to which the patch moves the twin, None if it does not."""
     found: str | None = None
     for operation in operations:
         if operation.path == (METADATA, MODEL):
@@ -40,7 +40,7 @@ def find_new_model(operations: Iterable[PatchOperation]) -> str | None:
 
 
 class TwinPatch:
-    """Applies operations to a stored twin, in place, and keeps times and entries in step.
+    """Applies operations to a stored twin, in place, and keeps times and entries consistent.
 
     `parts` are the names that are components, after the patch. `touched` are the root names whose
     contents changed.
@@ -53,7 +53,7 @@ class TwinPatch:
         self.touched: set[str] = set()
 
     def apply(self, operation: PatchOperation) -> None:
-        """Carry out one operation; `JsonPatchInvalid` when its path is not there or protected."""
+        """Apply one operation; `JsonPatchInvalid` when its path is missing or protected."""
         name, *rest = operation.path
         if operation.path == (METADATA, MODEL):
             self._metadata[MODEL] = operation.value
@@ -68,7 +68,9 @@ class TwinPatch:
             self.touched.add(name)
 
     def finish(self) -> JsonObject:
-        """The whole document, with its members in the stored order and still its old etag."""
+        """Return the whole document, with its members in the stored order and still its old
+        etag.
+        """
         self._metadata[TOUCHED] = self._now
         return order_members(self._document, self._parts)
 
@@ -133,7 +135,8 @@ class TwinPatch:
 
 
 def find_parts(document: JsonObject, contents: Collection[str], parts: Collection[str]) -> set[str]:
-    """The names that are components when the twin follows a model with these contents and parts.
+    """Return the names that are components when the twin follows a model with these contents and
+    parts.
 
     Components that the model does not know at all stay components, for the validator to refuse.
     """

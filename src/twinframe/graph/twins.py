@@ -1,6 +1,6 @@
-"""Use cases of twins: read, put, patch, delete. They know no HTTP and hold no store engine.
+"""The use cases of twins: read, put, patch, delete.
 
-Each write is one command (`twin_commands`) in a work of its own.
+Each write is one command (`twin_commands`) in a transaction of its own.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Twins:
         if_match: str | None = None,
         if_none_match: str | None = None,
     ) -> str:
-        """Apply a JSON Patch to a twin; the new etag, new even for an empty patch.
+        """Apply a JSON Patch to a twin; return the new etag, new even for an empty patch.
 
         Errors: `InvalidArgument`, `JsonPatchInvalid`, `ValidationFailed`, `TwinNotFound`,
         `PreconditionFailed`, `ModelDecommissioned` for a move to such a model, `LimitExceeded`.

@@ -1,6 +1,6 @@
-"""Models with all that they inherit, as text for people and programs that show them.
+"""Renders models with everything that they inherit, for people and programs that show them.
 
-It merges the stored documents, so that an element stands there as its author wrote it.
+It merges the stored documents, so that an element appears as its author wrote it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Element = dict[str, Any]
 
 
 def render_whole(interface: Interface, documents: Sequence[Element]) -> bytes:
-    """A JSON object: `model`, `bases`, and a list of the contents of each kind.
+    """Render a JSON object: `model`, `bases`, and a list of the contents of each kind.
 
     `documents` are those of the interface and of its ancestors, nearest first; of elements with one
     name the nearest counts. SPEC: kinds and their names are those of Konnektr's answer.

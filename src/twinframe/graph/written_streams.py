@@ -1,7 +1,7 @@
-"""Answers of any length: a thread writes them to a file, and the client reads from it as it likes.
+"""Streams answers of any length: a thread writes them to a file, from which the client reads at its
+own pace.
 
-The state that is read is let go as soon as all is written, however slow the client is. It knows no
-HTTP, and nothing of what is written.
+The snapshot that is read is released as soon as everything is written, however slow the client is.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _PIECE: Final = 256 * 1024
 
 
 class StreamClosed(TwinframeError):
-    """Nobody reads any more; ends the writing, and is told to nobody."""
+    """The reader has closed the stream; ends the writing, and is not reported."""
 
 
 class WrittenStream:
-    """Bytes from a thread to the event loop through a file without a name.
+    """Bytes from a thread to the event loop through an unnamed file.
 
-    NOTE: the file is gone from the directory before the first byte is in it, so nothing is left
-    behind, whatever ends the process.
+    NOTE: the file is removed from the directory before it has any content, so nothing is left
+    behind, however the process ends.
     """
 
     def __init__(self, directory: Path | None, limit: int, setting: str) -> None:
-        """`setting` names the limit of bytes. `StorageError` when no file can be made."""
+        """`setting` names the limit of bytes. Raises `StorageError` when no file can be made."""
         self._limit = limit
         self._setting = setting
         self._loop = asyncio.get_running_loop()
@@ -52,12 +52,15 @@ class WrittenStream:
     # --- in the thread --------------------------------------------------------------------------
 
     def write(self, pieces: Iterable[bytes]) -> None:
-        """Take all pieces; see `append`."""
+        """Write all pieces; see `append`."""
         for piece in pieces:
             self.append(piece)
 
     def append(self, piece: bytes) -> None:
-        """Take a piece. `StreamClosed` once nobody reads, `LimitExceeded`, `StorageFull`."""
+        """Write a piece.
+
+        Raises `StreamClosed` once the reader is gone, `LimitExceeded`, `StorageFull`.
+        """
         if self._size + len(piece) > self._limit:
             raise LimitExceeded(f"The answer has more than {self._limit} bytes ({self._setting}).")
         with self._lock:
@@ -78,13 +81,16 @@ class WrittenStream:
     # --- on the event loop ----------------------------------------------------------------------
 
     async def begin(self, writing: asyncio.Future[None]) -> None:
-        """Wait for the first bytes of `writing`, whose errors until then are raised here."""
+        """Wait for the first bytes of `writing`; raise its errors until then."""
         self._writing = writing
         writing.add_done_callback(self._end)
         await self._wait()
 
     async def read(self, size: int = _PIECE) -> bytes:
-        """The next bytes; none at the end. Errors of the writing come where its bytes end."""
+        """Return the next bytes; none at the end.
+
+        Errors of the writing are raised where its bytes end.
+        """
         if not await self._wait():
             return b""
         piece = await asyncio.to_thread(os.pread, self._file.fileno(), size, self._taken)
@@ -92,7 +98,7 @@ class WrittenStream:
         return piece
 
     async def close(self) -> None:
-        """End the writing if it goes on, and give the file back."""
+        """Stop the writing if it continues, and close the file."""
         with self._lock:
             self._closed = True
         if self._writing is not None and not self._writing.done():
@@ -103,15 +109,15 @@ class WrittenStream:
 
     def _end(self, writing: asyncio.Future[None]) -> None:
         if not writing.cancelled():
-            writing.exception()  # told where the bytes end, or to nobody when nobody reads so far
+            writing.exception()  # raised where the bytes end, if anybody reads so far
         self._news.set()
 
     async def _wait(self) -> bool:
-        """Wait until there is something to read; False at the end."""
+        """Wait until there is something to read; return False at the end."""
         assert self._writing is not None, "begin comes first"  # noqa: S101
         while self._taken >= self._size:
             if self._writing.done():
-                if self._taken < self._size:  # written between the two looks
+                if self._taken < self._size:  # written between the two checks
                     return True
                 self._writing.result()
                 return False

@@ -1,3 +1,3 @@
-"""Jobs of a graph: imports and deletions that go on behind requests, and survive their workers."""
+"""Jobs of a graph: imports and deletions that run in the background and survive their workers."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Runs one delete job to its end: relationships, then twins, then models, in chunks.
+"""Runs one delete job to its end: deletes relationships, then twins, then models, in chunks.
 
-What is gone is gone: a worker that takes over goes on with what is left.
+A worker that takes over continues with what is left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class DeletionRun:
-    """One delete job in the hands of this worker."""
+    """One delete job, run by this worker."""
 
     def __init__(self, context: GraphContext, job_id: str, lease: Lease) -> None:
         self._context = context
@@ -34,7 +34,7 @@ class DeletionRun:
         self._lease = lease
 
     async def run(self) -> None:
-        """Go on to the end. Errors: `StorageError`, `LeaseLost`."""
+        """Continue to the end. Errors: `StorageError`, `LeaseLost`."""
         job = await self._context.write(OwnWork(self._begin))
         if job is None or job.status.is_final:
             return
@@ -60,7 +60,7 @@ class DeletionRun:
         return job
 
     async def _delete(self, job: DeleteJob) -> None:
-        """Until nothing is left: others may add to the graph meanwhile."""
+        """Delete until nothing is left: other writers may add to the graph meanwhile."""
         while True:
             edges = await self._find(_find_relationships)
             if edges:
@@ -103,7 +103,9 @@ class DeletionRun:
         put_job(transaction, replace(job, twins=job.twins + gone))
 
     def _erase_models(self, transaction: GraphTransaction) -> bool:
-        """Unless a twin has come since there was none: it would be left without its model."""
+        """Delete all models, unless a twin was added meanwhile: it would be left without its
+        model.
+        """
         job = self._check(transaction)
         if next(iter(transaction.iterate_twins()), None) is not None:
             return False

@@ -1,6 +1,6 @@
-"""Use cases of delete jobs, which empty a graph: start, read, list. They delete nothing.
+"""The use cases of delete jobs, which empty a graph: start, read, list.
 
-SPEC: such a job cannot be cancelled or forgotten by its caller.
+SPEC: a caller cannot cancel or delete such a job.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ class DeleteJobs:
     async def start_job(
         self, job_id: str | None = None, minutes: int = USUAL_MINUTES
     ) -> tuple[str, bytes]:
-        """Accept a deletion of all relationships, twins and models; the job's id, and the job.
+        """Accept a deletion of all relationships, twins and models; return the job's id, and the
+        job.
 
-        Without an id one is made. Errors: `InvalidArgument`, `JobStateRefused` for a time that is
-        out of range or a taken id, `TooManyJobs`, `JobLimitReached`.
+        Without an id a new one is generated. Errors: `InvalidArgument`, `JobStateRefused` for a
+        time that is out of range or a taken id, `TooManyJobs`, `JobLimitReached`.
         """
         job_id = parse_job_id(job_id) if job_id else str(uuid.uuid4())
         if not LEAST_MINUTES <= minutes <= MOST_MINUTES:
@@ -71,7 +72,7 @@ class DeleteJobs:
         return job_id, job.render()
 
     async def read_job(self, job_id: str) -> tuple[bytes, bool]:
-        """The job, and whether it has ended; `InvalidArgument`, `DeleteJobNotFound`."""
+        """Return the job, and whether it has ended; `InvalidArgument`, `DeleteJobNotFound`."""
         parse_job_id(job_id)
         job = await self._context.runner.read(lambda session: require_deletion(session, job_id))
         if job.is_expired(self._context.clock()):

@@ -1,4 +1,4 @@
-"""Jobs as they stand in the graph and as they go to the wire. It runs none.
+"""Jobs as values, with their stored form and their form on the wire.
 
 SPEC: status words and members are the vendor's; counters beside them are ours.
 """
@@ -21,11 +21,11 @@ _log: Final = logging.getLogger(__name__)
 IMPORTS: Final = "import-job"
 DELETIONS: Final = "delete-job"
 PENDING: Final = "job-pending"
-"""Kinds of entries: jobs by id; and of each that is unfinished one, by the time of its creation."""
+"""Kinds of entries: jobs by id; and of each unfinished one another entry, by its creation time."""
 
 
 class Status(enum.Enum):
-    """What has become of a job."""
+    """The status of a job."""
 
     NOT_STARTED = "notstarted"
     RUNNING = "running"
@@ -36,20 +36,20 @@ class Status(enum.Enum):
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing happens any more by itself."""
+        """Whether it only changes by a caller's request."""
         return self in (Status.FAILED, Status.SUCCEEDED, Status.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
 class JobError:
-    """Why a job failed."""
+    """The reason why a job failed."""
 
     code: str
     message: str
     details: tuple[ErrorDetail, ...] = ()
 
     def render(self) -> dict[str, Any]:
-        """As it goes to the wire."""
+        """Render its form on the wire."""
         error: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.details:
             error["details"] = [{"code": x.code, "message": x.message} for x in self.details]
@@ -58,7 +58,7 @@ class JobError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What all jobs have; times are nanoseconds since 1970, `finished` 0 while it is not."""
+    """The members of all jobs; times are nanoseconds since 1970, `finished` 0 until then."""
 
     id: str
     created: int
@@ -70,18 +70,20 @@ class Job:
 
     @property
     def pending_key(self) -> str:
-        """The key of its entry while it is unfinished: older ones come first."""
+        """The key of its entry while it is unfinished, in the order of creation."""
         return f"{self.created:020}/{type(self).__name__}/{self.id}"
 
     def is_expired(self, now: int) -> bool:
-        """Whether it has been kept for as long as finished jobs are."""
+        """Return whether the retention of finished jobs is over for it."""
         return self.status.is_final and self.purge <= now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportJob(Job):
-    """An import. `identity` is what its source was when it began, empty before; `logged` counts
-    the pieces of its log. `is_read`: its file was read to the end; `is_told`: its log was written.
+    """An import.
+
+    `identity` is that of its source when it began, empty before; `logged` counts the pieces of its
+    log. `is_read`: its file was read to the end; `is_told`: its log was written.
     """
 
     source: str
@@ -93,7 +95,7 @@ class ImportJob(Job):
     is_told: bool = False
 
     def render(self) -> bytes:
-        """As it goes to the wire."""
+        """Render its form on the wire."""
         progress = self.progress
         return orjson.dumps(
             {
@@ -112,7 +114,7 @@ class ImportJob(Job):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteJob(Job):
-    """A deletion of the whole graph; `deadline` is when it fails if it has not ended."""
+    """A deletion of the whole graph, which fails at the `deadline` if it has not ended."""
 
     deadline: int
     relationships: int = 0
@@ -120,7 +122,7 @@ class DeleteJob(Job):
     models: int = 0
 
     def render(self) -> bytes:
-        """As it goes to the wire."""
+        """Render its form on the wire."""
         return orjson.dumps(
             {
                 "id": self.id,
@@ -133,8 +135,8 @@ class DeleteJob(Job):
 
 
 def _render_state(job: Job) -> dict[str, Any]:
-    """SPEC: what is not known yet is left out, as the vendor's recordings have it; and so is the
-    end of a job that was cancelled, which `lastActionDateTime` tells.
+    """SPEC: unknown members are left out, as in the vendor's recordings; and so is the end of a
+    cancelled job, which is its `lastActionDateTime`.
     """
     state: dict[str, Any] = {
         "status": job.status.value,
@@ -149,7 +151,7 @@ def _render_state(job: Job) -> dict[str, Any]:
 
 
 def build_error(error: TwinframeError) -> JobError:
-    """Why a job failed, of what was raised. SPEC: models that are no DTDL have their own code."""
+    """Build a job's failure from the error. SPEC: models that are no DTDL have their own code."""
     code = "DTDLParsingError" if error.code == "DTDLParserError" else error.code
     if error.public != error.message:
         _log.warning("A job failed: %s: %s", error.code, error.message)

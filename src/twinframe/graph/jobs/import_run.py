@@ -1,7 +1,7 @@
-"""Runs one import job from where it stands to its end. It accepts none and claims none.
+"""Runs one import job from its stored progress to its end.
 
 Rows, progress and log of a chunk are one transaction that checks the lease: whenever a worker dies,
-another goes on behind the last chunk, and each line is stored and told of once.
+another continues after the last chunk, and each line is stored, with its events, once.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _LOOK_SECONDS: Final = 1.0
 
 
 class _CancelAsked(TwinframeError):
-    """The caller of the job wants its end."""
+    """The caller of the job has cancelled it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """What becomes of a job, and why; `is_read`: nothing of its file is left to be read."""
+    """The final status of a job, and its reason; `is_read`: its file was read to the end."""
 
     status: Status
     error: JobError | None = None
@@ -42,7 +42,7 @@ class _Ending:
 
 
 class ImportRun:
-    """One import job in the hands of this worker."""
+    """One import job, run by this worker."""
 
     def __init__(self, context: GraphContext, places: Places, job_id: str, lease: Lease) -> None:
         self._context = context
@@ -53,8 +53,9 @@ class ImportRun:
         self._identity = ""
 
     async def run(self) -> None:
-        """Go on to the end. What another worker could do better is raised: `StorageError`,
-        `LeaseLost`.
+        """Continue to the end.
+
+        Errors that another worker might not have are raised: `StorageError`, `LeaseLost`.
         """
         job = await self._begin()
         if job is None or job.status.is_final:
@@ -111,7 +112,7 @@ class ImportRun:
         return _Ending(Status.SUCCEEDED, is_read=True)
 
     async def _until_cancelled(self, run: asyncio.Task[Progress]) -> None:
-        """Await `run`; `_CancelAsked` also while a slow source keeps it from looking itself."""
+        """Await `run`; raise `_CancelAsked` even while a slow source blocks it."""
         try:
             while not (await asyncio.wait([run], timeout=_LOOK_SECONDS))[0]:
                 job = await self._context.runner.read(self._require)
@@ -148,7 +149,7 @@ class ImportRun:
         if job.status is Status.CANCELLING:
             raise _CancelAsked(f"The import job {self._job_id} is to be cancelled.")
         if job.progress == progress:
-            return  # it is kept already: the answer to that write was lost, or nothing is new
+            return  # it is stored already: the answer to that write was lost, or nothing is new
         text = self._render_sections(job.progress, progress)
         text += b"".join(map(self._log.render_finding, findings))
         logged = append_log(transaction, job, text) if text else job.logged
@@ -221,7 +222,9 @@ class ImportRun:
 
 
 def _tell_untold(ending: _Ending, failure: TwinframeError) -> _Ending:
-    """What becomes of a job whose log could not be written: nobody shall look for it in vain."""
+    """Return the status of a job whose log could not be written, so that nobody looks for it in
+    vain.
+    """
     if ending.status is Status.SUCCEEDED:
         return _Ending(Status.FAILED, build_error(failure), is_read=True)
     if ending.error is None:

@@ -1,6 +1,6 @@
-"""Use cases of import jobs: start, read, list, cancel, go on, forget. They run none.
+"""The use cases of import jobs: start, read, list, cancel, resume, delete.
 
-SPEC: a job is named by its caller; one job at a time unless the operator wants more to wait.
+SPEC: a job is named by its caller; one job at a time unless the operator allows more to wait.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ImportJobs:
         self._places = places
 
     async def put_job(self, job_id: str, document: JsonValue) -> bytes:
-        """Accept an import; the job.
+        """Accept an import; return the job.
 
         Errors: `InvalidArgument`, `UrlNotAllowed`, `JobAlreadyExists`, `TooManyJobs`,
         `JobLimitReached`.
@@ -101,7 +101,7 @@ class ImportJobs:
         return listing.page(found, size)
 
     async def cancel_job(self, job_id: str) -> bytes:
-        """Ask for its end: what is stored stays.
+        """Request its end: stored lines are kept.
 
         Errors: `JobNotFound`, `JobStateRefused` when it has ended.
         """
@@ -117,7 +117,7 @@ class ImportJobs:
         return await self._change(job_id, change)
 
     async def resume_job(self, job_id: str) -> bytes:
-        """Let a job go on that failed or was cancelled, behind what it has stored.
+        """Resume a job that failed or was cancelled, after the lines it has stored.
 
         Errors: `JobNotFound`, `JobStateRefused`, `TooManyJobs`.
         """
@@ -138,7 +138,7 @@ class ImportJobs:
         return await self._change(job_id, change)
 
     async def delete_job(self, job_id: str) -> None:
-        """Forget a job that has ended; `JobNotFound`, `JobStateRefused` while it has not."""
+        """Delete a job that has ended; `JobNotFound`, `JobStateRefused` if it has not."""
         parse_job_id(job_id)
 
         def work(transaction: GraphTransaction) -> None:
@@ -167,7 +167,7 @@ class ImportJobs:
 
 
 def check_unfinished(context: GraphContext, session: GraphSession) -> None:
-    """Refuse one unfinished job more: `TooManyJobs`."""
+    """Raise `TooManyJobs` if there may be no further unfinished job."""
     most = context.settings.jobs.max_unfinished
     if len(list_pending(session, most)) >= most:
         raise TooManyJobs(
@@ -177,10 +177,12 @@ def check_unfinished(context: GraphContext, session: GraphSession) -> None:
 
 
 def choose_oldest(kept: Sequence[Job], context: GraphContext) -> list[str]:
-    """Ids of those to be forgotten so that one more may be kept: what ended longest ago.
+    """Return the ids of the jobs to delete so that one more may be kept: those that ended longest
+    ago.
 
-    `JobLimitReached` when too few have ended. NOTE: a refusal would be for weeks: who imports every
-    ten minutes has a thousand within one, and a delete job is forgotten by nobody's wish.
+    `JobLimitReached` when too few have ended. NOTE: without this, a client that imports every ten
+    minutes reaches a thousand jobs within a week and is then refused for weeks, and callers cannot
+    delete delete jobs.
     """
     most = context.settings.jobs.max_kept
     excess = max(len(kept) + 1 - most, 0)

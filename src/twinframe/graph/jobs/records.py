@@ -1,4 +1,4 @@
-"""Jobs in the graph's entries: found, stored, listed, forgotten. It decides nothing about them."""
+"""Stores jobs as entries of the graph: finds, stores, lists and deletes them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from twinframe.graph.jobs.documents import (
 from twinframe.storage.base import GraphSession, GraphTransaction
 
 JOB_LEASE: Final = "job"
-"""The kind of work of all jobs; its keys are those of the pending entries."""
+"""The kind of background work of all jobs; its keys are those of the pending entries."""
 _PAGE: Final = 100
 
 J = TypeVar("J", bound=Job)
@@ -69,13 +69,13 @@ def list_deletions(session: GraphSession) -> list[DeleteJob]:
 def list_later(
     jobs: Iterable[ImportJob | DeleteJob], after: str, now: int
 ) -> list[tuple[str, bytes]]:
-    """Key and text of each job behind the key `after` that is still kept."""
+    """Return key and text of each kept job after the key `after`."""
     keyed = ((f"{job.created:020}/{job.id}", job) for job in jobs if not job.is_expired(now))
     return [(key, job.render()) for key, job in keyed if key > after]
 
 
 def put_job(transaction: GraphTransaction, job: ImportJob | DeleteJob) -> None:
-    """Store a job, and that it is pending or not."""
+    """Store a job, with its pending entry if it is unfinished."""
     if isinstance(job, ImportJob):
         transaction.put_entry(IMPORTS, job.id, dump_import(job))
     else:
@@ -93,7 +93,7 @@ def list_pending(session: GraphSession, limit: int) -> list[str]:
 
 
 def parse_pending_key(key: str) -> tuple[str, str]:
-    """The name of a job's class and its id."""
+    """Return the name of a job's class and its id."""
     _, kind, job_id = key.split("/", 2)
     return kind, job_id
 
@@ -110,7 +110,7 @@ def forget_deletion(transaction: GraphTransaction, job_id: str) -> None:
 
 
 def purge_expired(transaction: GraphTransaction, now: int) -> None:
-    """Forget finished jobs that were kept for as long as they are kept."""
+    """Delete finished jobs whose retention is over."""
     for job in list_imports(transaction):
         if job.is_expired(now):
             forget_import(transaction, job.id)
@@ -120,7 +120,7 @@ def purge_expired(transaction: GraphTransaction, now: int) -> None:
 
 
 def append_log(transaction: GraphTransaction, job: ImportJob, text: bytes) -> int:
-    """Keep a piece of a job's log; how many pieces there are now."""
+    """Store a piece of a job's log; return the number of pieces."""
     transaction.put_entry(_name_log(job.id), f"{job.logged:08}", text)
     return job.logged + 1
 

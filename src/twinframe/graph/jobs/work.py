@@ -1,4 +1,4 @@
-"""Jobs as a kind of background work: the oldest unfinished one runs. It knows no transport."""
+"""Jobs as a kind of background work, which runs the oldest unfinished one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNFORESEEN: Final = JobError(
 
 
 class JobWork:
-    """Imports and deletions, one at a time, whichever worker runs it."""
+    """Imports and deletions, one at a time, by any worker."""
 
     name = JOB_LEASE
 
@@ -33,11 +33,11 @@ class JobWork:
         self._places = places
 
     def list_pending(self, session: GraphSession) -> Iterable[str]:
-        """The oldest unfinished job. SPEC: the vendor runs one job of a graph at a time."""
+        """Return the oldest unfinished job. SPEC: the vendor runs one job of a graph at a time."""
         return list_pending(session, 1)
 
     async def run(self, key: str, lease: Lease) -> None:
-        """Run the job to its end. What nobody foresaw ends it too: it would stop all others."""
+        """Run the job to its end. An unforeseen error ends it too: it would block all others."""
         kind, job_id = parse_pending_key(key)
         run: ImportRun | DeletionRun = DeletionRun(self._context, job_id, lease)
         if kind == ImportJob.__name__:

@@ -1,3 +1,3 @@
-"""Whole graphs as text: the vendor's NDJSON of imports, written and read, over no transport."""
+"""Whole graphs as text: exports and imports in the vendor's NDJSON format, over any transport."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Long loops in a thread beside an event loop: they give the interpreter back. It does no work.
+"""Pauses long loops in a thread so that the event loop can take the interpreter lock.
 
-PERF: else the loop, and the thread that writes, wait for the interpreter's own switch, 5 ms each
-time they want it; an import that prepares without pause would make every request wait so.
+PERF: otherwise the loop, and the thread that writes, wait for the interpreter's own switch, 5 ms
+each time they need it; an import that prepares without pause would delay every request so.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 BREATH_SECONDS: Final = 0.00005
-"""A real sleep: a thread that only yields takes the interpreter again before others wake up."""
+"""Seconds of a real sleep: a thread that only yields takes the lock again before others wake up."""
 
 PARSED: Final = 128
 RENDERED: Final = 64
-"""Lines that take about half a millisecond. Fewer would make the import slow: behind each sleep it
-waits for the interpreter in its turn.
+"""Lines that take about half a millisecond.
+
+Fewer would make the import slow: after each sleep it waits for the interpreter lock.
 """
 
 
 def breathe(items: Iterable[T], every: int, seconds: float) -> Iterator[T]:
-    """The items, with a sleep of so many seconds behind each `every`; none for 0."""
+    """Yield the items, with a sleep of this many seconds after each `every`; none for 0."""
     for number, item in enumerate(items, start=1):
         yield item
         if seconds and not number % every:

@@ -1,7 +1,7 @@
-"""A whole graph as lines, from one snapshot, the same bytes for the same graph. It changes nothing.
+"""Writes a whole graph as lines, from one snapshot; the same graph always gives the same bytes.
 
-Models come by what they rest on, then by id; twins by id; relationships by source and id; ids in
-the order of their code points.
+Models come in the order of dependency, then by id; twins by id; relationships by source and id; ids
+in the order of their code points.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _END: Final = b"\n"
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """How many of each were written."""
+    """The number of each kind that was written."""
 
     models: int
     twins: int
@@ -51,8 +51,8 @@ def write_graph(
 ) -> Exported:
     """Write the graph in pieces of whole lines; the session must be in a snapshot.
 
-    `exact`: keep etags and times for an import by this service; without it the file holds what the
-    vendor's import takes and nothing else. `report` is told how many of a section are written.
+    `exact`: keep etags and times for an import by this service; without it the file only holds what
+    the vendor's import accepts. `report` is called with the number written of a section.
     """
     models = order_models(_read_all_models(session))
     header = build_header(session, models) if exact else Header()
@@ -78,13 +78,15 @@ def write_graph(
 
 
 def order_models(models: Sequence[ModelRecord]) -> list[ModelRecord]:
-    """Each model behind those it rests on; of those that could come next, the least id first."""
+    """Sort models after their dependencies; among those that could come next, the least id
+    first.
+    """
     known = {model.model_id: model for model in models}
     waiting: dict[str, int] = {}
     users: dict[str, list[str]] = defaultdict(list)
     for model in models:
-        # NOTE: interfaces may hold each other as components only through themselves, which DTDL
-        # refuses; a reference to itself or to what is not stored would wait for ever.
+        # NOTE: interfaces may contain each other as components only through themselves, which DTDL
+        # refuses; a reference to itself or to a model that is not stored would wait for ever.
         needs = {x for x in (*model.extends, *model.components) if x in known} - {model.model_id}
         waiting[model.model_id] = len(needs)
         for needed in needs:
@@ -111,7 +113,7 @@ def build_header(session: GraphSession, models: Sequence[ModelRecord]) -> Header
 
 
 def _find_deleted(session: GraphSession, stored: frozenset[str]) -> Iterator[DeletedModel]:
-    """Models that are gone while twins still name them; their twins' labels tell what they were."""
+    """Yield deleted models that twins still refer to; their twins' labels show what they were."""
     for model_id in sorted(session.read_model_ids() - stored):
         for node in session.scan_nodes(LabelName(model_id)):
             if session.read_twin_model(node.id) == model_id:
@@ -128,7 +130,7 @@ def _read_all_models(session: GraphSession) -> list[ModelRecord]:
 
 
 def _render_twins(session: GraphSession, *, exact: bool) -> Iterator[bytes]:
-    # PERF: the stored bytes are a line as they stand.
+    # PERF: the stored bytes are a line as they are.
     bodies = (twin.body for twin in session.iterate_twins())
     return bodies if exact else map(_strip_twin, bodies)
 
@@ -139,7 +141,7 @@ def _render_relationships(session: GraphSession, *, exact: bool) -> Iterator[byt
 
 
 def _extend_relationship(record: RelationshipRecord) -> bytes:
-    """The stored bytes with the source's id in front, under the name that the vendor reads.
+    """Return the stored bytes with the source's id in front, under the name that the vendor reads.
 
     PERF: nothing is decoded.
     """
@@ -147,7 +149,7 @@ def _extend_relationship(record: RelationshipRecord) -> bytes:
 
 
 def _strip_twin(body: bytes) -> bytes:
-    """SPEC: what a PUT may hold: no etag, no times; the vendor takes source times."""
+    """SPEC: the contents of a PUT: no etag, no times; the vendor accepts source times."""
     twin = orjson.loads(body)
     parts = list_parts(twin)
     del twin["$etag"]

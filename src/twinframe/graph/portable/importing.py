@@ -1,9 +1,9 @@
-"""Files into a graph: line by line, in chunks, each with its checkpoint. It opens no file.
+"""Imports files into a graph line by line, in chunks, each with its checkpoint.
 
-A chunk is parsed and judged beside the writer, then stored in one work together with what the
-caller keeps of the progress; an import that was cut off goes on behind the last such work, and
-nothing is stored twice or not at all. Lines that do not suit are refused one by one; what breaks
-the file as a whole ends the import.
+A chunk is parsed and validated before its transaction, then stored together with the caller's
+record of the progress; an interrupted import continues after the last such transaction, and nothing
+is stored twice or lost. Invalid lines are refused one by one; an error in the file as a whole ends
+the import.
 """
 
 from __future__ import annotations
@@ -43,47 +43,51 @@ from twinframe.storage.base import GraphSession, GraphTransaction
 _CHUNK_BYTES: Final = 1 << 20
 _MOST_BLANK: Final = 1_000_000
 _COPIES: Final = 2
-"""Of the text of a model: its line, and what is stored of it."""
+"""Copies of the text of a model: its line, and the stored form."""
 _MODEL_BYTES: Final = 1024
-"""What is kept of a model beside its text until it is stored."""
+"""The bytes that are kept of a model beside its text until it is stored."""
 _PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 T = TypeVar("T")
 
 Keep: TypeAlias = Callable[[GraphTransaction, Progress, Sequence[Finding]], None]
-"""Called in the transaction of each chunk: checks the lease, keeps progress and findings."""
+"""Called in the transaction of each chunk: checks the lease, stores progress and findings."""
 
 
 class Chunk(Protocol):
-    """Parsed lines of one section. `looks`: before they are stored, `look` has to be called.
+    """Parsed lines of one section. `looks`: `look` must be called before they are stored.
 
-    It is stored in so many `parts`, each a work of its own; what was refused is told with the last.
+    It is stored in `parts` transactions; refused lines are reported with the last.
     """
 
     looks: ClassVar[bool]
 
     @property
     def parts(self) -> int:
-        """How many works it takes; known once `look` was called."""
+        """The number of transactions; known once `look` was called."""
         ...
 
     def look(self, session: GraphSession) -> None:
-        """Find what they are judged by in the state that `session` sees."""
+        """Read the models to validate against, in the state that `session` sees."""
         ...
 
     def judge(self, breath: float = 0.0) -> None:
-        """Judge and render what can be before the transaction; `breath` as of `breathe`."""
+        """Validate and render as much as possible before the transaction; `breath` as of
+        `breathe`.
+        """
         ...
 
     def store(
         self, transaction: GraphTransaction, before: Progress, end: int, part: int = 0, /
     ) -> tuple[Progress, Sequence[Finding]]:
-        """Store a part; with the last the progress behind line `end`, and what was refused."""
+        """Store a part; with the last one return the progress after line `end`, and the refused
+        lines.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RawChunk:
-    """Lines of one section as they stand in the file; `end` is the number of the last."""
+    """Unparsed lines of one section of the file; `end` is the number of the last."""
 
     section: Section
     lines: Sequence[Numbered[bytes]]
@@ -93,11 +97,11 @@ class RawChunk:
 def keep_nothing(
     _transaction: GraphTransaction, _progress: Progress, _findings: Sequence[Finding]
 ) -> None:
-    """For an import that begins anew when it is cut off."""
+    """Store no progress, for an import that starts again when it is interrupted."""
 
 
 class FileReader:
-    """Gives the chunks of one file in order. Blocking; used by one thread at a time."""
+    """Yields the chunks of one file in order. Blocking; used by one thread at a time."""
 
     def __init__(self, context: GraphContext, source: ByteSource, start: Progress) -> None:
         settings = context.settings
@@ -113,13 +117,15 @@ class FileReader:
         self._chunks = self._cut()
 
     def read_chunk(self) -> RawChunk | None:
-        """The next chunk behind the start; None at the end. Errors: `ImportFileInvalid`."""
+        """Return the next chunk after the start; None at the end. Errors: `ImportFileInvalid`."""
         return next(self._chunks, None)
 
     def parse(
         self, chunk: RawChunk, breath: float = 0.0
     ) -> tuple[list[Numbered[JsonValue]], list[Finding]]:
-        """The values of the lines, and the lines that are no JSON; `breath` as of `breathe`."""
+        """Return the values of the lines, and the lines that are no JSON; `breath` as of
+        `breathe`.
+        """
         values: list[Numbered[JsonValue]] = []
         findings: list[Finding] = []
         for number, line in breathe(chunk.lines, PARSED, breath):
@@ -132,12 +138,12 @@ class FileReader:
         return values, findings
 
     def forget(self, section: Section) -> None:
-        """Give back what the lines of this section take: they are stored, or given up."""
+        """Release the memory of this section's lines: they are stored, or given up."""
         if section is Section.MODELS:
             self._held.release()
 
     def _cut(self) -> Iterator[RawChunk]:
-        """The chunks; what stands before a break of the file is given before its error."""
+        """Yield the chunks; lines before an error in the file are yielded before it is raised."""
         try:
             yield from self._scan()
         except TwinframeError:
@@ -150,10 +156,10 @@ class FileReader:
             yield self._take(self._end)
 
     def _scan(self) -> Iterator[RawChunk]:
-        """All chunks but the last; it stands in `_open`."""
+        """Yield all chunks but the last, which stays in `_open`."""
         for number, line in self._lines:
             self._end = number
-            # PERF: documents begin otherwise, and are not parsed here.
+            # PERF: documents begin differently, and are not parsed here.
             begun = self._find_section(number, line) if b'"Section"' in line[:64] else None
             if begun is not None:
                 check_order(self._section, begun, number)
@@ -177,13 +183,13 @@ class FileReader:
         return chunk
 
     def _has_chunk(self, end: int) -> bool:
-        """NOTE: a file without models may still say of some that they were deleted."""
+        """NOTE: a file without models may still list deleted ones."""
         is_new = end > self._start.line
         of_models = self._section is Section.MODELS and bool(self.header.deleted)
         return bool(self._open) or (of_models and is_new)
 
     def _is_full(self, number: int) -> bool:
-        if self._section is Section.MODELS:  # they rest on each other: one chunk
+        if self._section is Section.MODELS:  # they depend on each other: one chunk
             self._held.grow(_COPIES * len(self._open[-1].value) + _MODEL_BYTES)
             most = self._jobs.max_model_section_bytes
             if self._size > most:
@@ -215,9 +221,9 @@ class FileReader:
 
 
 def _number(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their numbers. Errors: `ImportFileInvalid`.
+    """Yield the non-blank lines with their numbers. Errors: `ImportFileInvalid`.
 
-    SEC: gzip makes a thousand blank lines of a byte; nobody could end the reading of them.
+    SEC: gzip makes a thousand blank lines of a byte, which could never be read to the end.
     """
     blank = 0
     for number, line in enumerate(lines, start=1):
@@ -239,8 +245,9 @@ _MISPLACED: Final = {
 
 
 class Importer:
-    """Stores a file in a graph. `keep` is called in the transaction of each chunk; `report` behind
-    each, with the progress.
+    """Stores a file in a graph.
+
+    `keep` is called in the transaction of each chunk; `report` after each, with the progress.
     """
 
     def __init__(
@@ -256,12 +263,11 @@ class Importer:
     async def run(
         self, source: ByteSource, start: Progress = BEGIN, pause: float = 0.0
     ) -> Progress:
-        """Import what stands behind `start`, resting `pause` seconds behind each chunk.
+        """Import the lines after `start`, pausing `pause` seconds after each chunk.
 
-        With a pause there are others to be served: chunks are then prepared with breaths.
-
+        With a pause there are other requests to serve: chunks are then prepared with short sleeps.
         Errors: `ImportFileInvalid`, those of an upload of models, `QuotaExceeded`, `StorageError`,
-        `MemoryExhausted`, and what `keep` raises.
+        `MemoryExhausted`, and those of `keep`.
         """
         reader = FileReader(self._context, source, start)
         breath = BREATH_SECONDS if pause else 0.0
@@ -270,7 +276,7 @@ class Importer:
         try:
             prepared = await self._prepare(reader, breath)
             while prepared is not None:
-                # PERF: the next chunk is read, parsed and judged while this one is written.
+                # PERF: the next chunk is read, parsed and validated while this one is written.
                 waiting = asyncio.create_task(self._prepare(reader, breath))
                 progress = await self._store(prepared, progress, pause)
                 reader.forget(prepared.section)
@@ -284,8 +290,8 @@ class Importer:
         return await self._finish(reader.header, progress)
 
     async def _prepare(self, reader: FileReader, breath: float) -> _Prepared | None:
-        # PERF: not in the threads of `scan`, which give way to other threads: while one of them
-        # gave way with the interpreter in its hands, everybody would wait for it.
+        # PERF: not in the threads of `scan`, whose low priority makes them hold the interpreter
+        # lock while they are descheduled, so that all others would wait for it.
         prepared = await asyncio.to_thread(self._parse, reader, breath)
         if prepared is None:
             return None
@@ -362,7 +368,7 @@ _CHUNKS: Final[Mapping[Section, _MakeChunk]] = {
 
 
 async def _insist(call: Callable[[], Awaitable[T]]) -> T:
-    """Try again while the store is busy, for a while: an import has time."""
+    """Retry while the store is busy, for a while: an import has time."""
     for pause in _PAUSES:
         try:
             return await call()

@@ -1,4 +1,4 @@
-"""The lines of a file of any size, plain or gzip, in bounded memory. It knows no JSON."""
+"""Reads the lines of a file of any size, plain or gzip, in bounded memory."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _PIECE: Final = 1 << 18
 
 
 class ByteSource(Protocol):
-    """What lines are read from: an open file, an answer of a server."""
+    """A source of lines: an open file, or the answer of a server."""
 
     def read(self, size: int, /) -> bytes:
-        """The next bytes, at most `size`; none at the end."""
+        """Return the next bytes, at most `size`; none at the end."""
 
 
 def read_lines(source: ByteSource, max_line_bytes: int) -> Iterator[bytes]:
-    """The lines without their ends, empty ones included; the n-th is line n.
+    """Yield the lines without their ends, including empty ones; the n-th is line n.
 
-    Errors: `ImportFileInvalid` for a line that is too long or a gzip stream that is damaged or cut
-    off, naming the line.
+    Errors: `ImportFileInvalid` for a line that is too long or a gzip stream that is damaged or
+    truncated, naming the line.
     """
     number = 1
     rest: list[bytes] = []
@@ -64,7 +64,7 @@ def _refuse_long(most: int, number: int) -> None:
 
 
 def _read_pieces(source: ByteSource) -> Iterator[bytes]:
-    """Bytes as they are, or decompressed when they begin as gzip does."""
+    """Yield bytes as they are, or decompressed if they begin as gzip does."""
     head = source.read(_PIECE)
     while head and len(head) < len(_MARK) and (more := source.read(_PIECE)):
         head += more
@@ -78,7 +78,7 @@ def _read_pieces(source: ByteSource) -> Iterator[bytes]:
 
 
 def _decompress(data: bytes, source: ByteSource) -> Iterator[bytes]:
-    """SEC: in pieces of bounded size, however much a few bytes stand for."""
+    """SEC: in pieces of bounded size, however much a few bytes expand to."""
     stream = zlib.decompressobj(_GZIP)
     while True:
         if stream.eof:  # the end of a member; another may follow, zeros are padding

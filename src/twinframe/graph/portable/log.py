@@ -1,4 +1,4 @@
-"""The log of an import as NDJSON, in the vendor's form. It is written nowhere here.
+"""Renders the log of an import as NDJSON, in the vendor's form.
 
 SPEC: `timestamp`, `jobId`, `jobType`, `logType`, `details`. The vendor does not publish the details
 of a refused line: here they are its section, line, id and error.
@@ -27,16 +27,16 @@ class ImportLog:
         self._clock = clock
 
     def render_status(self, status: str, section: Section | None = None, **more: Any) -> bytes:
-        """That the import, or a section of it, has this status."""
+        """Render a status of the import, or of a section of it."""
         part = {"section": section.value} if section else {}
         return self._render(INFO, {**part, "status": status, **more})
 
     def render_finding(self, finding: Finding) -> bytes:
-        """That a line was refused."""
+        """Render a refused line."""
         return self._render(ERROR, finding.render())
 
     def render_failure(self, code: str, message: str, details: list[dict[str, str]]) -> bytes:
-        """That the import ended before its end."""
+        """Render the failure of the import."""
         error: dict[str, Any] = {"code": code, "message": message}
         if details:
             error["details"] = details

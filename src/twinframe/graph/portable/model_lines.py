@@ -1,6 +1,6 @@
-"""The section of models: judged as a whole, stored in pieces. It reads no file.
+"""The models section of an import: validated as a whole, stored in pieces.
 
-A model that is there with the same document is skipped, so that an import can be repeated.
+A model that exists with the same document is skipped, so that an import can be repeated.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from twinframe.storage.base import GraphSession, GraphTransaction, ModelRecord
 
 _ID: Final = "@id"
 _CHANGED: Final = -1
-"""No version of the models: they are not as they were when they were judged."""
+"""No version of the models: they have changed since they were validated."""
 _CONTEXT: Final = "dtmi:dtdl:context;3"
 
 
 class ModelSection:
     """All models of a file, on their way into the store.
 
-    Their lines are kept as text, and are parsed and stored in pieces, in the order in which they
-    rest on one another. All are judged before the first of them is stored.
+    Their lines are kept as text, and are parsed and stored in pieces, in the order of dependency.
+    All are validated before the first of them is stored.
     """
 
     looks: ClassVar[bool] = True
@@ -61,11 +61,11 @@ class ModelSection:
 
     @property
     def parts(self) -> int:
-        """Works that it takes to store them: one for each piece, at least one."""
+        """The number of transactions to store them: one for each piece, at least one."""
         return max(1, len(self._pieces))
 
     def look(self, session: GraphSession) -> None:
-        """Parse what is new in the state that `session` sees.
+        """Parse the new ones in the state that `session` sees.
 
         Errors: `ModelParsingFailed`, `ModelVersionNotSupported`, `ModelAlreadyExists`,
         `ImportFileInvalid`, `LimitExceeded`.
@@ -88,12 +88,12 @@ class ModelSection:
         self._versions = {0: session.read_schema_version()}
 
     def judge(self, _breath: float = 0.0) -> None:
-        """Nothing is left to do."""
+        """Do nothing: `look` has done it."""
 
     def store(
         self, transaction: GraphTransaction, before: Progress, end: int, part: int = 0
     ) -> tuple[Progress, Sequence[Finding]]:
-        """Store the models of one part, all or none; the last one brings the progress behind `end`.
+        """Store the models of one part, all or none; the last one returns the progress after `end`.
 
         Errors: as `look`.
         """
@@ -104,7 +104,7 @@ class ModelSection:
         write_models(self._context, transaction, self._stamp(records))
         models = before.models + len(records)
         if part + 1 < self.parts:
-            # What others changed may be about any of the parts to come.
+            # Changes by other writers may concern any of the following parts.
             version = transaction.read_schema_version()
             self._versions[part + 1] = _CHANGED if is_changed else version
             return replace(before, section=Section.MODELS, models=models), ()
@@ -112,11 +112,11 @@ class ModelSection:
         if deleted:
             transaction.put_models(deleted)
         done = before.advance(end, Section.MODELS, ())
-        # NOTE: of an import that was cut off the models stored before count as stored, not skipped.
+        # NOTE: models that an interrupted import stored before count as stored, not skipped.
         return replace(done, models=models, skipped=len(self._lines) - models), ()
 
     def _read(self, lines: Sequence[Numbered[bytes]]) -> list[Finding]:
-        """Keep the lines that are JSON, and their outlines; the findings of the others."""
+        """Keep the lines that are JSON, and their outlines; return the findings of the others."""
         findings: list[Finding] = []
         for each in breathe(lines, PARSED, self._breath):
             try:
@@ -147,7 +147,7 @@ class ModelSection:
             lines[outline.model_id] = number
 
     def _is_new(self, session: GraphSession, place: int) -> bool:
-        """Whether it is not stored. Raises `ModelAlreadyExists` for another of its id."""
+        """Return whether it is not stored. Raises `ModelAlreadyExists` for another of its id."""
         outline, line = self._outlines[place], self._lines[place]
         stored = session.read_model(outline.model_id)
         if stored is None:
@@ -164,7 +164,9 @@ class ModelSection:
     def _judge_again(
         self, transaction: GraphTransaction, records: Sequence[ModelRecord]
     ) -> Sequence[ModelRecord]:
-        """Those of a part that are new still; models were changed since they were judged."""
+        """Return those of a part that are still new, after models changed since they were
+        validated.
+        """
         new = []
         for record in records:
             stored = transaction.read_model(record.model_id)
@@ -177,8 +179,8 @@ class ModelSection:
         return [self._restore(record) for record in parse_piece(transaction, documents, moment)]
 
     def _stamp(self, records: Sequence[ModelRecord]) -> Sequence[ModelRecord]:
-        """With the time of now, but for those whose own the header tells."""
-        # Read here, not before: what others write meanwhile must not bear a later time.
+        """Set the current time, except where the header gives the model's own."""
+        # Read here, not before: writes that come first must not have a later time.
         moment = render_upload_time(self._context.stamps())
         known = self._header.models
         return [
@@ -197,7 +199,9 @@ class ModelSection:
         return replace(record, upload_time=facts.uploaded)
 
     def _build_deleted(self, session: GraphSession, moment: str) -> list[ModelRecord]:
-        """Models for the time of the import: twins that name them get their labels by these."""
+        """Build deleted models for the duration of the import, which give twins of them their
+        labels.
+        """
         return [
             ModelRecord(
                 model_id=parse_model_id(one.model_id),
@@ -214,7 +218,9 @@ class ModelSection:
 
 
 def finish_models(context: GraphContext, transaction: GraphTransaction, header: Header) -> None:
-    """Behind the last line: decommission what was, and take away what only twins still name."""
+    """After the last line: decommission models as the header says, and remove deleted ones
+    again.
+    """
     for model_id, facts in header.models.items():
         record = transaction.read_model(model_id) if facts.decommissioned else None
         if record is not None and not record.decommissioned:
@@ -232,7 +238,7 @@ def _stands_in(session: GraphSession, model_id: str) -> bool:
 
 
 def _render_stand_in(model_id: str) -> bytes:
-    """The document that stands for a deleted model while its twins are imported."""
+    """Render the document that represents a deleted model while its twins are imported."""
     comment = "twinframe: stands for a deleted model while its twins are imported"
     return orjson.dumps(
         {_ID: model_id, "@type": "Interface", "@context": _CONTEXT, "comment": comment}

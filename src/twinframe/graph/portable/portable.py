@@ -1,4 +1,4 @@
-"""Use cases of whole graphs: export, and import without a job. They open no file."""
+"""The use cases of whole graphs: export, and import without a job, from open streams."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _tell_nobody(*_told: object) -> None:
 
 
 class Portable:
-    """Writing and reading whole graphs."""
+    """Writes and reads whole graphs."""
 
     def __init__(self, context: GraphContext) -> None:
         self._context = context
@@ -37,7 +37,7 @@ class Portable:
     ) -> Exported:
         """Write the graph as it is now; `write` and `report` are called in a thread.
 
-        Writers go on meanwhile and are not seen. See `write_graph`.
+        Concurrent writes continue and are not seen. See `write_graph`.
         """
 
         def read(session: GraphSession) -> Exported:
@@ -59,5 +59,5 @@ class Portable:
         start: Progress = BEGIN,
         report: Callable[[Progress, Sequence[Finding]], object] = _tell_nobody,
     ) -> Progress:
-        """Store a file, behind `start`; `report` is told of each chunk. See `Importer`."""
+        """Store a file, after `start`; `report` is called for each chunk. See `Importer`."""
         return await Importer(self._context, keep_nothing, report).run(source, start)

@@ -1,4 +1,4 @@
-"""How far an import has come and what it refused: small values that are stored. It does no work."""
+"""The stored progress of an import and its refused lines, as values."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from twinframe.errors import ErrorDetail, TwinframeError
 from twinframe.graph.portable.sections import Section
 
 _MOST_DETAILS: Final = 10
-"""Of one line, in the log; it may be of thousands of lines."""
+"""The most bytes of one line in the log; there may be thousands of lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A line that was refused. `item` is the id it is about, empty when it has none."""
+    """A refused line. `item` is the id it is about, empty when it has none."""
 
     line: int
     section: Section
@@ -25,7 +25,7 @@ class Finding:
     details: tuple[ErrorDetail, ...] = ()
 
     def render(self) -> dict[str, Any]:
-        """As it stands in logs."""
+        """Render its form in logs."""
         error: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.details:
             error["details"] = [
@@ -37,15 +37,15 @@ class Finding:
 
 
 def build_finding(line: int, section: Section, item: str, error: TwinframeError) -> Finding:
-    """The finding that says why a line was refused."""
+    """Build the finding of a refused line."""
     return Finding(line, section, item, error.code, error.message, error.details)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is done: all lines up to `line`, in which so many of each were stored.
+    """The progress: all lines up to `line` are done, with these numbers of each kind stored.
 
-    `skipped`: models that were there already, with the same document.
+    `skipped`: models that existed already, with the same document.
     """
 
     line: int = 0
@@ -57,11 +57,11 @@ class Progress:
     errors: int = 0
 
     def advance(self, line: int, section: Section, findings: Sequence[Finding]) -> Progress:
-        """Behind another chunk, whose counts are still to be added."""
+        """Return the progress after another chunk, whose counts are still to be added."""
         return replace(self, line=line, section=section, errors=self.errors + len(findings))
 
     def render(self) -> dict[str, Any]:
-        """As it is stored."""
+        """Render its stored form."""
         return {
             "line": self.line,
             "section": self.section.value if self.section else None,
@@ -77,6 +77,6 @@ BEGIN: Final = Progress()
 
 
 def load_progress(stored: Mapping[str, Any]) -> Progress:
-    """The progress that `Progress.render` gave."""
+    """Load the progress that `Progress.render` gave."""
     section = stored["section"]
     return Progress(**{**stored, "section": Section(section) if section else None})

@@ -1,6 +1,6 @@
-"""Lines of relationships: parsed beside the writer, judged and stored in one work.
+"""The relationship lines of an import: parsed before the transaction, validated and stored in it.
 
-It reads no file. SPEC: `$dtId` of a line is the source.
+SPEC: `$dtId` of a line is the source.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _LABEL: Final = "{} of {}"
 
 
 class RelationshipLine(NamedTuple):
-    """A relationship as its line gives it, and as it will be stored.
+    """A relationship as in its line, and as it will be stored.
 
-    `event` is for a new one, without time and notes, and empty where it is not told of.
+    `event` is for a new one, without time and notes, and empty where events are not recorded.
     """
 
     number: int
@@ -54,7 +54,7 @@ class RelationshipLine(NamedTuple):
 
     @property
     def item(self) -> str:
-        """What findings call it."""
+        """Its name in findings."""
         return _LABEL.format(self.record.relationship_id, self.record.source_id)
 
 
@@ -92,19 +92,19 @@ class RelationshipChunk:
         self._ends = sorted(ends)  # PERF: neighbours in the index, found one after the other
 
     def look(self, session: GraphSession) -> None:
-        """Nothing beside the writer.
+        """Do nothing before the transaction.
 
-        PERF: the models of the ends would have to be asked for again in the transaction, which
-        takes longer than judging does.
+        PERF: the models of the ends would have to be read again in the transaction, which takes
+        longer than validating.
         """
 
     def judge(self, _breath: float = 0.0) -> None:
-        """Nothing beside the writer."""
+        """Do nothing before the transaction."""
 
     def store(
         self, transaction: GraphTransaction, before: Progress, end: int, _part: int = 0
     ) -> tuple[Progress, Sequence[Finding]]:
-        """Store what suits its model; the progress behind line `end`, and what was refused."""
+        """Store the valid lines; return the progress after line `end`, and the refused ones."""
         models = transaction.read_twin_models(self._ends)
         judge = RelationshipJudge(self._context, transaction)
         lines: list[RelationshipLine] = []
@@ -127,8 +127,8 @@ class RelationshipChunk:
     def _finish_events(
         self, lines: Sequence[RelationshipLine], models: Mapping[str, str]
     ) -> Sequence[bytes]:
-        """With the time of now, and the models of their sources in their notes."""
-        # Read here, not before: what others write meanwhile must not bear a later time.
+        """Add the current time, and the models of their sources in their notes."""
+        # Read here, not before: writes that come first must not have a later time.
         now = render_update_time(self._context.stamps())
         notes = {model_id: render_model_notes(model_id) for model_id in set(models.values())}
         texts = self._stamp.fill((each.event for each in lines), now)

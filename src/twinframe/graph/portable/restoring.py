@@ -1,7 +1,7 @@
-"""Documents as an exact file has them: etag and times are kept, what is missing is made anew.
+"""Restores documents of an exact file with their etags and times, generating missing ones.
 
-It judges the form of what is kept, as it goes out in headers and is compared by clients; whether
-contents suit the model is not judged here.
+It validates the form of etags and times, which are sent in headers and compared by clients; the
+contents are validated elsewhere.
 """
 
 from __future__ import annotations
@@ -37,10 +37,9 @@ _ETAG: Final = re.compile(r'W/"[\x21\x23-\x7e]{1,128}"')
 def restore_twin(
     twin_id: str, model_id: str, document: JsonObject, parts: Collection[str], now: str
 ) -> TwinRecord:
-    """The twin of a line of an exact file.
+    """Restore the twin of a line of an exact file.
 
-    `parts` are the names of the components. Errors: `ValidationFailed` for a source time that is
-    none.
+    `parts` are the names of the components. Errors: `ValidationFailed` for an invalid source time.
     """
     etag = _restore_etag(document)
     plain = [name for name in document if name not in parts and not name.startswith("$")]
@@ -71,7 +70,7 @@ def _restore_etag(document: JsonObject) -> str:
 def _restore_metadata(
     owner: JsonObject, contents: Collection[str], now: str, where: str
 ) -> JsonObject:
-    """The times of an owner of properties, in the order that they have."""
+    """Restore the times of an owner of properties, in their order."""
     given = owner.get(METADATA)
     if not isinstance(given, dict):
         given = {}

@@ -1,6 +1,6 @@
-"""The form of the file: its sections and its header. It reads no twin.
+"""The format of the file: its sections and its header.
 
-SPEC: one JSON object a line. `{"Section":"Header"}` comes first, with one line behind it; Models,
+SPEC: one JSON object a line. `{"Section":"Header"}` comes first, with one line after it; Models,
 Twins and Relationships may follow, in this order. See `docs/how-to/import-and-export.md`.
 """
 
@@ -20,7 +20,7 @@ from twinframe.model.values import JsonValue
 VERSION: Final = "1.0.0"
 SECTION: Final = "Section"
 OWN: Final = "twinframe"
-"""The member of the header that says how the file is more than the vendor's."""
+"""The member of the header for this service's additions to the vendor's format."""
 
 
 class Section(enum.Enum):
@@ -37,7 +37,7 @@ ORDER: Final = tuple(Section)
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What the service knows of a model beside its document; `uploaded` in the wire's form."""
+    """The service's facts about a model beside its document; `uploaded` in the wire's form."""
 
     uploaded: str
     decommissioned: bool = False
@@ -45,7 +45,7 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class DeletedModel:
-    """A model that only twins still name, with the interfaces that it extended."""
+    """A model that only twins still refer to, with the interfaces that it extended."""
 
     model_id: str
     ancestors: tuple[str, ...]
@@ -53,10 +53,10 @@ class DeletedModel:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of itself.
+    """The header of a file.
 
     `exact`: etags and times of its documents are kept when it is imported; without it each document
-    is new then, as the vendor has it. `models` and `deleted` are there in exact files only.
+    gets new ones, as in the vendor's format. `models` and `deleted` are in exact files only.
     """
 
     exact: bool = False
@@ -89,7 +89,7 @@ def render_section(section: Section) -> bytes:
 
 
 def parse_section(document: JsonValue) -> Section | None:
-    """The section that a line begins; None for a line inside one. `ImportFileInvalid`."""
+    """Return the section that a line begins; None for a line inside one. `ImportFileInvalid`."""
     if not isinstance(document, dict) or document.keys() != {SECTION}:
         return None
     name = document[SECTION]
@@ -105,7 +105,7 @@ def parse_section(document: JsonValue) -> Section | None:
 
 
 def parse_header(document: JsonValue) -> Header:
-    """The header of the line behind `{"Section":"Header"}`. `ImportFileInvalid`."""
+    """Parse the line after `{"Section":"Header"}`. `ImportFileInvalid`."""
     if not isinstance(document, dict) or not isinstance(document.get("fileVersion"), str):
         raise ImportFileInvalid(
             "The header must be an object with a fileVersion, such as "
@@ -125,7 +125,7 @@ def parse_header(document: JsonValue) -> Header:
 
 
 def check_order(before: Section | None, section: Section, line: int) -> None:
-    """Refuse a section that may not come behind `before`: `ImportFileInvalid`."""
+    """Refuse a section that may not come after `before`: `ImportFileInvalid`."""
     if before is None and section is not Section.HEADER:
         raise ImportFileInvalid('The file must begin with {"Section":"Header"}.', line=line)
     if before is not None and ORDER.index(section) <= ORDER.index(before):

@@ -1,4 +1,4 @@
-"""Lines of twins: parsed and judged beside the writer, stored in one work. It reads no file."""
+"""The twin lines of an import: parsed and validated before the transaction, stored in it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from twinframe.storage.base import GraphSession, GraphTransaction, TwinRecord
 
 
 class TwinLine(NamedTuple):
-    """A twin as its line gives it."""
+    """A twin as in its line."""
 
     number: int
     twin_id: str
@@ -47,8 +47,10 @@ class TwinLine(NamedTuple):
 
 
 class _Draft(NamedTuple):
-    """A line as it will be stored, but for the time. `event` is for a new twin, empty where it is
-    not told of. `must_stand`: the model takes no new twins.
+    """A line as it will be stored, except for the time.
+
+    `event` is for a new twin, empty where events are not recorded. `must_stand`: the twin must
+    exist, as the model takes no new ones.
     """
 
     line: TwinLine
@@ -60,7 +62,7 @@ class _Draft(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """Lines that suit their models in one state of these, and those that do not."""
+    """Lines that conform to their models in one state of these, and those that do not."""
 
     version: int
     stamp: Stamp
@@ -100,14 +102,14 @@ class TwinChunk:
         self._judged: _Judged | None = None
 
     def look(self, session: GraphSession) -> None:
-        """Find the models of the lines in the state that `session` sees."""
+        """Read the models of the lines in the state that `session` sees."""
         models = self._context.models.open(session)
         wanted = {line.model_id for line in self._lines} - self._deleted
         self._models = {model_id: models.find(model_id) for model_id in wanted}
         self._version = session.read_schema_version()
 
     def judge(self, breath: float = 0.0) -> None:
-        """Judge the lines by the models that were found, and render those that suit."""
+        """Validate the lines against the models, and render the valid ones."""
         stamp = Stamp()
         findings: list[Finding] = []
         drafts: list[_Draft] = []
@@ -121,7 +123,7 @@ class TwinChunk:
     def store(
         self, transaction: GraphTransaction, before: Progress, end: int, _part: int = 0
     ) -> tuple[Progress, Sequence[Finding]]:
-        """Store what suits its model; the progress behind line `end`, and what was refused."""
+        """Store the valid lines; return the progress after line `end`, and the refused ones."""
         judged = self._judged
         if judged is None or judged.version != transaction.read_schema_version():
             self.look(transaction)
@@ -137,7 +139,7 @@ class TwinChunk:
                 drafts.append(draft)
             except LINE_ERRORS as error:
                 findings.append(build_finding(line.number, Section.TWINS, line.twin_id, error))
-        # Read here, not before: what others write meanwhile must not bear a later time.
+        # Read here, not before: writes that come first must not have a later time.
         now = render_update_time(self._context.stamps())
         bodies = judged.stamp.fill((each.body for each in drafts), now)
         records = [
@@ -153,7 +155,7 @@ class TwinChunk:
     def _draft(self, line: TwinLine, now: str) -> _Draft:
         parts: Collection[str]
         must_stand = False
-        if line.model_id in self._deleted:  # nothing is left to judge it by
+        if line.model_id in self._deleted:  # there is no model to validate it against
             parts = list_parts(line.document)
         else:
             model = require_found(self._models.get(line.model_id), line.model_id)

@@ -1,4 +1,4 @@
-"""What the parts of an import share: numbered lines, errors of lines. It does no work."""
+"""Values that the parts of an import share: numbered lines, and the errors of single lines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from twinframe.errors import Conflict, InputError, NotFound
 T_co = TypeVar("T_co", covariant=True)
 
 LINE_ERRORS: Final = (InputError, NotFound, Conflict)
-"""Errors that one line has alone; all others end the import."""
+"""Errors that concern one line alone; all others end the import."""
 
 
 class Numbered(NamedTuple, Generic[T_co]):
-    """What stands in line `number` of the file, counted from 1.
+    """The value in line `number` of the file, counted from 1.
 
-    PERF: a tuple, as those below that are made for each line: half as long to make as a dataclass
-    that is frozen.
+    PERF: a tuple, like the others that are made for each line: it takes half the time of a frozen
+    dataclass.
     """
 
     number: int

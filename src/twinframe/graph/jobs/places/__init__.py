@@ -1,3 +1,3 @@
-"""Where jobs read from and write to, as far as the operator allows it. Nothing else is opened."""
+"""The locations that jobs read from and write to, within what the operator allows."""
 
 from __future__ import annotations

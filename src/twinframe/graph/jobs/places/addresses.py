@@ -1,5 +1,5 @@
-"""Which addresses a host name may lead to: never those of this machine or its networks, unless the
-operator says so. It connects to none.
+"""Resolves host names to allowed addresses: never of this machine or private networks by
+default.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _STANDING_FOR: Final[dict[ipaddress.IPv6Network, Callable[[int], int]]] = {
     ipaddress.IPv6Network("64:ff9b::/96"): lambda value: value & 0xFFFFFFFF,
     ipaddress.IPv6Network("2002::/16"): lambda value: value >> 80 & 0xFFFFFFFF,
 }
-"""Blocks whose addresses systems and gateways send to an IPv4 address -> that address."""
+"""Blocks whose addresses systems and gateways translate to an IPv4 address -> that address."""
 
 
 def resolve_host(host: str, port: int, *, allow_private: bool) -> str:
-    """The address to connect to, of all that the name has now.
+    """Return the address to connect to, of all that the name resolves to now.
 
-    SEC: names may lead anywhere, and elsewhere a moment later: all of its addresses are looked at,
-    and the connection is made to the one that is returned. Errors: `PlaceFailed`, `UrlNotAllowed`.
+    SEC: names may resolve to anything, and differently a moment later: all addresses are checked,
+    and the connection is made to the returned one. Errors: `PlaceFailed`, `UrlNotAllowed`.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -66,10 +66,10 @@ def resolve_host(host: str, port: int, *, allow_private: bool) -> str:
 
 
 def is_public(address: Address) -> bool:
-    """Whether it is of the public network: of no special purpose, or of one that is reached from
-    everywhere. One that stands for an IPv4 address is what that address is.
+    """Return whether it is a public address: of no special purpose, or of one that is globally
+    reachable. An address that embeds an IPv4 address is judged by that.
 
-    SEC: `is_global` differs between versions of Python, and takes addresses that gateways
+    SEC: `is_global` differs between versions of Python, and accepts addresses that gateways
     translate into private ones.
     """
     if isinstance(address, ipaddress.IPv4Address):

@@ -1,4 +1,4 @@
-"""What every kind of place offers to jobs. It opens nothing."""
+"""The interface of the kinds of location that jobs read from and write to."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ LONGEST_URL = 4096
 
 @dataclass(frozen=True, slots=True)
 class OpenSource:
-    """A source that is being read. `identity` differs when its content may have changed; empty
-    when the place does not tell.
+    """A source being read.
+
+    `identity` differs when its content may have changed; empty if unknown.
     """
 
     stream: ByteSource
@@ -26,38 +27,39 @@ class OpenSource:
 
 
 class Place(ABC):
-    """A kind of place, with what the operator allows there. All calls may block.
+    """A kind of location, with the operator's permissions there. All calls may block.
 
-    Errors of all calls: `InvalidArgument` for a URL of a wrong form, `UrlNotAllowed` for one that
-    is not allowed, `PlaceFailed` when the place does not do its part.
+    Errors of all calls: `InvalidArgument` for a malformed URL, `UrlNotAllowed` for a forbidden one,
+    `PlaceFailed` when the location does not work.
     """
 
     @abstractmethod
     def takes(self, url: SplitResult) -> bool:
-        """Whether URLs of this form are this place's, allowed or not."""
+        """Return whether URLs of this form belong to this kind, allowed or not."""
 
     @abstractmethod
     def check(self, url: str) -> None:
-        """Refuse what is not allowed, as far as the text tells."""
+        """Refuse a forbidden URL, as far as its text shows that."""
 
     @abstractmethod
     def open_source(self, url: str) -> AbstractContextManager[OpenSource]:
-        """The content, while it is being read."""
+        """Open the content for reading."""
 
     @abstractmethod
     def write(self, url: str, pieces: Iterable[bytes]) -> None:
-        """Put the content there, as a whole: replaced, or left as it is on an error."""
+        """Write the content completely: replaced, or unchanged on an error."""
 
 
 def show_url(url: str) -> str:
-    """SEC: without the query, which may be a signature that opens the place to everybody."""
+    """SEC: without the query, which may be a signature that gives access to anybody."""
     return mask_secrets(url.partition("?")[0].partition("#")[0])
 
 
 def parse_url(url: str) -> SplitResult:
-    """The parts of a URL of an absolute form. `InvalidArgument`.
+    """Parse an absolute URL. `InvalidArgument`.
 
-    SEC: control characters, blanks and backslashes are refused: others read them otherwise.
+    SEC: control characters, blanks and backslashes are refused: other parsers read them
+    differently.
     """
     if len(url) > LONGEST_URL or any(x <= " " or x in '\\\x7f"<>^`{|}' for x in url):
         raise InvalidArgument(f"The URI {show_url(url)[:100]!a} failed validation: it is no URI.")

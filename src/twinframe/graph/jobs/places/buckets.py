@@ -1,6 +1,6 @@
-"""Object stores through fsspec: S3, Google Cloud Storage, Azure blobs. It holds no credentials.
+"""Object stores as job locations, through fsspec: S3, Google Cloud Storage, Azure blobs.
 
-Each takes its credentials from where its own library looks for them, such as the environment.
+Each library finds its credentials by itself, such as in the environment.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class BucketPlace(Place):
         self._buckets = [bucket.rstrip("/") for bucket in buckets]
 
     def takes(self, url: SplitResult) -> bool:
-        """Schemes of object stores, and URLs of the prefixes that are web addresses."""
+        """Return whether it has a scheme of object stores, or one of the prefixes that are web
+        addresses.
+        """
         text = url.geturl()
         return url.scheme in _EXTRAS or any(text.startswith(f"{x}/") for x in self._buckets)
 
@@ -66,7 +68,7 @@ class BucketPlace(Place):
             stream.close()
 
     def write(self, url: str, pieces: Iterable[bytes]) -> None:
-        """The object as a whole: object stores show none that is half written."""
+        """Write the object as a whole: object stores do not show half-written ones."""
         self.check(url)
 
         def put() -> None:
@@ -79,19 +81,19 @@ class BucketPlace(Place):
 
 
 class _Object:
-    """An object that is being read."""
+    """An object being read."""
 
     def __init__(self, stream: Any, ask: Callable[[Callable[[], Any]], Any]) -> None:
         self._stream = stream
         self._ask = ask
 
     def read(self, size: int, /) -> bytes:
-        """At most so many bytes; `PlaceFailed` when they do not come."""
+        """Return at most this many bytes; `PlaceFailed` on an error."""
         return cast("bytes", self._ask(lambda: self._stream.read(size)))
 
 
 def _find(url: str) -> tuple[Any, str]:
-    """The file system of fsspec and the object's path in it."""
+    """Return the fsspec file system and the object's path in it."""
     parts = urlsplit(url)
     scheme, options = parts.scheme, {}
     if parts.netloc.endswith(_AZURE):
@@ -109,8 +111,8 @@ def _find(url: str) -> tuple[Any, str]:
 
 
 def _ask(url: str, verb: str, call: Callable[[], Any]) -> Any:
-    """What a call of an object store's library gives; `PlaceFailed` for whatever it raises: each
-    has errors of its own, and none is a reason to try the job again for ever.
+    """Call an object store's library; raise `PlaceFailed` for any error: each library has errors of
+    its own, and none is a reason to retry the job for ever.
     """
     try:
         return call()

@@ -1,4 +1,4 @@
-"""Files of this machine, in folders that the operator names. Nothing outside of them is touched."""
+"""Files of this machine as job locations, in folders that the operator names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, unquote
 from twinframe.errors import InvalidArgument, PlaceFailed, UrlNotAllowed
 from twinframe.graph.jobs.places.base import OpenSource, Place, parse_url
 
-# SEC: a link in the place of the file is not followed, and a FIFO does not hold us up.
+# SEC: a symbolic link in place of the file is not followed, and a FIFO does not block.
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LOG_MARK: Final = b'"jobType"'
 _DRAFT: Final = ".twinframe-part"
@@ -31,21 +31,21 @@ class FilePlace(Place):
         self._directories = [Path(directory) for directory in directories]
 
     def takes(self, url: SplitResult) -> bool:
-        """All of the scheme."""
+        """Return whether it has the scheme `file`."""
         return url.scheme == "file"
 
     def check(self, url: str) -> None:
-        """The path as it is written must be under a folder; links are seen when it is opened."""
+        """Check that the path as written is under a folder; links are checked when it is opened."""
         path = self._parse(url)
         if not any(path.is_relative_to(each) for each in self._directories):
             self._refuse(path)
 
     @contextmanager
     def open_source(self, url: str) -> Iterator[OpenSource]:
-        """A regular file; links on the way must stay under the folders."""
+        """Open a regular file; links on the way must stay under the folders."""
         self.check(url)
         path = self._parse(url)
-        # SEC: messages name what the caller named, not where links lead to.
+        # SEC: messages name the caller's path, not the targets of links.
         with _open_regular(self._resolve(path), path) as stream:
             found = os.fstat(stream.fileno())
             self._check_opened(stream.fileno(), path)
@@ -53,14 +53,14 @@ class FilePlace(Place):
             yield OpenSource(_File(stream, path), identity)
 
     def write(self, url: str, pieces: Iterable[bytes]) -> None:
-        """A draft beside it takes its place; only the log of an earlier job is replaced."""
+        """Write a draft beside it and rename it; only the log of an earlier job is replaced."""
         self.check(url)
         path = self._parse(url)
         folder = self._resolve(path.parent)
         target = folder / path.name
         try:
             self._check_replaced(target, path)
-            # SEC: relative to the opened folder, so that nobody can exchange it meanwhile.
+            # SEC: relative to the opened folder, so that it cannot be exchanged meanwhile.
             held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 self._check_opened(held, path)
@@ -99,7 +99,7 @@ class FilePlace(Place):
         return any(path.is_relative_to(each.resolve()) for each in self._directories)
 
     def _check_opened(self, descriptor: int, path: Path) -> None:
-        """SEC: what was opened is where it was looked for, whoever moved folders meanwhile."""
+        """SEC: check that the opened file is at its path, even if folders were moved meanwhile."""
         with suppress(FileNotFoundError):  # where there is no /proc
             if not self._is_inside(Path(os.readlink(f"/proc/self/fd/{descriptor}"))):  # noqa: PTH115
                 self._refuse(path)
@@ -136,9 +136,9 @@ def _open_regular(path: Path, shown: Path) -> FileIO:
 
 
 class _File:
-    """A file that is being read.
+    """A file being read.
 
-    NOTE: no bare descriptor, as a thread may still read when a cancelled job has closed it: by
+    NOTE: not a bare descriptor, as a thread may still read after a cancelled job has closed it: by
     then its number may be that of another file.
     """
 
@@ -146,7 +146,7 @@ class _File:
         self._stream, self._path = stream, path
 
     def read(self, size: int, /) -> bytes:
-        """At most so many bytes; `PlaceFailed` when they cannot be had."""
+        """Return at most this many bytes; `PlaceFailed` on an error."""
         try:
             return self._stream.read(size) or b""
         except OSError as error:

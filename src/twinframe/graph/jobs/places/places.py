@@ -1,4 +1,4 @@
-"""All places of an installation: which one a URL is of. It opens none itself."""
+"""All job locations of an installation: finds the one that a URL belongs to."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ _ANY_ID: Final = "[a-z0-9-]{1,63}"
 
 
 class Places:
-    """Places, the first that takes a URL being the one."""
+    """The locations; the first one that accepts a URL's form is used."""
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places
 
     def find(self, url: str) -> Place:
-        """The place of a URL that is allowed there. Errors: `InvalidArgument`, `UrlNotAllowed`."""
+        """Return the location of a URL that is allowed there.
+
+        Errors: `InvalidArgument`, `UrlNotAllowed`.
+        """
         parts = parse_url(url)
         for place in self._places:
             if place.takes(parts):
@@ -38,10 +41,10 @@ class Places:
 
 
 def build_places(settings: JobsSettings, graph: str = "") -> Places:
-    """The places that the operator allows to a hosted graph, or to the service's own.
+    """Build the locations that the operator allows to a hosted graph, or to the service's own.
 
-    SEC: what is named with `{graph}` in it is of the hosted graphs, each its own; what is named
-    without is of no hosted graph.
+    SEC: one with `{graph}` in its name is for hosted graphs, each its own; one without is for no
+    hosted graph.
     """
     web = WebPlace(
         settings.hosts, allow_private=settings.private_addresses, timeout=settings.read_timeout
@@ -57,7 +60,7 @@ def _select(places: Sequence[str], graph: str) -> list[str]:
 
 
 def find_contested(places: Sequence[str]) -> tuple[str, str] | None:
-    """Two places that a graph could share with another, by an id that somebody chose for it.
+    """Return two locations by which a graph could reach another's, through a chosen id.
 
     SEC: a folder beside those named with `{graph}` becomes that of the graph with its name.
     """
@@ -73,7 +76,7 @@ def _split(place: str) -> list[str]:
 
 
 def _may_meet(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether one of the two could lie in the other, as places of two graphs."""
+    """Return whether one of the two could be inside the other, as locations of two graphs."""
     is_chosen = False
     for one, other in zip_longest(first, second):
         if one is None or other is None:

@@ -1,4 +1,4 @@
-"""Hosts of the web that the operator names: read by GET, written by PUT. No other is asked."""
+"""Web hosts as job locations, as the operator allows them: read by GET, written by PUT."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Origin = tuple[str, str, int]
 class WebPlace(Place):
     """`https:` and `http:` URLs of some hosts.
 
-    SEC: the host is one of those allowed, by name and port; its addresses are looked at and the
-    connection is made to one of these; each redirect is judged like a first URL; nothing of ours
-    goes along (no credentials, cookies, proxies); certificates are verified by the name.
+    SEC: the host is one of those allowed, by name and port; its addresses are checked and the
+    connection is made to one of these; each redirect is checked like a first URL; nothing of ours
+    is sent along (no credentials, cookies, proxies); certificates are verified by the name.
     """
 
     def __init__(
@@ -48,16 +48,16 @@ class WebPlace(Place):
         self._trust = trust
 
     def takes(self, url: SplitResult) -> bool:
-        """All of the two schemes."""
+        """Return whether it has one of the two schemes."""
         return url.scheme in _PORTS
 
     def check(self, url: str) -> None:
-        """The host must be one of those allowed."""
+        """Check that the host is one of those allowed."""
         self._check(parse_url(url))
 
     @contextmanager
     def open_source(self, url: str) -> Iterator[OpenSource]:
-        """The body of the answer as it comes; at most three redirects are followed."""
+        """Yield the body of the answer as it arrives; at most three redirects are followed."""
         with self._open_client() as client:
             try:
                 response = self._get(client, url)
@@ -66,10 +66,10 @@ class WebPlace(Place):
                 raise PlaceFailed(f"{show_url(url)} cannot be read: {_explain(error)}.") from error
 
     def write(self, url: str, pieces: Iterable[bytes]) -> None:
-        """Put the content there in one request."""
+        """Write the content in one request."""
         with self._open_client() as client:
             try:
-                # NOTE: Azure asks for the kind of blob; others do not mind.
+                # NOTE: Azure requires the kind of blob; others ignore it.
                 headers = {
                     "Content-Type": "application/x-ndjson",
                     "x-ms-blob-type": "BlockBlob",
@@ -151,7 +151,7 @@ class _Body:
         self._rest = b""
 
     def read(self, size: int, /) -> bytes:
-        """At most so many; `PlaceFailed` when they do not come."""
+        """Return at most this many bytes; `PlaceFailed` on an error."""
         try:
             while not self._rest:
                 self._rest = next(self._pieces)
