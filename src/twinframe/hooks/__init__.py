@@ -1,1 +1,1 @@
-"""The hook specs of all seams, the strict plugin manager and loader. It implements no seam."""
+"""The hook specifications of all plugin seams, and the strict plugin manager and loader."""

@@ -1,6 +1,7 @@
-"""The one strict plugin loader of every seam: what cannot be used stops the start, by name.
+"""The strict plugin loader of all seams: an unusable plugin stops the start with an error that
+names it.
 
-It chooses nothing: settings say which plugin of a seam is used.
+The settings choose the plugin of a seam.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PluginInfo:
-    """An installed plugin, not imported: its name in its group, and who brings it."""
+    """An installed plugin, not imported: its name in its group, and its distribution."""
 
     group: str
     name: str
@@ -34,27 +35,29 @@ class PluginInfo:
 
     @property
     def owner(self) -> str:
-        """The plugin as messages name it."""
+        """The plugin's name in messages."""
         return f"{self.distribution} {self.version} ({self.group}: {self.name})"
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A loaded plugin: its module is registered with `manager` and holds hook implementations."""
+    """A loaded plugin: its module is registered with `manager` and contains hook
+    implementations.
+    """
 
     info: PluginInfo
     module: ModuleType
     manager: pluggy.PluginManager
 
     def call(self, hook: str, /, **arguments: object) -> object:
-        """The answer of this plugin alone to a hook; None if it does not implement it.
+        """Call a hook on this plugin alone; None if it does not implement it.
 
         Raises `PluginError` naming the hook and the plugin for any error inside it.
         """
         return call_hook(self.manager, self.module, hook, **arguments)
 
     def build(self, hook: str, base: type[T], /, **arguments: object) -> T:
-        """The object a seam's hook gives. Raises `PluginError` if it is not a `base`."""
+        """Build the object of a seam's hook. Raises `PluginError` if it is not a `base`."""
         built = self.call(hook, **arguments)
         if isinstance(built, base):
             return built
@@ -66,9 +69,12 @@ class Plugin:
         )
 
     def build_all(self, hook: str, base: type[T], **arguments: object) -> tuple[T, ...]:
-        """The objects of a hook that gives several. Raises `PluginError` as `build` does."""
+        """Build the objects of a hook that returns several.
+
+        Raises `PluginError` as `build` does.
+        """
         answer = self.call(hook, **arguments)
-        # NOTE: a hook without `firstresult` answers with one list entry an implementation.
+        # NOTE: a hook without `firstresult` returns a list with one entry an implementation.
         found = [item for answers in _as_list(answer) for item in _as_list(answers)]
         for item in found:
             if not isinstance(item, base):
@@ -80,13 +86,15 @@ class Plugin:
 
 
 def find_plugins(seam: Seam) -> tuple[PluginInfo, ...]:
-    """All installed plugins of a seam by name, none of them imported, doubled names included."""
+    """List all installed plugins of a seam by name, without importing them, including duplicate
+    names.
+    """
     found = [_build_info(entry) for entry in entry_points(group=seam.group)]
     return tuple(sorted(found, key=lambda info: (info.name.casefold(), info.distribution)))
 
 
 def find_plugin(seam: Seam, name: str) -> PluginInfo:
-    """The one installed plugin of this name, in any case.
+    """Return the one installed plugin of this name, ignoring letter case.
 
     Raises `PluginError` if there is none, saying what to install, or if there are several.
     """
@@ -115,10 +123,10 @@ def load_plugins(manager: pluggy.PluginManager, seam: Seam) -> tuple[Plugin, ...
 
 
 class _StrictLoader(ExtensionManager[object]):
-    """stevedore for one entry point, found by us.
+    """stevedore for a single entry point, found by us.
 
-    NOTE: stevedore's own list comes from a cache file in the user's home, which forgets the
-    distributions and holds two equal entries of different ones for one.
+    NOTE: stevedore's own list comes from a cache file in the user's home, which loses the
+    distributions and merges equal entries of different ones.
     """
 
     def __init__(self, info: PluginInfo) -> None:
@@ -140,7 +148,7 @@ class _StrictLoader(ExtensionManager[object]):
 def _load(manager: pluggy.PluginManager, seam: Seam, info: PluginInfo) -> Plugin:
     try:
         extensions = _StrictLoader(info).extensions
-    except (AssertionError, SystemExit) as error:  # NOTE: stevedore hands these to no callback
+    except (AssertionError, SystemExit) as error:  # NOTE: stevedore passes these to no callback
         reason = f"{type(error).__name__}: {error}"
         raise PluginError(f"{info.owner} cannot be imported: {reason}") from error
     module: object = extensions[0].plugin

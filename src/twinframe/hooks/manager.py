@@ -1,4 +1,4 @@
-"""The strict plugin manager: an unknown hook is an error, not a silence. It finds no plugin."""
+"""The strict plugin manager, which raises an error for an unknown hook."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOOK_PREFIX = "twinframe_"
 
 
 def build_manager() -> pluggy.PluginManager:
-    """A manager that knows every hook of `specs` and blames the plugin for an error in a hook."""
+    """Build a manager that knows every hook of `specs` and names the plugin in errors of a hook."""
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(specs)
     manager.add_hookcall_monitoring(_before, _after)
@@ -27,10 +27,10 @@ def build_manager() -> pluggy.PluginManager:
 
 
 def register(manager: pluggy.PluginManager, plugin: ModuleType, owner: str) -> None:
-    """Add a plugin's module. `owner` names its distribution in messages.
+    """Register a plugin's module. `owner` names its distribution in messages.
 
-    Raises `PluginError` for an implementation of an unknown hook, of wrong arguments, or one that
-    lacks its marker: pluggy alone would pass over the first and the last.
+    Raises `PluginError` for an implementation of an unknown hook, with wrong arguments, or without
+    its marker: pluggy alone would ignore the first and the last.
     """
     if manager.is_registered(plugin):
         return
@@ -48,7 +48,7 @@ def register(manager: pluggy.PluginManager, plugin: ModuleType, owner: str) -> N
         manager.register(plugin, name=owner)
         manager.check_pending()
     except pluggy.PluginValidationError as error:
-        # NOTE: pluggy keeps half of what it refused; the manager is of no use after this.
+        # NOTE: pluggy keeps half of what it refused; the manager is unusable after this.
         reason = " ".join(str(error).split())
         raise PluginError(f"{owner} breaks a hook's contract: {reason}") from error
 
@@ -75,7 +75,7 @@ def _is_hook_like(manager: pluggy.PluginManager, plugin: ModuleType, name: str) 
 def _before(
     hook_name: str, methods: Sequence[pluggy.HookImpl], kwargs: Mapping[str, object]
 ) -> None:
-    """NOTE: pluggy asks for both halves of a monitor; nothing happens before a call."""
+    """NOTE: pluggy requires both halves of a monitor; nothing happens before a call."""
 
 
 def _after(

@@ -1,4 +1,4 @@
-"""Reference pages that need the plugins: hooks and settings. They print, they choose nothing."""
+"""Generates the reference pages that need the plugins: hooks and settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDTH = 100  # columns of a line, the formatter's
 
 
 def render_hooks_page() -> str:
-    """The page `docs/reference/hooks.md`."""
+    """Render the page `docs/reference/hooks.md`."""
     parts = [_INTRODUCTION, "## Seams", "", "| seam | entry-point group | hook | ours |"]
     parts.append("| --- | --- | --- | --- |")
     for seam in SEAMS:
@@ -28,7 +28,8 @@ def render_hooks_page() -> str:
 
 
 def render_settings_page() -> str:
-    """The page `docs/reference/settings.md`: the core and this project's plugins, all installed.
+    """Render the page `docs/reference/settings.md`: the core and this project's plugins, all
+    installed.
 
     Raises `PluginError` when one of them is missing.
     """
@@ -77,7 +78,7 @@ than the seam's.
 
 
 def _render_signature(name: str, signature: str) -> list[str]:
-    """The definition on one line, or in the formatter's three where it is too long for one."""
+    """Render the definition on one line, or in the formatter's three if it is too long for one."""
     line = f"def {name}{signature}: ..."
     if len(line) <= _WIDTH:
         return [line]

@@ -1,4 +1,4 @@
-"""The seams that are filled by entry points: group, hook, and who is known to fill them."""
+"""The plugin seams: the entry-point group, hook and known distributions of each."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Seam:
-    """One seam: `group` is its entry-point group, `noun` what its plugins are called in messages.
+    """One seam: `group` is its entry-point group, `noun` the word for its plugins in messages.
 
-    `hook` is the hook a plugin of it must implement. `distributions` are this project's plugins
-    by name. SEC: only these are ever named in an installation hint, never a name made from input.
+    `hook` is the hook a plugin of it must implement. `distributions` are this project's plugins by
+    name. SEC: only these are ever named in an installation hint, never a name made from input.
     """
 
     group: str

@@ -1,4 +1,6 @@
-"""Where settings of plugins stand in the tree, and finding their classes. It reads no setting."""
+"""Finds the settings classes of plugins and the positions of their sections in the settings
+tree.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,16 @@ _PLACES: Mapping[str, tuple[Seam, str, Callable[[Settings], str | None]]] = {
         "Provider",
         lambda settings: settings.authorization.provider if settings.checks_permissions else None,
     ),
-    # All of them are in use: a section that nothing sets has its defaults when it is asked for.
+    # All of them are in use: a section that nothing sets has its defaults when it is read.
     "Resources": (RESOURCE_TYPE, "", lambda _settings: None),
     ROOT: (SITE, "", lambda _settings: None),
 }
 
 
 def build_places(manager: pluggy.PluginManager) -> dict[str, PluginPlace]:
-    """The places of plugin sections for `load_settings`, with `manager` to load plugins into."""
+    """Build the places of plugin sections for `load_settings`, with `manager` to load plugins
+    into.
+    """
     return {
         section: PluginPlace(
             suffix=suffix,
@@ -49,9 +53,9 @@ def build_places(manager: pluggy.PluginManager) -> dict[str, PluginPlace]:
 
 
 def build_section_path(plugin: Plugin) -> KeyPath:
-    """The key path of a plugin's own section: `("Storage", "Sqlite")`, `("Explorer",)`.
+    """Return the key path of a plugin's own section: `("Storage", "Sqlite")`, `("Explorer",)`.
 
-    That of an event sink stands under the name of each endpoint of its type, here `<webhook>`.
+    That of an event sink is under the name of each endpoint of its type, here `<webhook>`.
     """
     if plugin.info.group == EVENT_SINK.group:
         return "Events", "Endpoints", f"<{plugin.info.name}>"
@@ -63,7 +67,10 @@ def build_section_path(plugin: Plugin) -> KeyPath:
 
 
 def read_section_class(plugin: Plugin) -> type[Section] | None:
-    """The plugin's settings class; None if it has none. Raises `PluginError` for anything else."""
+    """Return the plugin's settings class; None if it has none.
+
+    Raises `PluginError` for anything else.
+    """
     model = plugin.call("twinframe_settings")
     if model is None or (isinstance(model, type) and issubclass(model, Section)):
         return model

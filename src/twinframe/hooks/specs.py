@@ -1,4 +1,4 @@
-"""Every hook of twinframe, typed: the map of its seams. It implements none of them."""
+"""The typed specifications of all hooks, which together are the map of twinframe's plugin seams."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ hookspec = pluggy.HookspecMarker("twinframe")
 
 @hookspec(firstresult=True)
 def twinframe_settings() -> type[Section] | None:
-    """The plugin's settings section; keys stand under its seam and name: `Storage__Sqlite__…`."""
+    """The plugin's settings section; its keys are under its seam and name: `Storage__Sqlite__…`."""
 
 
 @hookspec(firstresult=True)
@@ -39,22 +39,24 @@ def twinframe_query_engine(store: GraphStore) -> QueryEngine | None:
 
 @hookspec(firstresult=True)
 def twinframe_triple_writer(settings: Section, graph: str) -> TripleWriter | None:
-    """What writes the graph named `graph` as RDF, whatever stores it; `settings` as above.
+    """The writer of the graph named `graph` as RDF, whatever stores it; `settings` as above.
 
-    A storage plugin that knows no RDF leaves it out; the one that `Export__Writer` names has it.
+    A storage plugin without RDF omits it; the one that `Export__Writer` names has it.
     """
 
 
 @hookspec(firstresult=True)
 def twinframe_sparql_engine(store: GraphStore) -> SparqlEngine | None:
-    """SPARQL over this store; None, or no such hook, where graphs are not stored as RDF."""
+    """The SPARQL engine over this store; None, or no such hook, where graphs are not stored as
+    RDF.
+    """
 
 
 @hookspec(firstresult=True)
 def twinframe_control_store(settings: Section, name: str) -> ControlStore | None:
     """The store of the control plane's records named `name`, not yet opened.
 
-    `settings` is the plugin's section. A storage plugin that keeps graphs only leaves it out.
+    `settings` is the plugin's section. A storage plugin that keeps graphs only omits it.
     """
 
 
@@ -62,11 +64,11 @@ def twinframe_control_store(settings: Section, name: str) -> ControlStore | None
 def twinframe_permission_provider(
     settings: Section, authorization: AuthorizationSettings, resource: str
 ) -> PermissionProvider | None:
-    """The provider that says which permissions a caller has at one graph.
+    """The provider of the permissions that a caller has at one graph.
 
     `settings` is the plugin's own section (an empty `Section` if it has none), `authorization` the
     core's section, which all providers share. `resource` is the id of a hosted graph, empty for the
-    graph that the service has of its own.
+    service's own graph.
     """
 
 
@@ -74,16 +76,16 @@ def twinframe_permission_provider(
 def twinframe_event_sink(settings: Section, name: str, source: str) -> EventSink | None:
     """The sink of the endpoint `name`, not yet opened. `settings` is the plugin's section.
 
-    `source` is the host name that events of the service give, for endpoints that ask who sends.
+    `source` is the host name in the service's events, for endpoints that require the sender's name.
     """
 
 
 @hookspec
 def twinframe_findings(settings: Section) -> Sequence[Finding]:
-    """What may be wrong where this plugin would work: directories, libraries, servers it asks.
+    """The problems where this plugin would work: directories, libraries, servers it uses.
 
-    `twinframe check` asks the plugins in use. `settings` is the plugin's section. Nothing is made
-    or changed, nothing secret is sent, and an answer takes seconds at most.
+    `twinframe check` calls the plugins in use. `settings` is the plugin's section. It creates and
+    changes nothing, sends nothing secret, and takes seconds at most.
     """
     return ()
 
@@ -96,9 +98,10 @@ def twinframe_resource_types(settings: Section) -> Sequence[ResourceType]:
 
 @hookspec
 def twinframe_routes(settings: Section, service: ServiceFacts) -> Sequence[Site]:
-    """Pages that are served beside the API, open to everybody: each a site with a path of its own.
+    """The pages that are served beside the API, open to everybody: each a site with a path of its
+    own.
 
-    `settings` is the plugin's section, whose keys stand under its name: `Explorer__…`. `service` is
-    what the pages may know of the service.
+    `settings` is the plugin's section, whose keys are under its name: `Explorer__…`. `service` are
+    the facts about the service that the pages may know.
     """
     return ()

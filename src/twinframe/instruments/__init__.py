@@ -1,1 +1,1 @@
-"""What the service tells of its own work: measurements, spans, slow queries. It does none of it."""
+"""Instruments of the service: metrics, traces, and the slow-query log."""

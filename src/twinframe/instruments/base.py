@@ -1,6 +1,6 @@
-"""The port by which layers tell of their work: records, and who takes them. It measures nothing.
+"""The port by which layers report their work to instruments, as records.
 
-Nothing is told where nobody listens: whoever has no instruments makes no record either.
+Without instruments no records are made.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 CURRENT_REQUEST: Final[ContextVar[str]] = ContextVar("request_id", default="")
-"""The id of the request that is being answered, where it is for somebody to know."""
+"""The id of the present request, where there is one."""
 
 CURRENT_TRACE: Final[ContextVar[str]] = ContextVar("traceparent", default="")
-"""The `traceparent` that the request came with, well formed; empty without one."""
+"""The valid `traceparent` of the present request; empty without one."""
 
 
 class Level(StrEnum):
-    """What has a height at any moment, in a worker; the values are names of metrics."""
+    """Levels of a worker that can be read at any moment; the values are names of metrics."""
 
     WRITES_WAITING = "writes_waiting"
     READS_WAITING = "reads_waiting"
@@ -40,15 +40,15 @@ class Level(StrEnum):
 
 
 class Gauged(Protocol):
-    """Something with levels. It is asked on the event loop, now and then."""
+    """A source of levels. It is called on the event loop, periodically."""
 
     def read_levels(self) -> Mapping[Level, float]:
-        """Its levels now. Quick, and without waiting."""
+        """Return its present levels. Fast, and without waiting."""
 
 
 class RouteStanding(NamedTuple):
-    """How an event route stands: events it has not come to, dead letters that are kept, whether its
-    endpoint takes none now. `graph` is the id of a hosted graph, empty for the service's own.
+    """The state of an event route: events still before it, dead letters that are kept, whether its
+    endpoint accepts none now. `graph` is the id of a hosted graph, empty for the service's own.
     """
 
     graph: str
@@ -59,22 +59,22 @@ class RouteStanding(NamedTuple):
 
 
 class RoutesGauged(Protocol):
-    """The event routes of a graph. It is asked on the event loop, now and then."""
+    """The event routes of a graph. It is called on the event loop, periodically."""
 
     graph: str
 
     def read_standings(self) -> Sequence[RouteStanding]:
-        """How they stood when that was last looked up. Quick, and without waiting."""
+        """Return their state when it was last read. Fast, and without waiting."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryRun:
     """A page of a query that was answered, or failed.
 
-    `engine` is `evaluator`, a store's engine, or both joined by `+`; empty where it never came to
-    a plan. `started` is in seconds since the epoch, the others are durations; `compiling` and
-    `running` are their moments (None: it did not come so far). `error` is the error's code, empty
-    for none. `fingerprint` tells equal plans of other texts; it takes a moment to find.
+    `engine` is `evaluator`, a store's engine, or both joined by `+`; empty if there was no plan.
+    `started` is in seconds since the epoch, the others are durations; `compiling` and `running` are
+    their begin and end (None: not reached). `error` is the error's code, empty for none.
+    `fingerprint` identifies equal plans of different texts; it takes a moment to compute.
     """
 
     text: str
@@ -91,7 +91,7 @@ class QueryRun:
 
 
 class Commit(NamedTuple):
-    """A batch of works that a store was given at once: how many, how many of them failed.
+    """A batch of writes that a store received at once: its size, and the number of failures.
 
     `started` is in seconds since the epoch.
     """
@@ -103,7 +103,7 @@ class Commit(NamedTuple):
 
 
 class Write(NamedTuple):
-    """One work on its way: waiting for its batch, then the batch. `error` as in `QueryRun`."""
+    """One write: waiting for its batch, then the batch. `error` as in `QueryRun`."""
 
     started: float
     seconds: float
@@ -112,37 +112,37 @@ class Write(NamedTuple):
 
 
 class Instruments:
-    """Takes what is told; each method does nothing unless it is overridden.
+    """Receives records; each method does nothing unless it is overridden.
 
-    All but `note_commit` and `watch` are called on the event loop, where the caller's context is
-    that of its request. None may raise or wait.
+    All but `note_commit` and `watch` are called on the event loop, in the caller's context, which
+    is that of its request. None may raise or wait.
 
-    `least_query` says which queries it wants to hear of: those that took so many seconds.
-    `takes_writes` is False for those that hear of no writes and no levels.
-    PERF: a record of a query costs 6 us, which the log of slow ones must not cost the quick ones.
+    `least_query` is the least duration in seconds of the queries it wants. `takes_writes` is False
+    for instruments that want no writes and no levels. PERF: a record of a query costs 6 us, which
+    the log of slow ones must not cost the quick ones.
     """
 
     least_query: float = 0.0
     takes_writes: bool = True
 
     def note_query(self, run: QueryRun) -> None:
-        """A page of a query was answered, or failed."""
+        """Record an answered or failed page of a query."""
 
     def note_write(self, write: Write) -> None:
-        """A write was answered, or failed."""
+        """Record an answered or failed write."""
 
     def note_commit(self, commit: Commit) -> None:
-        """A batch was committed. Called in the writing thread."""
+        """Record a committed batch. Called in the writing thread."""
 
     def watch(self, gauged: Gauged) -> None:
-        """Ask for its levels as long as somebody else holds it. Called in any thread."""
+        """Read its levels as long as another object holds it. Called in any thread."""
 
     def watch_routes(self, routes: RoutesGauged) -> None:
-        """Ask how its routes stand as long as somebody else holds it. Called in any thread."""
+        """Read the state of its routes as long as another object holds it. Called in any thread."""
 
 
 class InstrumentGroup(Instruments):
-    """Tells several instruments."""
+    """Passes records to several instruments."""
 
     def __init__(self, members: Sequence[Instruments]) -> None:
         self._members = tuple(members)
@@ -171,7 +171,7 @@ class InstrumentGroup(Instruments):
 
 
 def build_group(members: Sequence[Instruments]) -> Instruments | None:
-    """One that stands for all of them; None for none, so that nobody makes records."""
+    """Combine them to one; None for none, so that no records are made."""
     if len(members) <= 1:
         return members[0] if members else None
     return InstrumentGroup(members)

@@ -1,7 +1,7 @@
-"""Prometheus metrics of a worker, in files that all workers of a service share. It serves none.
+"""Prometheus metrics of a worker, in files that all workers of a service share.
 
 SEC: labels have few values by construction: templates of routes, statuses, languages, engines, and
-a bounded number of hosted graphs. Nothing that a client may choose freely becomes one.
+a bounded number of hosted graphs. No value chosen by a client becomes one.
 
 PERF: an observation is written to mapped memory, 1 to 2 us for each of its numbers; a request costs
 7 us in all, and nothing where metrics are off.
@@ -44,7 +44,7 @@ _SECONDS: Final = (
 )  # fmt: skip
 _WORKS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 _ROWS: Final = (0, 1, 10, 100, 1000, 10_000, 100_000)
-# Results lie in one place that all workers see: their levels are one number, not a sum.
+# Results are in one directory that all workers see: their levels are one number, not a sum.
 _SHARED: Final = frozenset((Level.RESULTS_BYTES, Level.RESULTS_FILES))
 _LEVELS: Final = {
     Level.WRITES_WAITING: "Writes that wait to be committed, or are being so",
@@ -72,17 +72,17 @@ Child: TypeAlias = Any
 
 
 class _Gathered(Collector):
-    """What all workers wrote down.
+    """The metrics of all workers.
 
-    NOTE: a file has no bytes for a moment after a worker has made it, and for good where the worker
-    was killed then. The library's own `collect` fails for all workers when it meets one.
+    NOTE: a file is empty for a moment after a worker has created it, and for good if the worker was
+    killed then. The library's own `collect` fails for all workers when it meets one.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def collect(self) -> Iterable[Metric]:
-        """The sums over the files that were begun."""
+        """Return the sums over the non-empty files."""
         begun = [str(path) for path in self._directory.glob("*.db") if _has_bytes(path)]
         merged: Iterable[Metric] = multiprocess.MultiProcessCollector.merge(begun)
         return merged
@@ -91,7 +91,7 @@ class _Gathered(Collector):
 def _has_bytes(path: Path) -> bool:
     try:
         return path.stat().st_size > 0
-    except FileNotFoundError:  # those of a worker that has ended are removed by whoever sees it
+    except FileNotFoundError:  # files of an ended worker are removed by any other
         return False
 
 
@@ -99,7 +99,7 @@ class Metrics(Instruments):
     """All metrics of this process. Make it in the process that serves, once.
 
     `directory` is where the workers of the service have their files; each has a slot in it.
-    `max_graphs` bounds the hosted graphs that get a name.
+    `max_graphs` bounds the hosted graphs that are named in labels.
     """
 
     content_type: Final = prometheus_client.CONTENT_TYPE_LATEST
@@ -109,7 +109,7 @@ class Metrics(Instruments):
         self._directory = directory
         self._max_graphs = max_graphs
         os.environ[DIRECTORY_VARIABLE] = str(directory)
-        # NOTE: the way the library gives for servers whose workers have numbers of their own.
+        # NOTE: the library's way for servers whose workers have numbers of their own.
         number = self._slot.number
         self._clear(number)
         build: Any = values.MultiProcessValue
@@ -188,7 +188,7 @@ class Metrics(Instruments):
     def note_request(
         self, route: str, method: str, status: int, seconds: float, graph: str
     ) -> None:
-        """A request was answered; `route` is its template, empty where it met none."""
+        """Record an answered request; `route` is its template, empty if none matched."""
         key = (route, method, status)
         found = self._requests.get(key)
         if found is None:
@@ -220,7 +220,7 @@ class Metrics(Instruments):
             self._query_charge.inc(run.charge)
 
     def note_write(self, write: Write) -> None:
-        """Count and measure the work."""
+        """Count and measure the write."""
         outcome = write.error or "done"
         found = self._writes.get(outcome)
         if found is None:
@@ -234,17 +234,17 @@ class Metrics(Instruments):
         self._commit_seconds.observe(commit.seconds)
 
     def note_refusal(self, kind: str) -> None:
-        """A caller was too fast for its limit of this kind of operation."""
+        """Record that a caller exceeded its rate for this kind of operation."""
         self._refusals.labels(kind).inc()
 
     def watch(self, gauged: Gauged) -> None:
-        """Ask for its levels as long as it lives."""
+        """Read its levels as long as it exists."""
         with self._lock:
             self._gauged = [one for one in self._gauged if one() is not None]
             self._gauged.append(weakref.ref(gauged))
 
     def watch_routes(self, routes: RoutesGauged) -> None:
-        """Ask how its routes stand as long as it lives."""
+        """Read the state of its routes as long as it exists."""
         with self._lock:
             self._routes = [one for one in self._routes if one() is not None]
             self._routes.append(weakref.ref(routes))
@@ -252,7 +252,7 @@ class Metrics(Instruments):
     # --- reading ----------------------------------------------------------------------------------
 
     def sample(self) -> None:
-        """Write down the levels of now. Call it on the event loop, every few seconds."""
+        """Store the present levels. Call it on the event loop, every few seconds."""
         with self._lock:
             alive = [found for one in self._gauged if (found := one()) is not None]
             routes = [kept for held in self._routes if (kept := held()) is not None]
@@ -274,11 +274,11 @@ class Metrics(Instruments):
         return generate_latest(registry)
 
     def close(self) -> None:
-        """Let another worker have the slot."""
+        """Release the slot for another worker."""
         self._slot.close()
 
     def _clear(self, number: int) -> None:
-        """Forget the levels of a slot; its counts stay."""
+        """Remove the levels of a slot; its counts are kept."""
         multiprocess.mark_process_dead(number, str(self._directory))
 
     # --- making -----------------------------------------------------------------------------------

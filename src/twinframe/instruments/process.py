@@ -1,4 +1,4 @@
-"""What a process uses: memory, processor time, open files, threads. It limits nothing."""
+"""Reads what a process uses: memory, CPU time, open files, threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILES: Final = Path("/proc/self/fd")
 
 
 def read_process() -> Mapping[str, float]:
-    """What this process uses now; what the system does not tell is left out."""
+    """Return what this process uses now, without what the system does not report."""
     used = os.times()
     found: dict[str, float] = {
         "cpu_seconds": used.user + used.system,

@@ -1,6 +1,6 @@
-"""Gauges of event routes, each by its graph and id. Where routes stand, those who deliver tell.
+"""Gauges of event routes, by graph and route id.
 
-SEC: ids of routes are chosen by whoever may write them: only so many get a name.
+SEC: ids of routes are chosen by their writers: only a limited number is named in labels.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class RouteGauges:
     """Sets the gauges of each route.
 
     `build_gauge` makes a gauge of a name, a help text, a mode for several workers and its labels.
-    `name_graph` says how a hosted graph is named in metrics: as it is, or `OTHER`.
+    `name_graph` returns the label of a hosted graph: its id, or `OTHER`.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class RouteGauges:
         name_graph: Callable[[str], str],
     ) -> None:
         self._name_graph = name_graph
-        # NOTE: each worker looks for itself; whoever looked last is right.
+        # NOTE: each worker reads for itself; the latest reading is right.
         self._gauges = [
             build_gauge(name, text, "livemostrecent", ["graph", "route"])
             for name, text in _GAUGES.items()
@@ -44,7 +44,9 @@ class RouteGauges:
         self._named: set[_Pair] = set()
 
     def set(self, standings: Iterable[RouteStanding], graphs: Iterable[str]) -> None:
-        """Write down where routes stand; of these graphs, all others have gone."""
+        """Set the state of the routes; routes of these graphs that are missing have been
+        deleted.
+        """
         seen = {*graphs, OTHER}
         totals = [Counter({pair: 0 for pair in self._named if pair[0] in seen}) for _ in _GAUGES]
         for standing in standings:

@@ -1,7 +1,7 @@
-"""A place for each worker among the files of metrics, so that there are no more files than workers.
+"""Numbered slots for workers, so that there are no more metrics files than workers.
 
-A worker that starts goes on with the numbers of one that has ended: counters never go back, and a
-service that is reloaded a thousand times has no more files than one that was never.
+A worker that starts continues with the numbers of one that has ended: counters never go back, and a
+service that is reloaded a thousand times has no more files than one that never was.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _NAME: Final = "slot-{}.lock"
 
 
 class Slot:
-    """A number that no other living process has in this directory; freed when the process ends."""
+    """A number that no other live process has in this directory; freed when the process ends."""
 
     def __init__(self, directory: Path) -> None:
-        """Take the lowest free one. Raises `ConfigurationError` when the directory is not there."""
+        """Take the lowest free one. Raises `ConfigurationError` when the directory is missing."""
         self._directory = directory
         self._handle = -1
         for number in range(_MOST):
@@ -32,13 +32,13 @@ class Slot:
         raise ConfigurationError(f"{directory} has no free place for the metrics of a worker.")
 
     def close(self) -> None:
-        """Let another process have it."""
+        """Release it for another process."""
         os.close(self._handle)
 
     def clear_dead(self, clear: Callable[[int], object]) -> None:
         """Call `clear` with each number that a process once had and none has now.
 
-        NOTE: the number is held meanwhile: no process that starts may have it half cleared.
+        NOTE: the number is held meanwhile: no process that starts may take it half cleared.
         """
         for path in self._directory.glob(_NAME.format("*")):
             number = int(path.stem.removeprefix("slot-"))

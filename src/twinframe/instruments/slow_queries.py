@@ -1,4 +1,4 @@
-"""The slow-query log: one line for each query that took long. It makes none of them faster."""
+"""The slow-query log, which logs one line for each query that took long."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ logger = logging.getLogger("twinframe.slow_queries")
 
 _LONGEST_TEXT: Final = 4_000
 
-# SEC: what may carry data: strings in both quotes of both languages, comments, numbers. Of a text
-# whose last quote is not closed, all behind it. A quoted name is none of them.
+# SEC: what may contain data: strings in both quotes of both languages, comments, numbers. After an
+# unclosed quote, the rest of the text. Quoted names contain none.
 _LITERAL: Final = re.compile(
     r"`[^`]*`"
     r"|(?P<string>'(?:[^'\\]|\\.)*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z))"
@@ -27,8 +27,8 @@ _LITERAL: Final = re.compile(
 class SlowQueryLog(Instruments):
     """Logs queries that took `seconds` or longer, as warnings.
 
-    SEC: values of parameters are never written. `text` says what is of the query's own text:
-    `masked` leaves literals out, since those too may be secrets.
+    SEC: values of parameters are never logged. `text` selects how much of the query's own text is:
+    `masked` replaces literals, since those too may be secrets.
     """
 
     takes_writes = False
@@ -38,7 +38,7 @@ class SlowQueryLog(Instruments):
         self._text = text
 
     def note_query(self, run: QueryRun) -> None:
-        """Log it if it was slow."""
+        """Log the query if it was slow."""
         if run.seconds < self.least_query:
             return
         fields: dict[str, object] = {
@@ -61,9 +61,9 @@ class SlowQueryLog(Instruments):
 
 
 def mask_literals(text: str) -> str:
-    """A query text of either language with `?` for each literal, and without comments.
+    """Return a query text of either language with `?` for each literal, and without comments.
 
-    PERF: linear in the text; it is only called for what took far longer.
+    PERF: linear in the text; it is only called for queries that took far longer.
     """
     return _LITERAL.sub(_mask, text)
 

@@ -1,7 +1,7 @@
-"""OpenTelemetry spans of requests, queries and writes, sent where the standard variables say.
+"""OpenTelemetry spans of requests, queries and writes, exported as the standard variables say.
 
-It takes part in traces that begin elsewhere (W3C `traceparent`). It keeps no spans, and it installs
-nothing globally: what else runs in the process has its own provider.
+It joins traces that begin elsewhere (W3C `traceparent`). It installs nothing globally: other code
+in the process has its own provider.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _SERVER_ERROR: Final = 500
 
 
 class Traces(Instruments):
-    """The spans of this process. Nothing is exported before `start`, which begins a thread."""
+    """The spans of this process. Nothing is exported before `start`, which starts a thread."""
 
     def __init__(self, version: str, exporter: SpanExporter | None = None) -> None:
-        """Without an `exporter`, the one that `OTEL_TRACES_EXPORTER` names, OTLP unless told.
+        """Without an `exporter`, the one that `OTEL_TRACES_EXPORTER` names, by default OTLP.
 
         Raises `ConfigurationError` for one that is not installed.
         """
         self._exporter = exporter or _build_exporter()
         name = environ.get("OTEL_SERVICE_NAME", "twinframe")
-        # NOTE: sampler, attributes of the resource and limits are read from `OTEL_*` by the SDK.
+        # NOTE: the SDK reads sampler, attributes of the resource and limits from `OTEL_*`.
         self._provider = TracerProvider(
             resource=Resource.create({SERVICE_NAME: name}), shutdown_on_exit=False
         )
@@ -52,12 +52,12 @@ class Traces(Instruments):
         self._propagator = TraceContextTextMapPropagator()
 
     def start(self) -> None:
-        """Begin to export. Call it in the process that serves."""
+        """Start to export. Call it in the process that serves."""
         if self._exporter is not None:
             self._provider.add_span_processor(BatchSpanProcessor(self._exporter))
 
     def stop(self) -> None:
-        """Export what is left, for at most some seconds. It waits: call it in a thread."""
+        """Export what is left, for at most some seconds. It blocks: call it in a thread."""
         if not self._provider.force_flush(_STOP_MS):
             _log.warning("Not all spans could be exported before the end.")
         self._provider.shutdown()
@@ -67,7 +67,7 @@ class Traces(Instruments):
     def begin_request(
         self, method: str, headers: Mapping[str, str], attributes: Mapping[str, Any]
     ) -> tuple[Span, Token[context.Context]]:
-        """The span of a request, which is the current one of this task from now on."""
+        """Begin the span of a request, which is the current one of this task from now on."""
         parent = self._propagator.extract(headers)
         span = self._tracer.start_span(
             method, context=parent, kind=SpanKind.SERVER, attributes=dict(attributes)
@@ -77,7 +77,7 @@ class Traces(Instruments):
     def end_request(
         self, span: Span, token: Token[context.Context], method: str, route: str, status: int
     ) -> None:
-        """The request was answered, by the route of this template (empty: by none)."""
+        """End the span of a request, answered by the route of this template (empty: by none)."""
         context.detach(token)
         if route:
             span.update_name(f"{method} {route}")
@@ -91,9 +91,9 @@ class Traces(Instruments):
     # --- what is told -----------------------------------------------------------------------------
 
     def note_query(self, run: QueryRun) -> None:
-        """A span of the query, with one for compiling and one for running.
+        """Add a span of the query, with one for compiling and one for running.
 
-        SEC: its text goes out without literals, and its parameters not at all.
+        SEC: its text is exported without literals, and its parameters not at all.
         """
         span = self._tracer.start_span("query", start_time=_build_moment(run.started))
         if span.is_recording():
@@ -114,7 +114,7 @@ class Traces(Instruments):
         _end(span, run.started + run.seconds, run.error)
 
     def note_write(self, write: Write) -> None:
-        """A span of the write, with one for the commit of the batch it was in."""
+        """Add a span of the write, with one for the commit of its batch."""
         span = self._tracer.start_span("write", start_time=_build_moment(write.started))
         commit = write.commit
         if commit is not None and span.is_recording():
@@ -140,7 +140,7 @@ def _build_moment(seconds: float) -> int:
 
 
 def _build_exporter() -> SpanExporter | None:
-    """What the standard variables ask for; None for `none`."""
+    """Build the exporter that the standard variables name; None for `none`."""
     wanted = environ.get("OTEL_TRACES_EXPORTER", "otlp").strip().lower()
     if wanted == "none":
         return None
