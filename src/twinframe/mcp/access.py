@@ -1,6 +1,6 @@
-"""Who a tool is run for and whether they may: the port and its two forms. It reads no credentials.
+"""The port by which tools check the caller's permissions, and its two implementations.
 
-The transports set the two context variables for each message; what they leave unset is refused.
+The transports set the two context variables for each message; a missing caller is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CURRENT_CALLER: Final[ContextVar[Caller | None]] = ContextVar("mcp_caller", defa
 """The authenticated caller of the present message."""
 
 CURRENT_ERRAND: Final[ContextVar[Errand | None]] = ContextVar("mcp_errand", default=None)
-"""What the present message is about, with the request's id and the client's address."""
+"""The facts about the present message, with the request's id and the client's address."""
 
 RESOURCES_SCOPE: Final = "mcp:resources"
 
@@ -27,13 +27,13 @@ _OPEN: Final = "nobody is asked for credentials"
 
 
 def spend_call(rates: CallerRates, kind: Kind) -> None:
-    """Count one for the caller of the present message. Raises `RateExceeded`."""
+    """Count one operation for the caller of the present message. Raises `RateExceeded`."""
     errand = CURRENT_ERRAND.get()
     rates.spend(kind, CURRENT_CALLER.get(), "" if errand is None else errand.client)
 
 
 class ToolAccess(Protocol):
-    """Decides on each call. `tool` is what is done, for the audit trail: `tools/call get_model`."""
+    """Decides on each call. `tool` is the action for the audit log: `tools/call get_model`."""
 
     async def check(self, permission: str, tool: str) -> None:
         """Raise `PermissionMissing` (or `Unauthenticated`) unless the caller has it now."""
@@ -42,16 +42,16 @@ class ToolAccess(Protocol):
         """Raise `ScopeMissing` (or `Unauthenticated`) unless the caller's token carries it."""
 
     async def holds(self, permission: str) -> bool:
-        """Whether the caller has the permission: to offer only what may be done."""
+        """Return whether the caller has the permission: to offer only permitted operations."""
 
     def note_change(self, tool: str, *, done: bool) -> None:
-        """A tool that writes has ended; `done` says whether it did what it was asked."""
+        """Record the end of a tool that writes; `done` says whether it succeeded."""
 
 
 class GateAccess:
-    """Asks the gate, with the caller that the transport left in `CURRENT_CALLER`.
+    """Uses the gate, with the caller that the transport stored in `CURRENT_CALLER`.
 
-    NOTE: a tool's own permission is asked for beside `mcp/*`, which alone turns no reader into a
+    NOTE: a tool's own permission is required beside `mcp/*`, which alone turns no reader into a
     writer.
     """
 
@@ -59,20 +59,20 @@ class GateAccess:
         self._gate = gate
 
     async def check(self, permission: str, tool: str) -> None:
-        """By the gate, which writes the decision down."""
+        """Check with the gate, which logs the decision."""
         await self._gate.authorize(_require_caller(), parse_permission(permission), _errand(tool))
 
     async def check_scope(self, scope: str, tool: str) -> None:
-        """By the gate, which writes a refusal down."""
+        """Check with the gate, which logs a refusal."""
         self._gate.check_scopes(_require_caller(), (scope,), _errand(tool))
 
     async def holds(self, permission: str) -> bool:
-        """By the gate; nobody holds nothing."""
+        """Ask the gate; without a caller the answer is no."""
         caller = CURRENT_CALLER.get()
         return caller is not None and await self._gate.holds(caller, parse_permission(permission))
 
     def note_change(self, tool: str, *, done: bool) -> None:
-        """Nothing: the gate has written its decision down."""
+        """Do nothing: the gate has logged its decision."""
 
 
 class OpenAccess:
@@ -85,7 +85,7 @@ class OpenAccess:
         self._audit = audit
 
     async def check(self, permission: str, tool: str) -> None:
-        """Allow, and write it down."""
+        """Allow, and log it."""
         if self._audit is not None:
             self._audit(AuditEntry(time(), True, "", "", _errand(tool), permission, _OPEN))
 
@@ -93,17 +93,17 @@ class OpenAccess:
         """Allow."""
 
     async def holds(self, permission: str) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def note_change(self, tool: str, *, done: bool) -> None:
-        """Nothing: the check was written down."""
+        """Do nothing: the check was logged."""
 
 
 def _require_caller() -> Caller:
     caller = CURRENT_CALLER.get()
     if caller is None:
-        # SEC: a transport that forgot to say who calls must not run anything for nobody.
+        # SEC: a transport that failed to set the caller must not run anything.
         raise Unauthenticated("a message came without a caller")
     return caller
 

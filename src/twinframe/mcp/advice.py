@@ -1,6 +1,6 @@
-"""What an assistant should do about an error: the nearest name, a corrected query, the next step.
+"""Advises an assistant after a failed call: the nearest name, a corrected query, the next step.
 
-It is asked only after a call failed, and reads only what the caller may read.
+It only reads what the caller may read.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _FIXED: Final[Mapping[type[TwinframeError], str]] = {
 async def build_advice(
     error: TwinframeError, tool: Tool[Any], given: Mapping[str, Any], box: Toolbox
 ) -> list[str]:
-    """Lines to stand below the error's message."""
+    """Build the lines below the error's message."""
     lines = [text for kind, text in _FIXED.items() if isinstance(error, kind)]
     for kind, find in _FINDERS:
         if isinstance(error, kind):
@@ -72,7 +72,7 @@ _Find = Callable[[Any, Mapping[str, Any], Toolbox], AsyncIterator[str]]
 async def _find_twin(
     error: TwinNotFound | TargetTwinNotFound, _given: Mapping[str, Any], box: Toolbox
 ) -> AsyncIterator[str]:
-    """The nearest id among those that begin alike."""
+    """Return the nearest id among those with the same beginning."""
     if not await box.access.holds("query/read"):
         return
     wanted = error.twin_id
@@ -102,7 +102,7 @@ async def _find_model(
 async def _find_model_id(
     _error: InvalidArgument, given: Mapping[str, Any], box: Toolbox
 ) -> AsyncIterator[str]:
-    """The id, where a name was given as one: other tools take names too."""
+    """Return the id, where a name was given as one: other tools accept names too."""
     name = given.get("model_id")
     if not isinstance(name, str) or name.startswith("dtmi:"):
         return
@@ -127,7 +127,7 @@ async def _find_relationship(
 async def _find_contents(
     _error: ValidationFailed, given: Mapping[str, Any], box: Toolbox
 ) -> AsyncIterator[str]:
-    """What the model of the twin has, inherited members too."""
+    """Return the contents of the twin's model, including inherited ones."""
     if not await box.access.holds("models/read"):
         return
     outlines = await box.graph.overview.read_outlines()
@@ -148,7 +148,7 @@ async def _find_contents(
 async def _find_relations(
     _error: InvalidRelationship, given: Mapping[str, Any], box: Toolbox
 ) -> AsyncIterator[str]:
-    """The relationships that the source's model defines."""
+    """Return the relationships that the source's model defines."""
     if not await box.access.holds("models/read"):
         return
     model_id = await _read_model_id(given, box)
@@ -172,7 +172,7 @@ async def _find_correction(
 
 
 async def _read_model_id(given: Mapping[str, Any], box: Toolbox) -> str | None:
-    """The model of the twin that a call was about, for those who may read twins."""
+    """Return the model of a call's twin, if the caller may read twins."""
     twin_id = given.get("source_id") or given.get("twin_id")
     if not isinstance(twin_id, str) or not await box.access.holds("digitaltwins/read"):
         return None

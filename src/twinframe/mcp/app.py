@@ -1,7 +1,6 @@
-"""The MCP server over HTTP as one ASGI application: which transport, and whether at all.
+"""The MCP server over HTTP as one ASGI application: chooses the transport and checks the request.
 
-It stands beside the API and knows neither its routes nor its framework. What the tools do is
-`server`'s matter.
+It runs beside the API, independent of its routes and framework. `server` runs the tools.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ _LISTEN = b"subscriptions/listen"
 class McpEndpoint:
     """Both HTTP transports of an MCP server, behind its checks of host, origin and caller.
 
-    `binds` are the addresses it is reached at; `relay` is the directory of the sockets by which
-    the workers of one service reach each other, None where there is one worker. Call `start` and
-    `stop` in the process that serves, and `begin_drain` when it should end.
+    `binds` are the addresses it is served at; `relay` is the directory of the sockets that connect
+    the workers of one service, None for a single worker. Call `start` and `stop` in the process
+    that serves, and `begin_drain` when it should end.
     """
 
     def __init__(
@@ -67,7 +66,7 @@ class McpEndpoint:
         relay: Path | None = None,
         prefix: str | None = None,
     ) -> None:
-        """`prefix` is the path in front of all paths here; None takes the public URL's."""
+        """`prefix` is the path in front of all paths here; None uses the public URL's."""
         limit = min(_MAX_BODY, settings.server.max_body_bytes)
         self._limit = limit
         self._hosts = Hosts(settings, binds)
@@ -80,7 +79,10 @@ class McpEndpoint:
         quiet_sdk()
 
     async def start(self) -> None:
-        """Get ready for requests. Raises `ConfigurationError` when the relay's place is unsafe."""
+        """Prepare for requests.
+
+        Raises `ConfigurationError` when the relay's directory is unsafe.
+        """
         await self._streamable.start()
         await self._relay.start(self._answer_relayed)
 
@@ -95,20 +97,20 @@ class McpEndpoint:
         self._sessions.begin_drain()
 
     def read_levels(self) -> Mapping[Level, float]:
-        """How many streams are open."""
+        """Return the number of open streams."""
         return {Level.MCP_SESSIONS: self._sessions.count}
 
     @property
     def _guard(self) -> AccessGuard:
-        """Who may come in for the present message."""
+        """The guard that admits callers of the present message."""
         return self._own_guard
 
     def serves(self, scope: Scope) -> bool:
-        """Whether this request is for the MCP server, and not for what stands beside it."""
+        """Return whether this request is for the MCP server, and not for the API beside it."""
         return self._find_place(scope) is not None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request that `serves` has found to be ours."""
+        """Answer one HTTP request that `serves` has accepted."""
         place = self._find_place(scope)
         exchange: Exchange | None = scope.get(SCOPE_KEY)
         if exchange is not None and place is not None:
@@ -138,7 +140,7 @@ class McpEndpoint:
         return _find_at_root(scope) if path == "/" else None
 
     def _strip(self, path: str) -> str:
-        """The path without the one our public URL has; a proxy may have taken it away already."""
+        """Return the path without the public URL's own, which a proxy may have removed already."""
         prefix = self._prefix
         if prefix and (path == prefix or path.startswith(prefix + "/")):
             return path[len(prefix) :] or "/"
@@ -224,7 +226,7 @@ class McpEndpoint:
         try:
             answer = await self._relay.forward(owner, scope, body)
         except OwnerGone:
-            # SEC: in the words the SDK has for a session that is not there, or is another's.
+            # SEC: in the SDK's words for a session that is missing, or belongs to another caller.
             return ErrorAnswer(
                 404, b"Could not find session", (("content-type", "text/plain; charset=utf-8"),)
             )
@@ -247,7 +249,7 @@ class McpEndpoint:
         return body
 
     async def _answer_relayed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A message that another worker was sent. It is checked as if it had come here."""
+        """Answer a message that another worker received. It is checked as if it had come here."""
         found = _OWNER.fullmatch(self._strip(scope["path"]))
         outbound = Outbound(send)
         if found is None or found[1] != self._relay.worker:
@@ -259,7 +261,9 @@ class McpEndpoint:
 
 
 def find_prefix(url: str) -> str:
-    """The path in front of all our paths: that of the public URL, without the transport's own."""
+    """Return the path in front of all our paths: that of the public URL, without the transport's
+    own.
+    """
     path = urlsplit(url).path.rstrip("/")
     for own in (STREAMABLE, SSE):
         path = path.removesuffix(own)
@@ -267,9 +271,9 @@ def find_prefix(url: str) -> str:
 
 
 def _find_at_root(scope: Scope) -> Place | None:
-    """The transport that a request for the bare address means.
+    """Return the transport for a request to the bare address.
 
-    Clients are configured with it for either. A GET that wants events is for SSE, unless it shows
+    Clients are configured with it for either. A GET that accepts events is for SSE, unless it shows
     that it comes from a streamable client.
     """
     match scope["method"]:
@@ -293,16 +297,16 @@ def _find_principal(caller: Caller | None) -> object:
 
 
 def build_method_refusal(scope: Scope, allowed: str) -> ErrorAnswer:
-    """The 405 that names the one method there is."""
+    """Build the 405 with the one allowed method."""
     text = f"{scope['method']} is not allowed here. Allowed: {allowed}."
     return build_refusal(405, "MethodNotAllowed", text, ("allow", allowed))
 
 
 def trim_headers(headers: Iterable[Header]) -> list[Header]:
-    """The headers, those of the protocol without blanks around their values.
+    """Return the headers, with blanks around the protocol's values removed.
 
-    SPEC: RFC 9110 section 5.5: such blanks are not of the value. The server's parser leaves those
-    behind it.
+    SPEC: RFC 9110 section 5.5: such blanks are not part of the value. The server's parser leaves
+    trailing ones.
     """
     return [
         (name, value.strip(b" \t")) if name.startswith(b"mcp-") else (name, value)
@@ -311,7 +315,8 @@ def trim_headers(headers: Iterable[Header]) -> list[Header]:
 
 
 def quiet_sdk() -> None:
-    """Keep the SDK from what is ours: the end of streams, and lines that clients could write.
+    """Keep the SDK from handling the end of streams, and from logging lines that clients could
+    write.
 
     A message that is no JSON is answered with 400; a traceback in the log would be noise.
     """

@@ -1,7 +1,7 @@
-"""Arguments of tools: typed, with nothing unknown in them, and their schemas. It runs no tool.
+"""The typed arguments of tools, which refuse unknown names, and their JSON Schemas.
 
-SEC: the protocol's package passes over unknown arguments and reads numbers out of texts; here a
-mistake of the assistant is told to it.
+SEC: the protocol's package ignores unknown arguments and parses numbers from texts; here an
+assistant is told its mistake.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ A = TypeVar("A", bound="Arguments")
 OBJECTS: Final[dict[str, Any]] = {"items": {"type": "object"}}
 
 JsonObject: TypeAlias = dict[str, Any]
-"""A JSON object as an argument; what is in it is judged by the use case."""
+"""A JSON object as an argument; the use case validates its contents."""
 
 _MOST_DETAILS: Final = 10
 _DROPPED: Final = frozenset({"title", "default"})
@@ -60,7 +60,7 @@ Patch = Annotated[
 
 
 def parse_arguments(model: type[A], name: str, given: Mapping[str, JsonValue]) -> A:
-    """The arguments of the tool `name`. `BadArguments` says all that is wrong with them."""
+    """Parse the arguments of the tool `name`. `BadArguments` lists all errors in them."""
     try:
         return model.model_validate({k: v for k, v in given.items() if v is not None})
     except ValidationError as error:
@@ -77,10 +77,10 @@ def parse_arguments(model: type[A], name: str, given: Mapping[str, JsonValue]) -
 
 
 def parse_values(given: Mapping[str, Any], limits: JsonLimits) -> dict[str, JsonValue]:
-    """The values as the API would read them; `InvalidArgument` for what it would refuse.
+    """Return the values as the API would parse them; `InvalidArgument` for those it would refuse.
 
-    SEC: the protocol's package takes NaN, integers of any size, lone surrogates and U+0000, which
-    stores and other clients cannot.
+    SEC: the protocol's package accepts NaN, integers of any size, lone surrogates and U+0000, which
+    stores and other clients do not.
     """
     try:
         text = json.dumps(given, allow_nan=False)
@@ -93,7 +93,7 @@ def parse_values(given: Mapping[str, Any], limits: JsonLimits) -> dict[str, Json
 
 
 def render_arguments(model: type[Arguments]) -> str:
-    """The names with their types in one line; optional ones with `?`."""
+    """Render the names with their types in one line; optional ones with `?`."""
     properties = build_schema(model)["properties"]
     return ", ".join(
         f"{name}{'' if field.is_required() else '?'}: {_render_type(properties[name])}"
@@ -102,9 +102,9 @@ def render_arguments(model: type[Arguments]) -> str:
 
 
 def build_schema(model: type[Arguments]) -> dict[str, Any]:
-    """The JSON Schema of the arguments, without what a reader does without.
+    """Build the JSON Schema of the arguments, without superfluous parts.
 
-    PERF: every assistant reads it at the begin of each session; titles and nulls cost a third.
+    PERF: every assistant reads it at the beginning of each session; titles and nulls cost a third.
     """
     schema = model.model_json_schema()
     properties = {name: _compact(each) for name, each in schema["properties"].items()}
@@ -154,7 +154,7 @@ def _explain(error: ErrorDetails, known: list[str], given: Mapping[str, JsonValu
 
 
 def _find_nearest(name: str, known: list[str]) -> str | None:
-    """NOTE: also `twinId` for `twin_id`, and `query` for what only ends alike."""
+    """NOTE: also finds `twinId` for `twin_id`, and `query` for a name with the same end."""
     folded = {each.replace("_", ""): each for each in known}
     plain = name[:100].replace("_", "").replace("-", "").lower()
     found = get_close_matches(plain, folded, n=1, cutoff=0.6)

@@ -1,6 +1,7 @@
-"""What an answer may cost: bytes of whole rows, long values shortened, and where to go on.
+"""Limits the size of an answer: whole rows up to a number of bytes, shortened values, and a token
+to continue.
 
-It reads nothing itself: pages come from a function. Nothing is left out without being said.
+A function supplies the pages. Every omission is reported in the answer.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ _METADATA: Final = "$metadata"
 _MODEL: Final = "$model"
 
 Fetch: TypeAlias = Callable[[str | None, int], Awaitable["Fetched"]]
-"""A page behind a token (None: the first) of at most so many rows."""
+"""Returns a page after a token (None: the first) of at most this many rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Rows of a page as JSON texts, and the token of what follows them; None behind the last."""
+    """Rows of a page as JSON texts, and the token of what follows them; None after the last."""
 
     rows: Sequence[bytes]
     token: str | None
@@ -35,9 +36,9 @@ class Fetched:
 
 @dataclass(slots=True)
 class Shortening:
-    """How values are shortened, and the paths of those that were.
+    """The rules for shortening values, and the paths of the shortened ones.
 
-    `full` leaves vectors and long texts as they are, and all of `$metadata`; else of a twin's
+    `full` leaves vectors and long texts unchanged, and all of `$metadata`; else of a twin's
     `$metadata` only `$model` is kept, which is all that an assistant needs of it.
     """
 
@@ -47,7 +48,9 @@ class Shortening:
     paths: dict[str, None] = field(default_factory=dict)
 
     def shorten(self, value: JsonValue, path: str = "") -> JsonValue:
-        """The value with long ones replaced: `{"$vector": n}`, or a text's begin and its length."""
+        """Return the value with long ones replaced: `{"$vector": n}`, or a text's beginning and its
+        length.
+        """
         if isinstance(value, str):
             return value if self.full else self._shorten_text(value, path)
         if isinstance(value, list):
@@ -88,7 +91,10 @@ _LEFT_OUT: Final[dict[str, JsonValue]] = {}
 
 @dataclass(slots=True)
 class Taken:
-    """Rows that fit into an answer. `token` goes on behind the last one; None: that was all."""
+    """Rows that fit into an answer.
+
+    `token` continues after the last one; None: there are no more.
+    """
 
     rows: list[JsonValue] = field(default_factory=list)
     token: str | None = None
@@ -99,8 +105,8 @@ class Taken:
 class Budget:
     """Takes rows until there are `rows` of them, or `size` bytes.
 
-    One row is always given, however long, so that each answer goes on: cut down if it must be.
-    With `keeps` only the rows that it says yes to are given.
+    One row is always returned, however long, so that each answer makes progress: shortened if
+    necessary. With `keeps` only the rows that it accepts are returned.
     """
 
     rows: int
@@ -109,11 +115,11 @@ class Budget:
     keeps: Callable[[JsonValue], bool] | None = None
 
     async def take(self, fetch: Fetch, token: str | None = None) -> Taken:
-        """The rows behind `token` that fit.
+        """Return the rows after `token` that fit.
 
-        NOTE: a token only points behind a whole page. Where bytes end within one, that page is
-        fetched once more with as many rows as fit, and what is given is what came with its token:
-        so nothing is lost or given twice, also when somebody writes in between.
+        NOTE: a token always continues after a whole page. Where bytes end within one, that page is
+        fetched again with as many rows as fit, and the rows returned are those that came with its
+        token: so no row is lost or repeated, even with concurrent writes.
         """
         taken = Taken(token=token)
         for _ in range(_MOST_FETCHES):
@@ -124,14 +130,16 @@ class Budget:
                 page = await fetch(taken.token, fitting)
                 added, fitting = self._measure(page, taken)
             if added is None:
-                return taken  # not even the page's first row fits behind those of the pages before
+                return taken  # not even the page's first row fits after those of the pages before
             taken = added
             if taken.token is None or len(taken.rows) >= self.rows or taken.size >= self.size:
                 return taken
         return taken
 
     def cut(self, row: JsonValue) -> JsonValue:
-        """A value that fits by itself: shortened, then more so, at last its size instead of it."""
+        """Return a value that fits by itself: shortened, then more so, at last replaced by its
+        size.
+        """
         for shortening in (
             self.shortening,
             Shortening(paths=self.shortening.paths),
@@ -144,7 +152,7 @@ class Budget:
         return {"$omitted": f"{measure(row)} bytes: ask for less of it, by a query that names it"}
 
     def _measure(self, page: Fetched, taken: Taken) -> tuple[Taken | None, int]:
-        """All rows of the page behind those taken; or None, and how many of its rows fit."""
+        """Return all rows of the page after those taken; or None, and how many of its rows fit."""
         rows, size = list(taken.rows), taken.size
         for at, body in enumerate(page.rows):
             row: JsonValue = orjson.loads(body)
@@ -165,7 +173,7 @@ class Budget:
 
 
 def measure(value: JsonValue) -> int:
-    """Bytes of the value as compact JSON."""
+    """Return the bytes of the value as compact JSON."""
     return len(orjson.dumps(value))
 
 

@@ -1,7 +1,6 @@
-"""Puts the MCP server together from the use cases: over HTTP, or for one client on stdio.
+"""Builds the MCP server from the use cases: over HTTP, or for one client on stdio.
 
-It starts nothing. Importing this imports the SDK: half a second and 60 MiB, so only whoever
-serves MCP does.
+Importing this imports the SDK: half a second and 60 MiB, so it is only imported to serve MCP.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ def build_mcp(
     relay: Path | None = None,
     rates: CallerRates | None = None,
 ) -> McpEndpoint:
-    """The MCP server over HTTP; see `McpEndpoint` for `binds` and `relay`.
+    """Build the MCP server over HTTP; see `McpEndpoint` for `binds` and `relay`.
 
-    `gate` None asks nobody for credentials; then `audit` takes the trail of what tools do.
-    `rates` None lets them go as fast as they can.
+    `gate` None requires no credentials; then `audit` logs what tools do. `rates` None sets no rate
+    limits.
     """
     access = OpenAccess(audit) if gate is None else GateAccess(gate)
     server = build_server(graph, settings, access, rates)
@@ -52,12 +51,12 @@ def build_hosted_mcp(
     relay: Path | None = None,
     rates: CallerRates | None = None,
 ) -> HostedMcpEndpoint:
-    """The MCP servers of all hosted graphs; see `HostedMcpEndpoint`."""
+    """Build the MCP servers of all hosted graphs; see `HostedMcpEndpoint`."""
     return HostedMcpEndpoint(
         find_tenant, settings, binds=binds, audit=audit, relay=relay, rates=rates
     )
 
 
 def build_stdio(graph: Graph, settings: Settings, audit: Audit | None) -> Server[Any]:
-    """The MCP server for the one who started the process, who may do everything."""
+    """Build the MCP server for the user who started the process, who may do everything."""
     return build_server(graph, settings, OpenAccess(audit))

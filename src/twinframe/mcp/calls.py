@@ -1,6 +1,6 @@
-"""The way of each tool call: known, switched on, permitted, well formed, run, told. No transport.
+"""Runs a tool call through its steps: known, enabled, permitted, well formed, run, answered.
 
-Whatever happens on it becomes a result that the assistant can act on.
+Every failure becomes a result that the assistant can act on.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KEYS: Final = ("twin_id", "source_id", "relationship_id", "model_id")
 
 
 class Calls:
-    """Runs tools by name. `tools` are all there are; the writing ones are off when so set."""
+    """Runs tools by name. `tools` are all that exist; the settings may disable the writing ones."""
 
     def __init__(
         self, tools: Sequence[Tool[Any]], box: Toolbox, rates: CallerRates | None = None
@@ -50,16 +50,16 @@ class Calls:
 
     @property
     def listed(self) -> list[Tool[Any]]:
-        """The tools that `tools/list` shows: the same to everybody.
+        """Return the tools that `tools/list` shows, the same for every caller.
 
-        NOTE: not by what the caller may do. A list that follows the caller's rights would change
-        while an assistant holds it, and of a tool that is not there it could not say which
-        permission is missing. Who may not use a tool is told so by its result.
+        NOTE: independent of the caller's permissions. Otherwise the list would change while an
+        assistant uses it, and a missing tool could not report the missing permission. A caller
+        without permission is told so by the result.
         """
         return [tool for tool in self._tools.values() if not self._is_off(tool)]
 
     async def run(self, params: CallToolRequestParams) -> CallToolResult:
-        """The result of a call; it never raises but for a cancellation."""
+        """Return the result of a call; raises only when cancelled."""
         start = time.monotonic()
         given = params.arguments or {}
         tool = self._tools.get(params.name)
@@ -87,7 +87,7 @@ class Calls:
     async def _run(self, tool: Tool[Any], given: Mapping[str, Any]) -> Answer:
         if self._rates is not None:
             spend_call(self._rates, _find_kind(tool))
-        # SEC: permission before arguments: who may not use a tool learns nothing by trying.
+        # SEC: permission before arguments: a caller without permission learns nothing by trying.
         action = _build_action(tool.name, given)
         for permission in tool.permissions:
             await self._box.access.check(permission, action)
@@ -97,7 +97,7 @@ class Calls:
             tool.arguments, tool.name, parse_values(given, self._box.json_limits)
         )
         if tool.writes:
-            # NOTE: a write that has begun is not given up halfway: its outcome is told.
+            # NOTE: a write that has begun is not abandoned halfway: its outcome is returned.
             return await tool.run(self._box, arguments)
         seconds = self._box.limits.query_timeout
         try:
@@ -116,7 +116,7 @@ class Calls:
         try:
             return await build_advice(error, tool, given, self._box)
         except TwinframeError:
-            return []  # advice is extra; the error itself is told all the same
+            return []  # advice is optional; the error itself is returned all the same
 
     def _is_off(self, tool: Tool[Any]) -> bool:
         return tool.writes and self._box.limits.read_only
@@ -143,7 +143,7 @@ def _find_kind(tool: Tool[Any]) -> Kind:
 
 
 def _build_action(name: str, given: Mapping[str, Any]) -> str:
-    """What the trail says of a call: the tool, what it is about, and whether it is a rehearsal."""
+    """Return the action for the audit log: the tool, its object, and whether it is a rehearsal."""
     keys = (given.get(key) for key in _KEYS)
     about = [clean_text(key[:_LONGEST_KEY]) for key in keys if isinstance(key, str)]
     rehearsal = ["(dry run)"] if given.get("dry_run") is True else []
@@ -156,6 +156,6 @@ def _build_result(answer: Answer) -> CallToolResult:
 
 
 def find_reference() -> str:
-    """The request's id, where a transport gave one, else a new one."""
+    """Return the request's id, if the transport set one, else a new one."""
     errand = CURRENT_ERRAND.get()
     return errand.request_id if errand is not None and errand.request_id else token_hex(8)

@@ -1,4 +1,4 @@
-"""What a write changes, as an assistant is told: differences of documents. It writes nothing."""
+"""Renders what a write changes, for an assistant, as differences of documents."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LONGEST: Final = 200
 
 
 def render_changes(before: StoredDocument | None, after: StoredDocument | None) -> list[JsonValue]:
-    """The members that differ, each `{path, from?, to?}`; at most forty, then how many more.
+    """List the members that differ, each `{path, from?, to?}`; at most forty, then how many more.
 
-    A document that came or went as a whole is one change, at the path ``.
+    A document that was created or deleted as a whole is one change, at the path ``.
     """
     if before is None or after is None:
         short = Shortening(longest_text=_LONGEST)
@@ -38,7 +38,9 @@ def render_changes(before: StoredDocument | None, after: StoredDocument | None) 
 
 
 def fit_changes(changes: list[JsonValue], size: int) -> list[JsonValue]:
-    """The changes in at most so many bytes: long values cut down, then the last ones counted."""
+    """Return the changes in at most this many bytes: long values shortened, then the last ones
+    counted.
+    """
     part = Budget(1, size // 4, Shortening(longest_text=_LONGEST))
     fitting: list[JsonValue] = []
     left = size
@@ -55,12 +57,12 @@ def fit_changes(changes: list[JsonValue], size: int) -> list[JsonValue]:
 
 
 def hide_changes(permission: str) -> list[JsonValue]:
-    """What stands for the changes before somebody who may not read what is changed."""
+    """Return the replacement of the changes for a caller that may not read them."""
     return [{"path": f"… not shown: this needs the permission {permission}"}]
 
 
 def name_action(before: StoredDocument | None, after: StoredDocument | None) -> str:
-    """What was done: `created`, `replaced` or `deleted`."""
+    """Name the action: `created`, `replaced` or `deleted`."""
     if before is None:
         return "created"
     return "deleted" if after is None else "replaced"
@@ -87,7 +89,7 @@ def _compare(before: JsonValue, after: JsonValue, path: str, depth: int) -> Iter
 
 
 def _compare_model(before: JsonValue, after: JsonValue, path: str) -> Iterator[JsonValue]:
-    """Of metadata only the model is a change; the times follow from the others."""
+    """Compare metadata: only the model is a change; the times follow from the others."""
     models = [one.get("$model") if isinstance(one, dict) else None for one in (before, after)]
     if models[0] != models[1]:
         yield _build_change(f"{path}/$model", models[0], models[1])
@@ -104,7 +106,7 @@ def _build_change(path: str, before: JsonValue, after: JsonValue) -> JsonValue:
 
 
 def _without_etag(document: JsonValue) -> JsonValue:
-    """NOTE: that of a rehearsal was never stored, and that of a deleted document is of no use."""
+    """NOTE: that of a rehearsal was never stored, and that of a deleted document is useless."""
     if isinstance(document, dict):
         return {name: value for name, value in document.items() if name != "$etag"}
     return document

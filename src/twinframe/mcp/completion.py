@@ -1,4 +1,4 @@
-"""Completion of the ids in resource templates and of the arguments of prompts."""
+"""Completes ids in resource templates and arguments of prompts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TWINS: Final = (
 
 
 async def complete(box: Toolbox, params: CompleteRequestParams) -> CompleteResult:
-    """Ids that begin as what was typed, and for models also names that do; at most 100.
+    """Return ids that begin with the typed text, and for models also names that do; at most 100.
 
-    SEC: who may not read twins or models gets no ids of them: nothing, not an error, since clients
-    ask while their user types.
+    SEC: a caller that may not read twins or models gets none of their ids: an empty result, not an
+    error, since clients ask while their user types.
     """
     found = await _find(box, params)
     return CompleteResult(
@@ -36,7 +36,7 @@ async def complete(box: Toolbox, params: CompleteRequestParams) -> CompleteResul
 async def _find(box: Toolbox, params: CompleteRequestParams) -> list[str]:
     typed = params.argument.value
     if not typed.isprintable():
-        return []  # no id is so
+        return []  # no id has this form
     if isinstance(params.ref, ResourceTemplateReference):
         if params.ref.uri.startswith(TWIN):
             return await _find_twins(box, typed)
@@ -48,7 +48,8 @@ async def _find(box: Toolbox, params: CompleteRequestParams) -> list[str]:
 
 
 async def _find_twins(box: Toolbox, typed: str) -> list[str]:
-    # SEC: ids by how they begin are what a query finds: who may not query gets none, as of advice.
+    # SEC: finding ids by their beginning is a query: a caller that may not query gets none, as of
+    # advice.
     for permission in ("digitaltwins/read", "query/read"):
         if not await box.access.holds(permission):
             return []

@@ -1,6 +1,7 @@
-"""Properties that a query asks of a twin itself, while they are in one of its components.
+"""Finds properties that a query reads from a twin itself although they are in one of its
+components.
 
-It judges no query: it looks where one found nothing, since that reads like an answer.
+It is used for queries without results, which an assistant might take for an answer.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _MOST_WARNINGS: Final = 5
 
 
 def found_nothing(rows: Sequence[JsonValue]) -> bool:
-    """Whether there are no rows, or a column of theirs is null in each."""
+    """Return whether there are no rows, or one of their columns is null in each."""
     objects = [row for row in rows if isinstance(row, dict)]
     return not rows or any(
         all(row.get(name) is None for row in objects) for name in (objects[0] if objects else ())
@@ -32,7 +33,7 @@ def found_nothing(rows: Sequence[JsonValue]) -> bool:
 
 
 def find_misplaced(outlines: Outlines, query: str) -> list[QueryWarning]:
-    """A warning for each `r.temperature` that should be `r.climate.temperature`."""
+    """Return a warning for each `r.temperature` that should be `r.climate.temperature`."""
     places = _list_places(outlines)
     return list(islice(_find(places, query), _MOST_WARNINGS))
 
@@ -56,7 +57,7 @@ def _find(places: Mapping[str, Sequence[str]], query: str) -> Iterator[QueryWarn
 
 
 def _list_places(outlines: Outlines) -> dict[str, list[str]]:
-    """The components that hold each property which no interface has but those of components."""
+    """Return the components of each property that only interfaces of components have."""
     uses: dict[str, set[str]] = defaultdict(set)
     for outline in outlines.interfaces.values():
         for component in outline.components:

@@ -1,7 +1,7 @@
-"""The guard before deletions: the etag of what is meant, or an explicit word. It deletes nothing.
+"""Guards deletions: they need the etag of the object, or an explicit confirmation.
 
 NOTE: an elicitation would ask the user, but stateless transports cannot carry one, so it cannot be
-the only way. Clients that ask their user go by the tool's `destructiveHint`.
+the only way. Clients that ask their user do so because of the tool's `destructiveHint`.
 """
 
 from __future__ import annotations

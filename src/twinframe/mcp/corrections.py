@@ -1,4 +1,4 @@
-"""Queries with a name put right, or an example of the form that was meant. It runs none of them."""
+"""Corrects names in queries, or shows an example of the intended form, without running them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _WRITES: Final = re.compile(r"\b(CREATE|MERGE|SET|DELETE|DETACH|REMOVE)\b", re.I
 
 
 def correct_query(text: str, error: QueryInvalid) -> str | None:
-    """The text with the suggested name at the error's place, if it is then a query."""
+    """Return the text with the suggested name at the error's position, if it is a valid query
+    then.
+    """
     found = _SUGGESTED.search(error.message)
     if found is None or not error.line:
         return None
@@ -32,9 +34,9 @@ def correct_query(text: str, error: QueryInvalid) -> str | None:
 
 
 def correct_names(text: str, warnings: Iterable[QueryWarning]) -> str | None:
-    """The text with each suggested name in its place, if it is then a query."""
+    """Return the text with each suggested name in its position, if it is a valid query then."""
     corrected = text
-    # NOTE: from the end on, so that the places before stay where they are.
+    # NOTE: from the end, so that earlier positions stay valid.
     for one in sorted(warnings, key=lambda warning: (-warning.line, -warning.column)):
         if one.suggestion and one.line:
             corrected = _replace(corrected, one.line, one.column, one.suggestion)
@@ -42,7 +44,7 @@ def correct_names(text: str, warnings: Iterable[QueryWarning]) -> str | None:
 
 
 def render_example(text: str, error: QueryInvalid) -> str:
-    """What to do instead, with a query that is right."""
+    """Render what to do instead, with a valid query."""
     clause = _WRITES.search(error.message)
     if clause is not None:
         return (

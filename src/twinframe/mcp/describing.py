@@ -1,4 +1,4 @@
-"""Reading what a digest is made of, and making it beside the event loop. The text is `digest`'s."""
+"""Reads the input of a digest and builds it in a thread; `digest` renders the text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from twinframe.mcp.tool import Toolbox
 async def read_digest(
     box: Toolbox, max_tokens: int, model_filter: list[str] | None = None
 ) -> tuple[Digest, Counts]:
-    """The digest of the graph, or of what is near some interfaces, and the counts in it.
+    """Return the digest of the graph, or of what is near some interfaces, and its counts.
 
     `InvalidArgument` for an interface that is not stored.
     """
@@ -25,5 +25,6 @@ async def read_digest(
     def build() -> Digest:
         return DigestBuilder(outlines, counts, focus).build(tokens)
 
-    # PERF: 60 ms for 767 interfaces and 2,000 kinds of relationships; others are served meanwhile.
+    # PERF: 60 ms for 767 interfaces and 2,000 kinds of relationships; other requests are served
+    # meanwhile.
     return await asyncio.to_thread(build), counts

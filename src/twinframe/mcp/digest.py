@@ -1,7 +1,7 @@
-"""The graph in few words: interfaces, counts, relationships, properties, queries, within a budget.
+"""Renders a short description of a graph: interfaces, counts, relationships, properties, queries.
 
-It reads nothing: outlines and counts go in, text comes out, the same text for the same graph.
-What does not fit is left out from the least on, and the last line says how much that was.
+Outlines and counts are the input; the same graph gives the same text. What exceeds the budget is
+left out, the least important first, and the last line says how much that was.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from twinframe.graph.overview import Counts
 from twinframe.model.ids import build_model_name
 
 BYTES_A_TOKEN: Final = 4
-"""A rule of thumb for English and identifiers; tokenizers differ."""
+"""Bytes per token: a rule of thumb for English and identifiers; tokenizers differ."""
 
 _MOST_PROPERTIES: Final = 16
 _FEW_PROPERTIES: Final = 3
@@ -45,7 +45,7 @@ _GUIDE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """`text`, and how many `interfaces` and kinds of `relationships` are shown, of how many."""
+    """`text`, and how many `interfaces` and kinds of `relationships` of all are shown."""
 
     text: str
     interfaces: tuple[int, int]
@@ -71,7 +71,7 @@ class Edge:
         return f"{_join(self.sources)} -{self.name}-> {_join(self.targets)} {self.count}"
 
     def render_query(self) -> str:
-        """A query that finds some of them."""
+        """Render a query that finds some of them."""
         source, target = (_only(ends) for ends in (self.sources, self.targets))
         return (
             f"MATCH (a{source})-[:{quote_name(self.name)}]->(b{target}) "
@@ -81,9 +81,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part of the text: lower ranks are kept first; `section` and `order` say where it stands.
+    """A part of the text: lower ranks are kept first; `section` and `order` give its position.
 
-    A piece with `under` adds to the line of that order, and is nothing without it.
+    A piece with `under` extends the line of that order, and is dropped without it.
     """
 
     rank: float
@@ -99,7 +99,7 @@ class _Piece:
 
 @dataclass(slots=True)
 class _Page:
-    """The text in the making: the headings of sections, and the pieces that fit."""
+    """The text under construction: the headings of sections, and the pieces that fit."""
 
     room: int
     headings: Sequence[str]
@@ -126,7 +126,7 @@ class _Page:
         for section in sorted(self.opened):
             yield f"\n{self.headings[section]}"
             for key in sorted(key for key in self.kept if key[0] == section):
-                # The line itself, then what is under it, in the order of making.
+                # The line itself, then its extensions, in the order of making.
                 pieces = sorted(self.kept[key], key=lambda piece: (piece.under, piece.rank))
                 yield "".join(piece.text for piece in pieces)
 
@@ -134,7 +134,7 @@ class _Page:
 class DigestBuilder:
     """Builds digests of one state of a graph; `focus` leaves out what is not near those models.
 
-    `focus` holds model ids or names. Unknown ones are the caller's matter.
+    `focus` has model ids or names; the caller handles unknown ones.
     """
 
     def __init__(self, outlines: Outlines, counts: Counts, focus: frozenset[str] = frozenset()):
@@ -158,11 +158,11 @@ class DigestBuilder:
 
     @property
     def edges(self) -> Sequence[Edge]:
-        """The relationships that occur, most first."""
+        """The relationships that occur, the most frequent first."""
         return self._edges
 
     def build(self, max_tokens: int) -> Digest:
-        """The digest in at most so many tokens, four bytes each."""
+        """Build the digest in at most this many tokens, of four bytes each."""
         header = self._render_header()
         room = max_tokens * BYTES_A_TOKEN - len(header.encode()) - _RESERVE
         page = _Page(room, _HEADINGS)
@@ -194,14 +194,14 @@ class DigestBuilder:
         )
 
     def _render_ids(self) -> str:
-        """What the ids look like, so that they need not stand with each interface."""
+        """Describe the form of the ids, so that they need not be repeated with each interface."""
         if self._usual is None:
             return ""
         before, after = self._usual
         return f"\nModel ids: {before}NAME{after} where no other is given."
 
     def _rank_interfaces(self, focus: frozenset[str]) -> list[InterfaceOutline]:
-        """Most twins first; of those without any the ones asked for, then what most extend."""
+        """Rank by number of twins; those without any by request, then by number of descendants."""
         extending = Counter(
             base for one in self._outlines.interfaces for base in self._outlines.list_ancestors(one)
         )
@@ -218,7 +218,9 @@ class DigestBuilder:
         return sorted((self._outlines.interfaces[one] for one in self._near), key=place)
 
     def _list_defined(self) -> Iterator[str]:
-        """What twins may be related by, a line for each name and end of an interface."""
+        """Yield the possible relationships of twins, a line for each name and end of an
+        interface.
+        """
         for outline in self._shown:
             source = self._outlines.render_label(outline.model_id)
             for one in outline.relationships:
@@ -226,7 +228,7 @@ class DigestBuilder:
                 yield f"{source} -{quote_name(one.name)}-> {target}"
 
     def _find_near(self, focus: frozenset[str]) -> frozenset[str]:
-        """The interfaces of these ids or names, what extends them, and what they extend."""
+        """Return the interfaces of these ids or names, their descendants, and their ancestors."""
         above = {one: self._outlines.list_ancestors(one) for one in self._outlines.interfaces}
         wanted = {one for one in above if names(one, focus)}
         near = {one for one, bases in above.items() if not wanted.isdisjoint(bases)}
@@ -237,7 +239,7 @@ class DigestBuilder:
         return not labels.isdisjoint({*self._near, *map(build_model_name, self._near)})
 
     def _build_edges(self) -> list[Edge]:
-        """Counts of pairs of models, put together where ends are the same or all of one kind."""
+        """Build counts of pairs of models, merged where ends are the same or all of one kind."""
         targets: dict[tuple[str, str], set[str]] = defaultdict(set)
         amounts: dict[tuple[str, str], int] = defaultdict(int)
         for one in self._counts.relationships:
@@ -258,7 +260,9 @@ class DigestBuilder:
         return sorted(edges, key=lambda edge: (-edge.count, edge.name, edge.sources, edge.targets))
 
     def _summarize(self, model_ids: Iterable[str]) -> tuple[str, ...]:
-        """The one interface whose twins are of just these models, if there is one; else all."""
+        """Return the one interface whose twins are of just these models, if there is one; else
+        all.
+        """
         wanted = frozenset(model_ids)
         first = min(wanted)
         if len(wanted) > 1:
@@ -270,7 +274,7 @@ class DigestBuilder:
     # --- what is said of it ------------------------------------------------------------------
 
     def _list_pieces(self) -> Iterator[_Piece]:
-        # NOTE: what has no twins comes behind all that is said of what has some.
+        # NOTE: interfaces without twins come after everything about those with some.
         some = any(self._totals.get(outline.model_id) for outline in self._shown)
         for at, outline in enumerate(self._shown):
             rank = at + 1000 if some and not self._totals.get(outline.model_id) else at
@@ -278,7 +282,7 @@ class DigestBuilder:
             if where := self._render_place(outline):
                 yield _Piece(rank * 3 + 5, _INTERFACES, at, where, under=True)
             if outline.model_id in self._parts:
-                continue  # what it has stands with each interface that it is a part of
+                continue  # its contents are shown with each interface that it is a part of
             if contents := self._render_contents(outline):
                 yield _Piece(rank * 2 + 2, _INTERFACES, at, f": {contents}", under=True)
             if outline.description:
@@ -306,13 +310,15 @@ class DigestBuilder:
         return f"{label} {twins}{few}{bases and ' extends ' + bases}{ended}"
 
     def _render_place(self, outline: InterfaceOutline) -> str:
-        """The id, where it is not the usual one and does not stand there as the label."""
+        """Render the id, if it is not of the usual form and not the label itself."""
         is_usual = _split_id(outline.model_id) == self._usual
         is_label = self._outlines.render_label(outline.model_id).startswith("`")
         return "" if is_usual or is_label else f" [{outline.model_id}]"
 
     def _render_contents(self, outline: InterfaceOutline) -> str:
-        """Its own properties and components; those it inherits stand where they are defined."""
+        """Render its own properties and components; inherited ones are shown where they are
+        defined.
+        """
         parts = [str(one) for one in outline.properties[:_MOST_PROPERTIES]]
         if len(outline.properties) > _MOST_PROPERTIES:
             parts.append(f"… {len(outline.properties) - _MOST_PROPERTIES} more")
@@ -327,13 +333,13 @@ class DigestBuilder:
         full = [_render_part(name, map(str, inner)) for name, inner in inside.items()]
         text = ", ".join([*parts, *full])
         if len(text) > _LONGEST_CONTENTS:
-            # NOTE: a component that is not named at all is missed more than types of members.
+            # NOTE: a missing component is a greater loss than missing types of members.
             brief = [_render_part(name, _list_few(inner)) for name, inner in inside.items()]
             text = ", ".join([*parts, *brief])
         return text if len(text) <= _LONGEST_CONTENTS else f"{text[:_LONGEST_CONTENTS]}…"
 
     def _list_names(self) -> Iterator[str]:
-        """The names alone, most frequent first: what is left when there are too many kinds."""
+        """Yield the names alone, most frequent first: the rest when there are too many kinds."""
         totals, kinds = Counter[str](), Counter[str]()
         for edge in self._edges:
             totals[edge.name] += edge.count
@@ -342,7 +348,7 @@ class DigestBuilder:
             yield f"{name} {totals[name]} in {kinds[name]} kinds"
 
     def _list_examples(self) -> Iterator[str]:
-        """A query for each main relation, most frequent first, each name once."""
+        """Yield a query for each main relation, most frequent first, each name once."""
         seen = set[str]()
         for edge in self._edges:
             if edge.name not in seen and len(seen) < _EXAMPLES:
@@ -351,12 +357,12 @@ class DigestBuilder:
 
 
 def names(model_id: str, focus: frozenset[str]) -> bool:
-    """Whether the id, or its last name segment, is one of these."""
+    """Return whether the id, or its last name segment, is one of these."""
     return model_id in focus or build_model_name(model_id) in focus
 
 
 def quote_name(name: str) -> str:
-    """A name of a model as a query writes it."""
+    """Render a name of a model for a query."""
     return name if name.isidentifier() and name.isascii() else f"`{name.replace('`', '``')}`"
 
 
@@ -370,13 +376,13 @@ def _list_few(properties: Sequence[PropertyOutline]) -> list[str]:
 
 
 def _split_id(model_id: str) -> tuple[str, str]:
-    """What stands before the name, and behind it: `dtmi:com:example:` and `;1`."""
+    """Return what is before the name, and after it: `dtmi:com:example:` and `;1`."""
     path, mark, version = model_id.partition(";")
     return path[: len(path) - len(build_model_name(model_id))], mark + version
 
 
 def _find_usual_place(model_ids: Sequence[str]) -> tuple[str, str] | None:
-    """The most common of these, when it is of more than one."""
+    """Return the most common of these, if more than one id has it."""
     found = Counter(map(_split_id, model_ids))
     place, times = min(found.items(), key=lambda one: (-one[1], one[0]), default=(None, 0))
     return place if times > 1 else None
@@ -391,7 +397,7 @@ def _sum_subtypes(outlines: Outlines, twins: Mapping[str, int]) -> dict[str, int
 
 
 def _list_populated(outlines: Outlines, twins: Mapping[str, int]) -> dict[str, frozenset[str]]:
-    """For each interface the models below it, and itself, that have twins."""
+    """Return for each interface itself and its descendants that have twins."""
     found: dict[str, set[str]] = defaultdict(set)
     for model_id in twins:
         for base in outlines.list_ancestors(model_id):
@@ -405,5 +411,5 @@ def _join(labels: Sequence[str]) -> str:
 
 
 def _only(labels: Sequence[str]) -> str:
-    """The labels in a pattern; several are alternatives."""
+    """Render the labels for a pattern; several are alternatives."""
     return ":" + "|".join(labels[:_MOST_ENDS])

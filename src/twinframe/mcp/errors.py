@@ -1,6 +1,6 @@
-"""The one mapping of errors to MCP: results that an assistant can act on. It finds no advice.
+"""The one mapping of errors to MCP results that an assistant can act on.
 
-SEC: what is not of the tree of errors is told by nothing but an id that stands in the log too.
+SEC: an error outside of the error tree is only reported by an id that is in the log too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from twinframe.errors import (
 _MOST_DETAILS: Final = 20
 _LONGEST: Final = 4000
 FORBIDDEN: Final = -32003
-"""JSON-RPC's code for a refusal, from the range that is left to servers."""
+"""JSON-RPC's code for a refusal, from the range for servers."""
 
 
 class UnknownTool(InvalidArgument):
@@ -38,7 +38,7 @@ class UnknownTool(InvalidArgument):
 
 
 class BadArguments(InvalidArgument):
-    """The arguments of a call are not those of its tool."""
+    """The arguments of a call do not match its tool."""
 
 
 class UnknownResource(NotFound):
@@ -48,7 +48,7 @@ class UnknownResource(NotFound):
 
 
 class WritingOff(AccessError):
-    """The tool changes the graph, and this server does not."""
+    """The tool writes to the graph, and writing is disabled in this server."""
 
     code = "ReadOnly"
 
@@ -65,12 +65,12 @@ class NotConfirmed(InputError):
 
 
 def build_failure(error: TwinframeError, advice: Iterable[str] = ()) -> CallToolResult:
-    """The result of a call that failed: code and message, each finding, then what to do."""
+    """Build the result of a failed call: code and message, each finding, then the advice."""
     return _build_result(render_failure(error, advice))
 
 
 def render_failure(error: TwinframeError, advice: Iterable[str] = ()) -> str:
-    """The same as text, of at most 4,000 characters."""
+    """Render the same as text, of at most 4,000 characters."""
     if isinstance(error, ConfigurationError):
         return "InternalError: the service is not set up for this."
     if isinstance(error, StorageUnanswered):
@@ -94,17 +94,17 @@ def render_failure(error: TwinframeError, advice: Iterable[str] = ()) -> str:
 
 
 def clean_text(text: str) -> str:
-    """The text as UTF-8 can carry it: lone surrogates, which clients may send, are written out."""
+    """Return the text in valid UTF-8: lone surrogates, which clients may send, are escaped."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def build_defect(reference: str) -> CallToolResult:
-    """The result of a call that met a defect of the service."""
+    """Build the result of a call that met a defect of the service."""
     return _build_result(render_defect(reference))
 
 
 def render_defect(reference: str) -> str:
-    """What is said of a defect: where its log entry is found."""
+    """Render the message for a defect, with its id in the log."""
     return (
         f"InternalError: a defect of the service (reference {reference}). Nothing of your call is "
         "wrong; tell the operator, and try another way."
@@ -112,7 +112,7 @@ def render_defect(reference: str) -> str:
 
 
 def build_protocol_error(error: TwinframeError) -> MCPError:
-    """The error of a message that has no result to carry one: resources, prompts, completion."""
+    """Build the error for messages without a result: resources, prompts, completion."""
     text = render_failure(error)
     if isinstance(error, ScopeMissing):
         scope = " ".join(error.scopes)

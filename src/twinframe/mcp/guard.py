@@ -1,6 +1,8 @@
-"""Who may use the MCP server: credentials, scopes, `mcp/*`; the 401 that starts a client's login.
+"""Authenticates and authorizes use of the MCP server, and sends the 401 that starts a client's
+login.
 
-The decisions are the gate's. What a tool needs beyond this is asked where the tool runs.
+The gate decides about credentials, scopes and `mcp/*`. Each tool checks its further permissions
+itself.
 """
 
 from __future__ import annotations
@@ -28,27 +30,30 @@ from twinframe.web.traceparent import find_traceparent
 from twinframe.web.unauthorized import REALM, build_unauthorized, choose_text
 
 USE_MCP = Permission(("mcp", WILDCARD))
-"""What every caller needs. SEC: only a grant of all of `mcp` covers it, `mcp/read` does not."""
+"""The permission that every caller needs.
+
+SEC: only a grant of all of `mcp` covers it, `mcp/read` does not.
+"""
 
 DEFAULT_SCOPES = ("mcp:tools",)
 
 REQUEST_ID_KEY = "twinframe.request_id"
-"""Where the scope of a relayed request holds its id."""
+"""The key of a relayed request's id in its scope."""
 
 CARRIED_KEY = "twinframe.carried"
-"""Where the scope of a message has what goes with it to another worker, a mapping of texts."""
+"""The key in a message's scope of the texts that are sent with it to another worker."""
 
 GRAPH = "graph"
-"""The id of the hosted graph that the message is for."""
+"""The key of the id of the message's hosted graph."""
 
 METADATA = "metadata"
-"""The URL of the discovery document of what the message is for, where settings do not say it."""
+"""The key of the message's discovery URL, if the settings do not give it."""
 
 _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 
 class AccessGuard:
-    """Admits callers to the MCP server. `gate` None admits everybody, as nobody."""
+    """Admits callers to the MCP server. `gate` None admits everybody, anonymously."""
 
     def __init__(self, gate: Gate | None, settings: Settings) -> None:
         self._gate = gate
@@ -59,7 +64,7 @@ class AccessGuard:
         self._origin = settings.server.public_url
 
     async def identify(self, scope: Scope) -> Caller | None:
-        """Who sent a request. Raises `Unauthenticated`."""
+        """Return the caller of a request. Raises `Unauthenticated`."""
         if self._gate is None:
             return None
         return await self._gate.authenticate(scope["headers"], lambda: build_errand(scope))
@@ -67,8 +72,8 @@ class AccessGuard:
     async def admit(self, caller: Caller | None, scope: Scope) -> Caller | None:
         """Raise `ScopeMissing` or `PermissionMissing` unless the caller may use MCP.
 
-        The caller that comes back knows its permissions, so that all that one message needs is
-        asked for once. SEC: it is for this message alone; the next one is asked for anew.
+        The returned caller has its permissions, so that they are read once for all that a message
+        needs. SEC: it is for this message alone; for the next one they are read again.
         """
         if self._gate is None or caller is None:
             return None
@@ -77,17 +82,19 @@ class AccessGuard:
         return await self._gate.admit(caller, USE_MCP, errand)
 
     def read_rest(self, caller: Caller | None) -> float | None:
-        """Seconds until the caller's credential ends, the leeway included; None is never."""
+        """Return the seconds until the caller's credential expires, including the leeway; None is
+        never.
+        """
         if caller is None or caller.expires is None:
             return None
         return max(0.0, caller.expires + self._leeway - time.time())
 
     def build_unauthorized(self, scope: Scope) -> ErrorAnswer:
-        """The 401. SEC: it does not tell what was wrong; the log does."""
+        """Build the 401. SEC: it does not say what was wrong; the log does."""
         return build_unauthorized(self._text, self._find_metadata(scope))
 
     def build_scope_missing(self, scope: Scope) -> ErrorAnswer:
-        """The 403 for scopes; its header lets a client ask its issuer for more."""
+        """Build the 403 for scopes; its header lets a client request more from its issuer."""
         names = " ".join(self._scopes)
         body = {
             "error": "insufficient_scope",
@@ -109,21 +116,21 @@ class AccessGuard:
         carried: Mapping[str, str] = scope.get(CARRIED_KEY, {})
         if METADATA in carried:
             return carried[METADATA]
-        # SPEC: RFC 9728 section 3.1: the suffix stands between host and path.
+        # SPEC: RFC 9728 section 3.1: the suffix is between host and path.
         if self._resource:
             parts = urlsplit(self._resource)
             path = parts.path.removesuffix("/") if parts.path == "/" else parts.path
             return f"{parts.scheme}://{parts.netloc}{_WELL_KNOWN}{path}"
         if self._origin:
             return f"{self._origin}{_WELL_KNOWN}"
-        # NOTE: `Hosts` has admitted this name before anything is answered with it.
+        # NOTE: `Hosts` has admitted this name before any answer uses it.
         host = next((value for name, value in scope["headers"] if name == b"host"), b"")
         return f"{scope['scheme']}://{host.decode('latin-1')}{_WELL_KNOWN}"
 
 
 @contextmanager
 def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
-    """Inside, tools know for whom and for which request they run."""
+    """Set caller and request for the tools inside."""
     errand = build_errand(scope)
     tokens = (CURRENT_CALLER.set(caller), CURRENT_ERRAND.set(errand))
     request = CURRENT_REQUEST.set(errand.request_id)
@@ -144,9 +151,9 @@ def acting_as(caller: Caller | None, scope: Scope) -> Iterator[None]:
 
 
 def build_user(caller: Caller) -> AuthenticatedUser:
-    """The caller as the SDK knows one: a session serves whom it was opened for, and nobody else.
+    """Build the caller for the SDK: a session only serves the caller that opened it.
 
-    SEC: the credential itself is not handed on.
+    SEC: the credential itself is not passed on.
     """
     client = caller.claims.get("client_id") or caller.claims.get("azp")
     return AuthenticatedUser(
@@ -161,9 +168,9 @@ def build_user(caller: Caller) -> AuthenticatedUser:
 
 
 def build_errand(scope: Scope) -> Errand:
-    """What the audit trail says of a request: method and path.
+    """Build the action for the audit log: method and path.
 
-    SEC: not the query, which may carry what is not for a log.
+    SEC: without the query, which may contain what is not for a log.
     """
     client = scope.get("client")
     path = read_raw_path(scope).decode("ascii", "backslashreplace")
@@ -171,7 +178,7 @@ def build_errand(scope: Scope) -> Errand:
 
 
 def read_request_id(scope: Scope) -> str:
-    """The request's id: the guard's, or the one that came with it from another worker."""
+    """Return the request's id: the guard's, or that of the other worker that sent it."""
     exchange: Exchange | None = scope.get(SCOPE_KEY)
     if exchange is not None:
         return exchange.request_id.decode("ascii")

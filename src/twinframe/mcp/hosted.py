@@ -1,4 +1,6 @@
-"""The MCP servers of all hosted graphs of a worker: one endpoint, one graph for each message."""
+"""The MCP servers of all hosted graphs of a worker: one endpoint that finds the graph of each
+message.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ from twinframe.web.hosting import Change, Journal, Tenant
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """The graph that the present message is for."""
+    """The graph of the present message."""
 
     graph: Graph
     guard: AccessGuard
@@ -45,29 +47,29 @@ _SERVED: Final[ContextVar[_Served]] = ContextVar("mcp_served")
 
 
 class _CurrentGraph:
-    """Stands for the graph of the present message, whose use cases it has."""
+    """A proxy for the graph of the present message, with its use cases."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(_SERVED.get().graph, name)
 
 
 class _CurrentAccess:
-    """Decides as the graph of the present message does, and keeps its changes in its journal."""
+    """Checks with the gate of the present message's graph, and logs changes in its journal."""
 
     async def check(self, permission: str, tool: str) -> None:
-        """By the graph's own gate."""
+        """Check with the graph's own gate."""
         await _SERVED.get().access.check(permission, tool)
 
     async def check_scope(self, scope: str, tool: str) -> None:
-        """By the graph's own gate."""
+        """Check with the graph's own gate."""
         await _SERVED.get().access.check_scope(scope, tool)
 
     async def holds(self, permission: str) -> bool:
-        """By the graph's own gate."""
+        """Ask the graph's own gate."""
         return await _SERVED.get().access.holds(permission)
 
     def note_change(self, tool: str, *, done: bool) -> None:
-        """Into the audit log of the graph, if its owner wants one."""
+        """Write it to the audit log of the graph, if its owner wants one."""
         journal = _SERVED.get().journal
         if not journal.audits:
             return
@@ -89,8 +91,8 @@ class _CurrentAccess:
 class HostedMcpEndpoint(McpEndpoint):
     """Both HTTP transports for each hosted graph, below its own address.
 
-    `find_tenant` gives the graph of an id. The graph's gate decides who may use it, as it does for
-    its other operations; `audit` takes the trail of what tools do where nobody is asked.
+    `find_tenant` returns the graph of an id. The graph's gate decides who may use it, as for its
+    other operations; `audit` logs what tools do where no credentials are required.
     """
 
     def __init__(
@@ -114,26 +116,28 @@ class HostedMcpEndpoint(McpEndpoint):
         return _SERVED.get().guard
 
     def find_scope(self, scope: Scope, base: str, path: str, metadata: str) -> Scope | None:
-        """The scope of a request for the MCP server of a graph; None if it is for something else.
+        """Return the scope of a request for the MCP server of a graph; None if it is for something
+        else.
 
-        `base` is the address of the graph below the origin, `path` what stands behind it,
-        `metadata` the URL of the graph's discovery document.
+        `base` is the address of the graph below the origin, `path` the rest after it, `metadata`
+        the URL of the graph's discovery document.
         """
         graph = {CARRIED_KEY: {METADATA: metadata}, "path": path or "/", "root_path": base}
         own = {**scope, **graph}
         return own if self.serves(own) else None
 
     async def serve(self, resource_id: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request whose scope is one of `find_scope`. Raises `GraphNotFound`.
+        """Answer a request whose scope comes from `find_scope`.
 
-        `StorageError` and `TooManyConnections` as the use of the tenant does.
+        Raises `GraphNotFound`, and `StorageError` and `TooManyConnections` as the use of the tenant
+        does.
         """
         carried = {**scope[CARRIED_KEY], GRAPH: resource_id}
         async with self._serving(resource_id):
             await self({**scope, CARRIED_KEY: carried}, receive, send)
 
     async def _answer_relayed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A message for a graph that another worker was sent."""
+        """Answer a message for a graph that another worker received."""
         try:
             async with self._serving(scope[CARRIED_KEY].get(GRAPH, "")):
                 await super()._answer_relayed(scope, receive, send)
@@ -142,7 +146,7 @@ class HostedMcpEndpoint(McpEndpoint):
 
     @asynccontextmanager
     async def _serving(self, resource_id: str) -> AsyncIterator[None]:
-        """Inside, messages are for this graph, which is open."""
+        """Open this graph, for the messages inside."""
         tenant = self._find_tenant(resource_id)
         if tenant is None:
             raise GraphNotFound

@@ -1,6 +1,6 @@
-"""Which hosts and origins a request to the MCP server may name, and CORS for the latter.
+"""Checks the host and origin of requests to the MCP server, with CORS for allowed origins.
 
-It knows no credentials: a page of another origin is refused whatever it carries.
+A page of another origin is refused whatever its credentials.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Hosts:
     """The names of this server, and the origins of pages that may use it.
 
     `binds` are the addresses it listens on. SEC: a page that rebinds its own name to this address
-    shows that name in Host, and in Origin; neither is among these.
+    sends that name in Host, and in Origin; neither is among these.
     """
 
     def __init__(self, settings: Settings, binds: Iterable[str]) -> None:
@@ -35,11 +35,13 @@ class Hosts:
         self._max_age = b"%d" % settings.cors.max_age
 
     def knows_host(self, host: str) -> bool:
-        """Whether `host`, with or without a port, is a name of this server."""
+        """Return whether `host`, with or without a port, is a name of this server."""
         return self._known.knows(host)
 
     def knows_origin(self, origin: str) -> bool:
-        """Whether a page of `origin` may use this server: its own, or one of `Cors__Origins`."""
+        """Return whether a page of `origin` may use this server: its own, or one of
+        `Cors__Origins`.
+        """
         origin = origin.lower()
         if origin in self._origins or "*" in self._origins:
             return True
@@ -47,7 +49,7 @@ class Hosts:
         return scheme in ("http", "https") and self.knows_host(authority)
 
     def check(self, scope: Scope) -> ErrorAnswer | None:
-        """The refusal of a request by its Host (421) or Origin (403); None admits it."""
+        """Return the refusal of a request by its Host (421) or Origin (403); None admits it."""
         host, origin = "", None
         for name, value in scope["headers"]:
             if name == b"host":
@@ -69,7 +71,7 @@ class Hosts:
         return None
 
     def build_preflight(self, scope: Scope) -> ErrorAnswer:
-        """The answer to OPTIONS, CORS or not; what is asked for is checked when it comes."""
+        """Build the answer to OPTIONS, CORS or not; the request itself is checked when it comes."""
         headers = [("allow", _METHODS.decode())]
         if find_header(scope, b"access-control-request-method") is not None:
             headers += [
@@ -81,7 +83,7 @@ class Hosts:
 
 
 def build_cors_headers(scope: Scope) -> list[Header]:
-    """What lets a page read the answer; call it for an origin that is known."""
+    """Build the headers that let a page read the answer; call it for a known origin."""
     origin = find_header(scope, b"origin")
     if origin is None:
         return []
@@ -93,12 +95,12 @@ def build_cors_headers(scope: Scope) -> list[Header]:
 
 
 def build_refusal(status: int, code: str, text: str, *headers: tuple[str, str]) -> ErrorAnswer:
-    """An answer of the MCP edge itself, in the envelope of the API's errors."""
+    """Build an error answer of the MCP server itself, in the envelope of the API's errors."""
     fixed = (("content-type", "application/json; charset=utf-8"),)
     return ErrorAnswer(status, render_envelope(code, text), (*fixed, *headers))
 
 
 def find_header(scope: Scope, name: bytes) -> bytes | None:
-    """The value of the first header of that lower-case name."""
+    """Return the value of the first header of that lower-case name."""
     found: bytes | None = next((value for key, value in scope["headers"] if key == name), None)
     return found

@@ -1,4 +1,4 @@
-"""The body of one request on its way in: read within a limit, looked at. It parses no tool call."""
+"""Reads the body of one request within a limit and checks whether it expects an answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from twinframe.web.exchange import Message, Receive
 
 
 async def read_body(receive: Receive, limit: int) -> bytes | None:
-    """The body of a request; None when it is larger than `limit`, or its client has left."""
+    """Return the body of a request; None when it is larger than `limit`, or its client has
+    disconnected.
+    """
     pieces: list[bytes] = []
     size = 0
     while True:
@@ -25,7 +27,7 @@ async def read_body(receive: Receive, limit: int) -> bytes | None:
 
 
 def repeat_body(body: bytes, receive: Receive) -> Receive:
-    """An ASGI `receive` that gives a body that was read, then what `receive` gives."""
+    """Return an ASGI `receive` that gives a body that was read, then what `receive` gives."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:
@@ -35,9 +37,9 @@ def repeat_body(body: bytes, receive: Receive) -> Receive:
 
 
 def wants_answer(body: bytes) -> bool:
-    """Whether the JSON-RPC message is a request; notifications and answers want none.
+    """Return whether the JSON-RPC message is a request; notifications and answers expect no answer.
 
-    What is no message at all is refused by who parses it.
+    An invalid message is refused by its parser.
     """
     try:
         message = orjson.loads(body)

@@ -1,4 +1,4 @@
-"""Names that assistants give, resolved to what is stored, or refused with the nearest one."""
+"""Resolves names that assistants give to stored ones, or refuses them with the nearest one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST: Final = 200
 
 
 def find_models(outlines: Outlines, given: Sequence[str]) -> frozenset[str]:
-    """The ids of the interfaces that these ids or names mean; `InvalidArgument` for unknown ones.
+    """Return the ids of the interfaces of these ids or names; `InvalidArgument` for unknown ones.
 
     A name means each interface of that name, whatever its namespace and version.
     """
@@ -37,7 +37,7 @@ def find_models(outlines: Outlines, given: Sequence[str]) -> frozenset[str]:
 
 
 def suggest_model(outlines: Outlines, name: str) -> str:
-    """`; did you mean 'x'?` with the nearest interface, else the way to find one."""
+    """Return `; did you mean 'x'?` with the nearest interface, else how to find one."""
     by_name = {build_model_name(model_id): model_id for model_id in outlines.interfaces}
     nearest = find_nearest(build_model_name(name)[:_LONGEST], by_name)
     if nearest is not None:
@@ -46,7 +46,7 @@ def suggest_model(outlines: Outlines, name: str) -> str:
 
 
 def warn_of_relationships(outlines: Outlines, given: Iterable[str]) -> list[JsonValue]:
-    """A sentence for each name of a relationship that no stored model defines."""
+    """Return a sentence for each name of a relationship that no stored model defines."""
     known = {one.name for outline in outlines.interfaces.values() for one in outline.relationships}
     warnings: list[JsonValue] = []
     for name in given:
@@ -58,7 +58,7 @@ def warn_of_relationships(outlines: Outlines, given: Iterable[str]) -> list[Json
 
 
 def list_some(names: Iterable[str], most: int = _MOST) -> str:
-    """The first few of the names, and how many more there are."""
+    """Render the first few of the names, and how many more there are."""
     all_ = list(names)
     more = [] if len(all_) <= most else [f"… {len(all_) - most} more"]
     return ", ".join([*all_[:most], *more])

@@ -1,7 +1,4 @@
-"""The answer of one request on its way out: headers of ours, and whether it has begun or ended.
-
-It writes no answer by itself but whole refusals.
-"""
+"""The answer of one request: adds our headers, and tracks whether it has begun or ended."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ _NO_STORE: Header = (b"cache-control", b"no-store")
 
 
 class Outbound:
-    """An ASGI `send`. `headers` are put into the head of the answer; nothing of it is stored."""
+    """An ASGI `send`. `headers` are added to the head of the answer; nothing is buffered."""
 
     def __init__(self, send: Send) -> None:
         self.headers: list[Header] = []
@@ -34,7 +31,7 @@ class Outbound:
         await self._send(message)
 
     async def answer(self, answer: ErrorAnswer) -> None:
-        """Send a whole answer."""
+        """Send a complete answer."""
         headers = [
             (name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers
         ]
@@ -44,6 +41,8 @@ class Outbound:
         await self({"type": "http.response.body", "body": answer.body})
 
     async def finish(self) -> None:
-        """End an answer that was cut short, so that its client sees an end and not a break."""
+        """End an answer that was cut short, so that its client sees an end and not a broken
+        connection.
+        """
         if self.is_started and not self.is_ended:
             await self({"type": "http.response.body", "body": b"", "more_body": False})

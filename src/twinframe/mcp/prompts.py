@@ -1,6 +1,6 @@
-"""Prompts that users start from: explore this graph, write a query for it, model a domain.
+"""The prompts for users: explore this graph, write a query for it, model a domain.
 
-They hold no data but the digest of the graph.
+They contain no data but the digest of the graph.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _RULES: Final = """Rules of the dialect:
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A prompt, its permissions, and what writes its text."""
+    """A prompt, its permissions, and the function that writes its text."""
 
     prompt: Prompt
     permissions: tuple[str, ...]
@@ -53,7 +53,7 @@ def list_prompts() -> ListPromptsResult:
 
 
 async def get_prompt(box: Toolbox, name: str, given: Mapping[str, str]) -> GetPromptResult:
-    """A prompt with its arguments in place.
+    """Return a prompt with its arguments filled in.
 
     Errors: `InvalidArgument`, `MissingArgument`, `PermissionMissing`.
     """

@@ -1,4 +1,4 @@
-"""The tools as text: the reference page. It runs none of them."""
+"""Generates the reference page of the MCP tools."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EFFECTS: Final = {
 
 
 def render_tools_page() -> str:
-    """The page `docs/reference/mcp-tools.md`."""
+    """Render the page `docs/reference/mcp-tools.md`."""
     lines = [_INTRODUCTION]
     for tool in TOOLS:
         lines += _render_tool(tool)

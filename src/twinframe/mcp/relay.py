@@ -1,7 +1,7 @@
-"""Hands a message for a session to the worker that holds the session, over unix sockets.
+"""Forwards a message for a session to the worker that holds the session, over unix sockets.
 
-It carries requests and answers between processes of one service; it understands neither, and it
-believes nothing: the owner asks for credentials as if the client had come to it.
+The owner trusts no forwarded message: it checks the credentials as if the client had connected to
+it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Frame:
 
 
 class Relay:
-    """This worker's socket, and the way to those of the others.
+    """This worker's socket, and the connections to those of the others.
 
     `directory` belongs to this service alone (mode 0700); None is a service of one worker, which
     needs no socket. `limit` bounds a body in bytes.
@@ -63,7 +63,7 @@ class Relay:
         self._idle: defaultdict[str, list[Connection]] = defaultdict(list)
 
     async def start(self, app: Asgi) -> None:
-        """Listen; what other workers send is answered by `app`.
+        """Listen; `app` answers messages of other workers.
 
         Raises `ConfigurationError` when others may write in the directory.
         """
@@ -79,7 +79,7 @@ class Relay:
         path.chmod(stat.S_IRUSR | stat.S_IWUSR)
 
     async def stop(self) -> None:
-        """Listen no more and close what is open."""
+        """Stop listening and close open connections."""
         if self._server is not None and self._directory is not None:
             self._server.close()
             find_socket(self._directory, self.worker).unlink(missing_ok=True)
@@ -92,7 +92,7 @@ class Relay:
         self._idle.clear()
 
     async def forward(self, worker: str, scope: Scope, body: bytes) -> Frame:
-        """The answer of the worker that owns the session. Raises `OwnerGone`.
+        """Return the answer of the worker that owns the session. Raises `OwnerGone`.
 
         A head holds `status` and `headers` as ASGI has them.
         """
@@ -109,7 +109,7 @@ class Relay:
         except (OSError, TimeoutError, asyncio.IncompleteReadError, ValueError) as error:
             writer.close()
             raise OwnerGone from error
-        except BaseException:  # cancelled: the answer that comes is nobody's
+        except BaseException:  # cancelled: the answer will not be read
             writer.close()
             raise
         if len(self._idle[worker]) < _MAX_IDLE:
@@ -136,7 +136,9 @@ class Relay:
             raise OwnerGone from error
 
     def _forget_ended(self) -> None:
-        """Close what other workers have closed: one that has ended is never asked again."""
+        """Close connections that other workers have closed: one that has ended is never asked
+        again.
+        """
         for worker, connections in list(self._idle.items()):
             ended = [pair for pair in connections if pair[0].at_eof()]
             for pair in ended:
@@ -161,7 +163,9 @@ class Relay:
         self._tasks.discard(task)
 
     async def _answer(self, app: Asgi, request: Frame) -> Frame:
-        """The answer as soon as it is complete: the session goes on with the message after it."""
+        """Return the answer as soon as it is complete: the session continues with the next
+        message.
+        """
         answered: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(_run(app, request, answered))
         self._tasks.add(task)
@@ -177,7 +181,7 @@ async def _run(app: Asgi, request: Frame, answered: asyncio.Future[Frame]) -> No
     async def receive() -> Message:
         nonlocal is_read
         if is_read:
-            await asyncio.Event().wait()  # a message has no more to say, and its client stays
+            await asyncio.Event().wait()  # a message has no more parts, and its client stays
         is_read = True
         return {"type": "http.request", "body": request.body, "more_body": False}
 
@@ -200,14 +204,14 @@ async def _run(app: Asgi, request: Frame, answered: asyncio.Future[Frame]) -> No
     finally:
         if not answered.done():
             answered.set_exception(OSError("the message was not answered"))
-            answered.exception()  # seen, also when nobody waits any more
+            answered.exception()  # read, also when there is no waiter any more
 
 
 # --- frames ---------------------------------------------------------------------------------------
 
 
 def build_request(scope: Scope, body: bytes) -> Frame:
-    """The frame of a request."""
+    """Build the frame of a request."""
     head = {
         "method": scope["method"],
         "path": scope["path"],
@@ -225,7 +229,7 @@ def build_request(scope: Scope, body: bytes) -> Frame:
 
 
 def build_scope(request: Frame) -> Scope:
-    """The ASGI scope of a request that came by frame."""
+    """Build the ASGI scope of a request from its frame."""
     head = request.head
     client = head["client"]
     return {
@@ -249,14 +253,14 @@ def build_scope(request: Frame) -> Scope:
 
 
 def write_frame(writer: asyncio.StreamWriter, frame: Frame) -> None:
-    """Put a frame on its way."""
+    """Write a frame."""
     head = orjson.dumps(frame.head)
     sizes = len(head).to_bytes(4, "big") + len(frame.body).to_bytes(4, "big")
     writer.write(sizes + head + frame.body)
 
 
 async def read_frame(reader: asyncio.StreamReader, limit: int) -> Frame:
-    """The next frame. Raises `ValueError` for one that is too large or no JSON."""
+    """Read the next frame. Raises `ValueError` for one that is too large or no JSON."""
     sizes = await reader.readexactly(_SIZES)
     head_size, body_size = int.from_bytes(sizes[:4], "big"), int.from_bytes(sizes[4:], "big")
     if head_size > _MAX_HEAD or body_size > limit:
@@ -266,12 +270,12 @@ async def read_frame(reader: asyncio.StreamReader, limit: int) -> Frame:
 
 
 def find_socket(directory: Path, worker: str) -> Path:
-    """Where the worker of that id listens."""
+    """Return the socket of the worker of that id."""
     return directory / f"{worker}.sock"
 
 
 def check_private(directory: Path) -> None:
-    """Raise `ConfigurationError` unless this user alone may look into the directory."""
+    """Raise `ConfigurationError` unless this user alone may access the directory."""
     found = directory.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
         raise ConfigurationError(

@@ -1,6 +1,6 @@
-"""Resources: the digest of the graph, and each twin and model by its id. They are read only.
+"""The read-only MCP resources: the digest of the graph, and each twin and model by its id.
 
-Ids stand percent-encoded in the URIs, `twin://room%207`; what may stand in a URI as it is need not
+Ids are percent-encoded in the URIs, `twin://room%207`; characters that are valid in a URI need not
 be encoded.
 """
 
@@ -29,11 +29,11 @@ MODEL: Final = "model://"
 _JSON: Final = "application/json"
 _SCHEMA_TOKENS: Final = 4000
 _SAFE: Final = ":/?#[]@!$&'()*+,;=-._~"
-"""What RFC 6570 leaves as it is in `{+id}`."""
+"""The characters that RFC 6570 leaves unencoded in `{+id}`."""
 
 
 def list_resources() -> ListResourcesResult:
-    """The resource that is always there; twins and models are found by their templates."""
+    """List the resource that always exists; twins and models are found by their templates."""
     return ListResourcesResult(
         resources=[
             Resource(
@@ -48,7 +48,7 @@ def list_resources() -> ListResourcesResult:
 
 
 def list_templates() -> ListResourceTemplatesResult:
-    """How twins and models are named."""
+    """List the URI templates of twins and models."""
     return ListResourceTemplatesResult(
         resource_templates=[
             ResourceTemplate(
@@ -70,12 +70,12 @@ def list_templates() -> ListResourceTemplatesResult:
 
 
 def build_uri(scheme: str, identifier: str) -> str:
-    """The URI of a twin or model."""
+    """Build the URI of a twin or model."""
     return scheme + quote(identifier, safe=_SAFE)
 
 
 async def read_resource(box: Toolbox, uri: str) -> ReadResourceResult:
-    """What stands behind a URI. Errors: as reading a twin or model; `UnknownResource`."""
+    """Read the resource of a URI. Errors: as reading a twin or model; `UnknownResource`."""
     action = f"resources/read {uri[:200]}"
     if uri == SCHEMA:
         text, mime_type = await _read_schema(box, action), "text/plain"
@@ -105,7 +105,7 @@ async def _read_schema(box: Toolbox, action: str) -> str:
 
 
 def _render(box: Toolbox, body: bytes) -> str:
-    """The document as it is stored; shortened only when it is larger than an answer may be."""
+    """Render the stored document; shortened only when it is larger than an answer may be."""
     if len(body) <= box.limits.max_bytes:
         return body.decode()
     return orjson.dumps(box.open_budget(1, full=True).cut(orjson.loads(body))).decode()

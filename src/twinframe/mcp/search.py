@@ -1,4 +1,4 @@
-"""Search by words: which texts of twins are looked at, the query for it, what matched."""
+"""Builds the query for a full-text search over twins, and extracts what matched."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search: its words, the properties looked at, the query and its values."""
+    """A search: its words, the searched properties, the query and its values."""
 
     words: tuple[str, ...]
     properties: tuple[str, ...]
@@ -30,10 +30,10 @@ class Search:
 
 
 def build_search(outlines: Outlines, text: str, model_ids: frozenset[str]) -> Search:
-    """The search for twins that hold each word of `text` in id or text properties.
+    """Build the search for twins that contain each word of `text` in id or text properties.
 
-    Of the properties the 25 that most interfaces have are looked at. SEC: words travel as values;
-    what is written into the query are names of stored models, quoted.
+    It searches the 25 properties that most interfaces have. SEC: words are passed as parameters;
+    only names of stored models are written into the query, quoted.
     """
     words = tuple(dict.fromkeys(text.lower().split()))
     if not words:
@@ -60,7 +60,9 @@ def build_search(outlines: Outlines, text: str, model_ids: frozenset[str]) -> Se
 
 
 def find_matches(row: dict[str, dict[str, JsonValue]], search: Search) -> bytes:
-    """A hit as JSON: the twin's id and model, its name, and the other members that matched."""
+    """Render a hit as JSON: the twin's id and model, its name, and the other members that
+    matched.
+    """
     twin = row["t"]
     metadata = twin["$metadata"]
     hit: dict[str, JsonValue] = {
@@ -77,12 +79,12 @@ def find_matches(row: dict[str, dict[str, JsonValue]], search: Search) -> bytes:
 
 
 def quote(name: str) -> str:
-    """A name as a query writes it."""
+    """Render a name for a query."""
     return f"`{name.replace('`', '``')}`"
 
 
 def _choose_properties(outlines: Outlines, model_ids: frozenset[str]) -> tuple[str, ...]:
-    """Names of text properties, those of most interfaces first; of these models, if any."""
+    """List names of text properties, those of most interfaces first; of these models, if any."""
     seen = Counter[str]()
     for model_id in outlines.interfaces:
         ancestors = outlines.list_ancestors(model_id)

@@ -1,4 +1,4 @@
-"""The MCP server of one graph: tools, resources, prompts, completion. It listens nowhere."""
+"""The MCP server of one graph for any transport: tools, resources, prompts, completion."""
 
 from __future__ import annotations
 
@@ -58,13 +58,14 @@ _READ_ONLY: Final = " This server only reads."
 def build_server(
     graph: Graph, settings: Settings, access: ToolAccess, rates: CallerRates | None = None
 ) -> Server[Any]:
-    """The server with all its handlers; a transport runs it.
+    """Build the server with all its handlers; a transport runs it.
 
-    Transports that know their callers set `CURRENT_CALLER` and `CURRENT_ERRAND` for each message.
+    Transports that authenticate their callers set `CURRENT_CALLER` and `CURRENT_ERRAND` for each
+    message.
     """
     handlers = _Handlers(Toolbox(graph, settings, access), rates)
     read_only = settings.mcp.read_only
-    # NOTE: private, though lists are the same for all: a proxy must not keep what needs a token.
+    # NOTE: private, though lists are the same for all: a proxy must not cache what needs a token.
     hint = CacheHint(_MINUTE, "private")
     return Server(
         settings.mcp.server_name,
@@ -89,7 +90,7 @@ def build_server(
 
 
 class _Handlers:
-    """The protocol's requests, each by the module whose matter it is."""
+    """The handlers of the protocol's requests, each calling its module."""
 
     def __init__(self, box: Toolbox, rates: CallerRates | None) -> None:
         self._box = box
@@ -100,7 +101,7 @@ class _Handlers:
         self._schemas = {one.name: one.input_schema for one in self._documents}
 
     def find_input_schema(self, name: str) -> dict[str, Any] | None:
-        """The schema of a tool's arguments, None for an unknown tool."""
+        """Return the schema of a tool's arguments, None for an unknown tool."""
         return self._schemas.get(name)
 
     async def list_tools(
@@ -155,7 +156,10 @@ class _Handlers:
 
 
 async def _tell(work: Awaitable[T], data: dict[str, str] | None = None) -> T:
-    """The outcome of the work, errors as the protocol has them. `data` goes with «not found»."""
+    """Return the result of the work, with errors in the protocol's form.
+
+    `data` is added to «not found».
+    """
     try:
         return await work
     except NotFound as error:

@@ -1,6 +1,6 @@
-"""The streams a worker keeps open: how many, whose, and how each comes to its end.
+"""Tracks the open streams of a worker: their number, their owners, and how each ends.
 
-A stream is an answer without an end of its own. What flows in it is the transports' matter.
+A stream is an answer without an end of its own. The transports write its contents.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ _PATIENCE = 1.0  # seconds that streams get to close what they hold
 
 MOST_PENDING = 32
 MOST_UNREAD = 8
-"""Calls of one stream under way, and answers that its client has not read, before others wait.
+"""The number of calls of one stream that may be running, or answered but not read, before others
+wait.
 
-PERF: an answer that cannot go out takes 0.4 MB at 48 KiB of text; without an end to it, a client
-that posts and does not read took 1 GB in 9 s.
+PERF: an unsent answer takes 0.4 MB at 48 KiB of text; without a limit, a client that posts and does
+not read took 1 GB in 9 s.
 """
 
 
@@ -34,7 +35,7 @@ class TooManySessions(Exception):
 
 
 class TooManyCalls(Exception):
-    """A stream has no room for another call, and got none while the call waited."""
+    """A stream had no room for another call while the call waited."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -46,10 +47,8 @@ class TooManyCalls(Exception):
 class Session:
     """One stream, of the hosted graph `graph` or, empty, of the service's own.
 
-    `pending` are the calls in it that were not answered yet.
-
-    `end` ends it where all is said; a transport that holds back what is not sent yet puts its own
-    there.
+    `pending` are its unanswered calls. `end` ends it when everything is sent; a transport that
+    buffers output sets its own.
     """
 
     def __init__(self) -> None:
@@ -69,7 +68,10 @@ class Session:
 
     @asynccontextmanager
     async def enter(self, seconds: float) -> AsyncIterator[None]:
-        """Room for a call that is on its way in. `TooManyCalls` after so many seconds without."""
+        """Reserve room for an incoming call.
+
+        Raises `TooManyCalls` after this many seconds without room.
+        """
         try:
             async with asyncio.timeout(seconds):
                 while self.is_crowded:
@@ -86,7 +88,9 @@ class Session:
 
     @contextmanager
     def sending(self) -> Iterator[None]:
-        """While an answer goes out: as long as it takes its client to read what was before."""
+        """Count an answer while it is being sent, which takes until its client has read those
+        before.
+        """
         self._unread += 1
         try:
             yield
@@ -95,7 +99,7 @@ class Session:
             self._room.set()
 
     def cut(self) -> None:
-        """End it now: for what serves it, its client has left."""
+        """End it now, as if its client had disconnected."""
         self._cut.set()
 
     def drain(self) -> None:
@@ -104,19 +108,19 @@ class Session:
         self._end_if_idle()
 
     def begin(self, call: str | int) -> None:
-        """A call has come."""
+        """Record that a call has come."""
         self.pending.add(call)
 
     def finish(self, call: str | int) -> None:
-        """The answer to a call is out, or the call was given up."""
+        """Record that a call was answered, or abandoned."""
         self.pending.discard(call)
         self._room.set()
         self._end_if_idle()
 
     def listen(self, receive: Receive) -> Receive:
-        """An ASGI `receive` that also says that the client has left when the stream is cut.
+        """Return an ASGI `receive` that also reports a disconnect when the stream is cut.
 
-        NOTE: transports close what they hold when a client leaves; cancelled, they do not.
+        NOTE: transports release their resources when a client disconnects, but not when cancelled.
         """
 
         async def receive_or_end() -> Message:
@@ -150,14 +154,14 @@ class Sessions:
 
     @property
     def count(self) -> int:
-        """How many are open."""
+        """The number of open streams."""
         return len(self._open)
 
     @contextmanager
     def open(self, principal: object, rest: float | None) -> Iterator[Session]:
-        """A stream of `principal` that is cut after `rest` seconds; None is no such end.
+        """Open a stream of `principal` that is cut after `rest` seconds; None is no such end.
 
-        Nobody (None) has no limit of his own: all who are not asked would share it.
+        An anonymous caller (None) has no limit of its own, as all anonymous callers would share it.
         Raises `TooManySessions`.
         """
         if len(self._open) >= self._limit or self._draining:
@@ -192,7 +196,7 @@ class Sessions:
             session.drain()
 
     async def stop(self) -> None:
-        """Cut what is left, and let it close what it holds."""
+        """Cut the remaining streams, and let them release their resources."""
         self.begin_drain()
         for session in list(self._open):
             session.cut()

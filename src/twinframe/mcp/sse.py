@@ -1,7 +1,7 @@
 """The SSE transport: a stream for answers at `/sse`, messages by POST to `/messages/{worker}/`.
 
-The SDK carries the protocol; this counts what is pending. Which worker a message is for, and who
-may send it, is decided before.
+The SDK implements the protocol; this counts pending calls. The caller has already found the worker
+of a message and checked its credentials.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PATIENCE: Final = 4.0
 
 
 class SseTransport:
-    """The sessions of one worker; `prefix` and `worker` make the address for their messages."""
+    """The sessions of one worker; `prefix` and `worker` form the address for their messages."""
 
     def __init__(self, server: Server[Any], worker: str, prefix: str, limit: int) -> None:
         self._server = server
@@ -46,12 +46,15 @@ class SseTransport:
     async def connect(
         self, scope: Scope, receive: Receive, send: Send, session: Session, state: object
     ) -> None:
-        """Serve a session until its client leaves. `state` is that of the server's lifespan."""
+        """Serve a session until its client disconnects.
+
+        `state` is that of the server's lifespan.
+        """
         named: list[str] = []
         session.graph = read_graph(scope)
 
         async def name(message: Message) -> None:
-            # NOTE: the SDK tells the id of a session to its client alone, in the first event.
+            # NOTE: the SDK sends the id of a session to its client alone, in the first event.
             found = None if named else _SESSION.search(message.get("body", b""))
             if found is not None:
                 named.append(found[1].decode())
@@ -60,7 +63,7 @@ class SseTransport:
 
         try:
             async with self._sdk.connect_sse(scope, receive, name) as (reader, writer):
-                session.end = writer.close  # what was written before still goes out
+                session.end = writer.close  # written messages are still sent
                 await serve_dual_era_loop(
                     self._server,
                     _Incoming(reader, session),
@@ -73,14 +76,14 @@ class SseTransport:
                 del self._open[each]
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take a message for one of this worker's sessions; its answer comes in the stream.
+        """Accept a message for one of this worker's sessions; its answer comes in the stream.
 
-        A call waits while the session is crowded; `TooManyCalls` when it stays so. What wants no
-        answer, such as a cancellation, never waits.
+        A call waits while the session is crowded; raises `TooManyCalls` when it stays so. A message
+        without an answer, such as a cancellation, never waits.
         """
         session = self._open.get(find_session(scope))
         if session is not None and session.graph != read_graph(scope):
-            # SEC: in the words the SDK has for a session that is not there, or is another's.
+            # SEC: in the SDK's words for a session that is missing, or belongs to another caller.
             answer = ErrorAnswer(404, b"Could not find session", _PLAIN)
             await write_answer(send, answer)
             return
@@ -98,7 +101,7 @@ class SseTransport:
 
 
 class _Stream:
-    """What both directions hand on to the stream they stand for."""
+    """The methods that both directions pass on to the wrapped stream."""
 
     def __init__(self, inner: Any, session: Session) -> None:
         self._inner = inner
@@ -121,11 +124,11 @@ class _Stream:
 
 
 class _Incoming(_Stream):
-    """Messages of the client; a request is pending from here on."""
+    """Messages of the client; a request is pending once it is received."""
 
     @property
     def last_context(self) -> Any:
-        """The context of whoever sent the last message: the SDK runs its handler in it."""
+        """The context of the sender of the last message, in which the SDK runs its handler."""
         return self._inner.last_context
 
     async def receive(self) -> SessionMessage | Exception:
@@ -142,8 +145,8 @@ class _Incoming(_Stream):
             message = item.message
             if isinstance(message, JSONRPCRequest):
                 if message.id in self._session.pending:
-                    # SPEC: MCP, base protocol: an id is used once in a session. SEC: calls that
-                    # share one could not be counted, nor all be cancelled.
+                    # SPEC: MCP, base protocol: an id is used once in a session. SEC: calls with one
+                    # id could not be counted, nor all be cancelled.
                     self._session.cut()
                 self._session.begin(message.id)
             elif isinstance(message, JSONRPCNotification):
@@ -151,14 +154,14 @@ class _Incoming(_Stream):
         return item
 
     def _see_cancellation(self, message: JSONRPCNotification) -> None:
-        # A call that was cancelled may get no answer.
+        # A cancelled call may get no answer.
         call = (message.params or {}).get("requestId")
         if message.method == "notifications/cancelled" and isinstance(call, str | int):
             self._session.finish(call)
 
 
 class _Outgoing(_Stream):
-    """Messages to the client; a request is pending until its answer has gone."""
+    """Messages to the client; a request is pending until its answer is sent."""
 
     async def send(self, item: SessionMessage, /) -> None:
         with self._session.sending():
@@ -169,15 +172,15 @@ class _Outgoing(_Stream):
 
 
 def read_graph(scope: Scope) -> str:
-    """The id of the hosted graph that a request is for; empty for the service's own."""
+    """Return the id of the hosted graph of a request; empty for the service's own."""
     carried: Mapping[str, str] = scope.get(CARRIED_KEY, {})
     return carried.get(GRAPH, "")
 
 
 def find_session(scope: Scope) -> str:
-    """The id of the session that a message is for, as its address names it; empty without one.
+    """Return the id of a message's session in its address; empty without one.
 
-    SEC: read as the SDK reads it, in any of the forms that it takes an id in.
+    SEC: parsed as the SDK does, in any of the forms that it accepts.
     """
     found = parse_qs(scope["query_string"].decode("latin-1")).get("session_id", [""])
     try:

@@ -1,4 +1,4 @@
-"""The stdio transport: one client, which started this process. It asks nobody who calls."""
+"""The stdio transport: one client, which started this process and needs no credentials."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from mcp.server.stdio import stdio_server
 async def serve_stdio(server: Server[Any]) -> None:
     """Serve the process's standard input and output until the input ends.
 
-    NOTE: meanwhile both lead elsewhere for everybody else: what prints by mistake goes to
-    standard error.
+    NOTE: meanwhile both are redirected for all other code: accidental prints go to standard error.
     """
     async with stdio_server() as (reader, writer):
         await server.run(reader, writer, server.create_initialization_options())

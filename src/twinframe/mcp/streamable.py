@@ -1,6 +1,7 @@
 """The streamable HTTP transport at `/mcp`, without sessions: any worker answers any request.
 
-The SDK carries the protocol, of both eras. Whether a request may come here is decided before.
+The SDK implements the protocol, in both its versions. The caller has already checked the request's
+credentials.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class StreamableTransport:
         self._ending = asyncio.Event()
 
     async def start(self) -> None:
-        """Enter the server's lifespan. Raises what it raises."""
+        """Enter the server's lifespan. Raises its errors."""
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # NOTE: a task of its own: what the SDK enters must be left in the task that entered it.
+        # NOTE: a task of its own: the SDK's context must be left in the task that entered it.
         self._task = asyncio.create_task(self._run(ready))
         await ready
 
     async def stop(self) -> None:
-        """Leave it; what is still under way is cancelled."""
+        """Leave it; running calls are cancelled."""
         if self._task is not None:
             self._ending.set()
             await self._task

@@ -1,4 +1,6 @@
-"""What a tool is: name, texts, schemas, what it needs and does. The tools stand in `tools`."""
+"""The description of a tool: name, texts, schemas, permissions and function; `tools` has the
+tools.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,13 @@ from twinframe.settings import McpSettings, Settings
 A = TypeVar("A", bound=Arguments)
 
 _ENVELOPE_BYTES = 512
-"""Room for what stands around the rows of an answer."""
+"""The bytes for the text around the rows of an answer."""
 
 _LEAST_BYTES = 1024
 
 
 class Effect(enum.Enum):
-    """What a call does to the graph: READ nothing; ADD and CHANGE write; DELETE takes away."""
+    """The effect of a call on the graph: READ nothing; ADD and CHANGE write; DELETE removes."""
 
     READ = "read"
     ADD = "add"
@@ -37,7 +39,7 @@ class Effect(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a tool gives: `document` by its output schema; `text` is shown instead, if given."""
+    """The result of a tool: `document` by its output schema; `text` is shown instead, if given."""
 
     document: dict[str, JsonValue]
     text: str | None = None
@@ -45,7 +47,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """What tools work with: the use cases, the settings, and who may do what."""
+    """The objects that tools use: the use cases, the settings, and the access checks."""
 
     graph: Graph
     settings: Settings
@@ -53,18 +55,18 @@ class Toolbox:
 
     @property
     def limits(self) -> McpSettings:
-        """The caps of one call."""
+        """The limits of one call."""
         return self.settings.mcp
 
     @property
     def json_limits(self) -> JsonLimits:
-        """What the JSON of a call may hold: the same as of a request."""
+        """The limits on the JSON of a call: the same as of a request."""
         return JsonLimits(self.settings.json_.max_depth, self.settings.json_.max_keys)
 
     def open_budget(self, rows: int, *, full: bool = False, carried: str = "") -> Budget:
-        """The budget of an answer of at most so many rows.
+        """Open the budget of an answer of at most this many rows.
 
-        `carried` is a text that its token will carry, or the token that it goes on behind: both
+        `carried` is a text that its token will contain, or the token that it continues after: both
         take room in the answer.
         """
         token = len(carried.encode()) * 4 // 3  # base64
@@ -74,9 +76,9 @@ class Toolbox:
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[A]):
-    """One tool. `permissions` are all needed; `example` are arguments that are right.
+    """One tool. `permissions` are all required; `example` are valid arguments.
 
-    `description` is for a model that has never seen a twin; it is read at the begin of each
+    `description` is for a model that has never seen a twin; it is read at the beginning of each
     session, so every word of it costs.
     """
 
@@ -96,7 +98,7 @@ class Tool(Generic[A]):
         return self.effect is not Effect.READ
 
     def build_document(self) -> ToolDocument:
-        """As `tools/list` shows it."""
+        """Build the form in which `tools/list` shows it."""
         return ToolDocument(
             name=self.name,
             title=self.title,
@@ -108,7 +110,9 @@ class Tool(Generic[A]):
 
 
 def build_output(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]:
-    """The schema of an answer: an object with these members, types as JSON Schema or their name."""
+    """Build the schema of an answer: an object with these members, types as JSON Schema or their
+    name.
+    """
     members = {**required, **optional}
     properties = {
         name: {"type": schema} if isinstance(schema, str) else schema
@@ -118,8 +122,8 @@ def build_output(required: Mapping[str, Any], **optional: Any) -> dict[str, Any]
 
 
 def _build_annotations(effect: Effect) -> ToolAnnotations:
-    # NOTE: hints that a reader takes for given when they are absent are left out, save the one of
-    # the open world, whose default is yes.
+    # NOTE: hints that readers assume by default are left out, except that of the open world, whose
+    # default is yes.
     if effect is Effect.READ:
         return ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     return ToolAnnotations(

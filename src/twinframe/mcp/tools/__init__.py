@@ -1,4 +1,4 @@
-"""The tools, each with its texts and schemas: what assistants can do. They run use cases only."""
+"""The tools for assistants, each with its texts and schemas, over the use cases."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ from twinframe.mcp.tools.relationships import RELATIONSHIPS
 from twinframe.mcp.tools.twins import TWINS
 
 TOOLS: Final[tuple[Tool[Any], ...]] = (*EXPLORING, *QUERYING, *TWINS, *RELATIONSHIPS, *MODELS)
-"""All of them, in the order in which they are listed: what to begin with stands first."""
+"""All of them in the order of listing, which begins with the tools to start with."""

@@ -1,4 +1,4 @@
-"""Tools to get one's bearings: the digest of the graph, and what is near a twin."""
+"""Tools for orientation: the digest of the graph, and what is near a twin."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DescribeGraph(Arguments):
 
 
 async def describe_graph(box: Toolbox, given: DescribeGraph) -> Answer:
-    """The digest; its text is shown as it is."""
+    """Return the digest; its text is shown unchanged."""
     digest, counts = await read_digest(box, given.max_tokens, given.model_filter)
     document: dict[str, JsonValue] = {
         "digest": digest.text,
@@ -73,7 +73,7 @@ class ExploreNeighborhood(Arguments):
 
 
 async def explore_neighborhood(box: Toolbox, given: ExploreNeighborhood) -> Answer:
-    """The twins near one, as ids with what tells them apart, and how they are related."""
+    """Return the twins near one, as ids with distinguishing members, and their relationships."""
     focus: frozenset[str] = frozenset()
     if given.model_filter:
         outlines = await box.graph.overview.read_outlines()
@@ -99,7 +99,7 @@ async def explore_neighborhood(box: Toolbox, given: ExploreNeighborhood) -> Answ
         size = measure(document)
         if size <= box.limits.max_bytes or limit == 1:
             return Answer(document)
-        # NOTE: the next walk's token stands behind the twins that it gives, so none is lost.
+        # NOTE: the next walk's token is after the twins that it returns, so none is lost.
         limit = max(1, min(limit // 2, len(found.twins) * box.limits.max_bytes // size))
 
 
@@ -129,7 +129,7 @@ def _build_near(node: Node, hop: int, short: Shortening) -> JsonValue:
 
 
 def _build_edges(found: Sequence[Relationship]) -> list[JsonValue]:
-    """Each once, with `times` where there are more of one name between the same twins."""
+    """List each once, with `times` if there are several of one name between the same twins."""
     edges: list[JsonValue] = []
     for (source, name, target), times in Counter(
         (one.source, one.type, one.target) for one in found

@@ -1,4 +1,4 @@
-"""Tools for models, the DTDL interfaces that twins are of: list, read, search, upload, delete."""
+"""Tools for models, the DTDL interfaces of twins: list, read, search, upload, delete."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ListModels(Arguments):
 
 
 async def list_models(box: Toolbox, given: ListModels) -> Answer:
-    """Ids with names and descriptions, by upload."""
+    """List ids with names and descriptions, by upload."""
     budget = box.open_budget(given.limit)
 
     async def fetch(token: str | None, size: int) -> Fetched:
@@ -61,7 +61,9 @@ async def list_models(box: Toolbox, given: ListModels) -> Answer:
 
 
 def _shorten(model: dict[str, JsonValue]) -> bytes:
-    """ModelData without what says nothing: empty texts, other languages, the time of upload."""
+    """Return ModelData without uninformative parts: empty texts, other languages, the time of
+    upload.
+    """
     entry: dict[str, JsonValue] = {"model_id": model["id"]}
     for name, texts in (
         ("display_name", model["displayName"]),
@@ -85,7 +87,7 @@ class GetModel(Arguments):
 
 
 async def get_model(box: Toolbox, given: GetModel) -> Answer:
-    """What a twin of the model may have, inherited members included."""
+    """Return the possible contents of a twin of the model, including inherited ones."""
     model = orjson.loads(
         await box.graph.models.read_model(given.model_id, given.include_definition)
     )
@@ -105,7 +107,7 @@ async def get_model(box: Toolbox, given: GetModel) -> Answer:
 
 
 def _render_contents(outlines: Outlines, model_id: str) -> dict[str, JsonValue]:
-    """Members by kind and name, with schemas; what another interface defines says so."""
+    """Render members by kind and name, with schemas; inherited ones name their interface."""
     properties: dict[str, JsonValue] = {}
     relationships: dict[str, JsonValue] = {}
     components: dict[str, JsonValue] = {}
@@ -148,7 +150,7 @@ class SearchModels(Arguments):
 
 
 async def search_models(box: Toolbox, given: SearchModels) -> Answer:
-    """The interfaces that match most of the words, best first."""
+    """Return the interfaces that match most of the words, best first."""
     outlines = await box.graph.overview.read_outlines()
     words = given.search_text.lower().split()
     scored = sorted(
@@ -172,7 +174,9 @@ async def search_models(box: Toolbox, given: SearchModels) -> Answer:
 
 
 def _score(outline: InterfaceOutline, words: list[str]) -> int:
-    """How well an interface matches: its name counts most, then members, then its description."""
+    """Score how well an interface matches: its name counts most, then members, then its
+    description.
+    """
     name = f"{build_model_name(outline.model_id)} {outline.display_name}".lower()
     contents: list[PropertyOutline | RelationshipOutline | ComponentOutline]
     contents = [*outline.properties, *outline.relationships, *outline.components]
@@ -214,7 +218,9 @@ class CreateModels(Arguments):
 
 
 async def create_models(box: Toolbox, given: CreateModels) -> Answer:
-    """Upload interfaces; how many, and the ids of the first ones: the caller knows them all."""
+    """Upload interfaces; return their number, and the ids of the first ones: the caller knows them
+    all.
+    """
     models: list[JsonValue] = [*given.models]
     seen = await box.graph.observation.run(
         lambda _: None, lambda cases: cases.models.create_models(models), keep=not given.dry_run
@@ -240,7 +246,7 @@ class DeleteModel(Arguments):
 
 
 async def delete_model(box: Toolbox, given: DeleteModel) -> Answer:
-    """Delete a model; how many twins are left without one."""
+    """Delete a model; return how many twins are left without one."""
     require_confirmation(None, confirmed=given.confirm or given.dry_run)
 
     async def act(cases: WriteCases) -> None:

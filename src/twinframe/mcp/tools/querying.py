@@ -38,7 +38,7 @@ class QueryDigitalTwins(Arguments):
 
 
 async def query_digital_twins(box: Toolbox, given: QueryDigitalTwins) -> Answer:
-    """Rows that fit, and where to go on."""
+    """Return the rows that fit, and the token to continue."""
     carried = (given.query or given.continuation_token or "") + str(given.parameters or "")
     budget = box.open_budget(given.limit, full=given.full_values, carried=carried)
     warnings: list[QueryWarning] = []
@@ -52,7 +52,7 @@ async def query_digital_twins(box: Toolbox, given: QueryDigitalTwins) -> Answer:
         raise InvalidArgument("query_digital_twins needs a query, or a continuation_token.")
     seconds = min(given.timeout_seconds, box.limits.query_timeout)
     try:
-        # NOTE: whoever is cancelled while waiting interrupts what runs for it.
+        # NOTE: a cancelled wait interrupts the running query.
         async with asyncio.timeout(seconds):
             taken = await budget.take(fetch, given.continuation_token)
     except TimeoutError as error:
@@ -84,7 +84,7 @@ def add_notes(
     shortened: dict[str, None],
     query: str | None = None,
 ) -> dict[str, JsonValue]:
-    """The document with `warnings`, a `corrected_query` and `shortened` where there are any."""
+    """Return the document with `warnings`, a `corrected_query` and `shortened` if there are any."""
     if warnings:
         document["warnings"] = [
             f"{one.message} (line {one.line}, column {one.column})" for one in warnings
@@ -118,9 +118,9 @@ class ExplainQuery(Arguments):
 
 
 async def explain_query(box: Toolbox, given: ExplainQuery) -> Answer:
-    """The plan as text, and what the store runs of it with which indexes."""
+    """Return the plan as text, and the parts that the store runs with their indexes."""
     text = given.query
-    explained = text  # what is refused is so with the positions of its own text
+    explained = text  # errors have the positions in its own text
     with suppress(QueryInvalid, LimitExceeded):
         if not parse_query(text, parameters=given.parameters).explain:
             explained = f"EXPLAIN {text}"

@@ -52,7 +52,7 @@ class ListRelationships(Arguments):
 
 
 async def list_relationships(box: Toolbox, given: ListRelationships) -> Answer:
-    """Outgoing relationships, then incoming ones, as far as they fit."""
+    """List outgoing relationships, then incoming ones, as far as they fit."""
     listing = _Listing(box, given)
     budget = box.open_budget(given.limit)
     if given.relationship_name is not None:
@@ -72,7 +72,7 @@ async def list_relationships(box: Toolbox, given: ListRelationships) -> Answer:
 
 
 class _Listing:
-    """Both directions as one listing. A token says the direction, then where in it to go on."""
+    """Both directions as one listing. A token has the direction and the position in it."""
 
     def __init__(self, box: Toolbox, given: ListRelationships) -> None:
         self._graph = box.graph.relationships
@@ -81,11 +81,13 @@ class _Listing:
         self._direction = given.direction
 
     def is_named(self, row: JsonValue) -> bool:
-        """Whether the row is of the name that was asked for."""
+        """Return whether the row has the requested name."""
         return isinstance(row, dict) and row["$relationshipName"] == self._name
 
     async def fetch(self, token: str | None, size: int) -> Fetched:
-        """A page of one direction; the last of the outgoing ones points to the incoming ones."""
+        """Return a page of one direction; the last of the outgoing ones leads to the incoming
+        ones.
+        """
         part, _, inner = (token or "").partition(".")
         if token is None:
             part = _IN if self._direction == "incoming" else _OUT
@@ -156,7 +158,7 @@ class CreateOrReplaceRelationship(Arguments):
 async def create_or_replace_relationship(
     box: Toolbox, given: CreateOrReplaceRelationship
 ) -> Answer:
-    """Put a relationship; what it was and is."""
+    """Put a relationship; return its old and new state."""
     document = {
         **given.properties,
         "$relationshipName": given.relationship_name,
@@ -189,7 +191,7 @@ class UpdateRelationship(Arguments):
 
 
 async def update_relationship(box: Toolbox, given: UpdateRelationship) -> Answer:
-    """Patch a relationship; what changed."""
+    """Patch a relationship; return the changes."""
     key = given.source_id, given.relationship_id
     return await _write(
         box,
@@ -211,7 +213,7 @@ class DeleteRelationship(Arguments):
 
 
 async def delete_relationship(box: Toolbox, given: DeleteRelationship) -> Answer:
-    """Delete a relationship; what it was."""
+    """Delete a relationship; return its last state."""
     require_confirmation(given.if_match, confirmed=given.confirm or given.dry_run)
     key = given.source_id, given.relationship_id
     return await _write(

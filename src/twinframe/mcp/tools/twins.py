@@ -1,4 +1,4 @@
-"""Tools for twins: read, search, put, patch, delete. What is right of them the use cases judge."""
+"""Tools for twins: read, search, put, patch, delete; the use cases validate the input."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SearchDigitalTwins(Arguments):
 
 
 async def search_digital_twins(box: Toolbox, given: SearchDigitalTwins) -> Answer:
-    """Ids of twins that hold all the words, with the members that hold them."""
+    """Return ids of twins that contain all the words, with the members that contain them."""
     outlines = await box.graph.overview.read_outlines()
     models = find_models(outlines, [given.model_id] if given.model_id else [])
     search = build_search(outlines, given.search_text, models)
@@ -104,7 +104,7 @@ class CreateOrReplaceDigitalTwin(Arguments):
 
 
 async def create_or_replace_digital_twin(box: Toolbox, given: CreateOrReplaceDigitalTwin) -> Answer:
-    """Put a twin; what it was and is."""
+    """Put a twin; return its old and new state."""
     document: dict[str, Any] = {**given.properties, "$metadata": {"$model": given.model_id}}
     outlines = await box.graph.overview.read_outlines()
     for outline, _ in outlines.list_contents(given.model_id):
@@ -132,7 +132,7 @@ class UpdateDigitalTwin(Arguments):
 
 
 async def update_digital_twin(box: Toolbox, given: UpdateDigitalTwin) -> Answer:
-    """Patch a twin; what changed."""
+    """Patch a twin; return the changes."""
     return await write_twin(
         box,
         given.twin_id,
@@ -159,7 +159,7 @@ class DeleteDigitalTwin(Arguments):
 
 
 async def delete_digital_twin(box: Toolbox, given: DeleteDigitalTwin) -> Answer:
-    """Delete a twin, with its relationships when asked to; which these were."""
+    """Delete a twin, with its relationships if requested; return these."""
     require_confirmation(given.if_match, confirmed=given.confirm or given.dry_run)
     if given.delete_relationships:
         action = f"tools/call delete_digital_twin {clean_text(given.twin_id)}"
@@ -198,7 +198,7 @@ async def delete_digital_twin(box: Toolbox, given: DeleteDigitalTwin) -> Answer:
 async def _explain_relationships(
     box: Toolbox, twin_id: str, error: RelationshipsNotDeleted
 ) -> RelationshipsNotDeleted:
-    """The same error with the relationships that are in the way, for those who may read them."""
+    """Return the same error with the conflicting relationships, if the caller may read them."""
     if not await box.access.holds(READ_RELATIONSHIPS):
         return error
     graph = box.graph.relationships
@@ -223,7 +223,7 @@ async def write_twin(
     dry_run: bool,
     action: str | None = None,
 ) -> Answer:
-    """Run a use case that writes one twin, and tell what it changed."""
+    """Run a use case that writes one twin, and return the changes."""
     hidden = "" if await box.access.holds(READ_TWINS) else READ_TWINS
     seen = await box.graph.observation.run(
         lambda session: session.read_twin(twin_id), act, keep=not dry_run
@@ -239,9 +239,10 @@ def build_written(
     dry_run: bool,
     action: str | None = None,
 ) -> Answer:
-    """What a write did, or would do, by the states around it; an etag only of what is stored.
+    """Build the result of a write or rehearsal from the states around it; an etag only of what is
+    stored.
 
-    Of what was created only a rehearsal tells the whole: else it is what the caller just sent.
+    Of a created twin only a rehearsal returns the whole: otherwise it is what the caller just sent.
     SEC: `hidden` is the permission that the caller lacks to read either state; empty if it may.
     """
     before, after = states
