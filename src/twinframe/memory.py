@@ -1,8 +1,9 @@
-"""The account of memory of a worker: what its work holds by part, and who is refused when full.
+"""The memory account of a worker: how much each part of its work holds, and refusals when it is
+full.
 
-It counts what it is told: whoever holds much memory for a client takes it here first. What nobody
-can tell beforehand, as the values on the way through a query, is bounded by a look at the process.
-It allocates nothing itself.
+It counts what it is told: a function that holds much memory for a client reserves it here first.
+What cannot be known beforehand, such as intermediate values of a query, is bounded by checking the
+process.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
 from twinframe.footprint import Footprint
 
 DEFAULT_BYTES: Final = 288 * 1024 * 1024
-"""What an account holds where nobody says: a worker's share of the default `Memory__Bytes`."""
+"""The default size of an account: a worker's share of the default `Memory__Bytes`."""
 
 
 class Part(StrEnum):
-    """What memory is held for. Each part has a limit of its own, and all have one together."""
+    """The purposes of memory. Each part has a limit of its own, and all have one together."""
 
     REQUESTS = "requests"
-    """Bodies on their way in, and what is parsed of them."""
+    """Incoming request bodies, and their parsed values."""
     WRITES = "writes"
-    """Documents and patches that are worked on."""
+    """Documents and patches being processed."""
     QUERIES = "queries"
     """Values that queries compute, compiled patterns, rows that are collected."""
     ANSWERS = "answers"
-    """Answers that are made, or that clients have not taken yet."""
+    """Answers that are being built, or that clients have not read yet."""
     IMPORTS = "imports"
     """Sections of models, spools of imports and exports."""
 
@@ -43,10 +44,8 @@ class Part(StrEnum):
 class MemoryAccount:
     """What a worker may hold: `total` bytes in all, and of each part as many as `limits` say.
 
-    A part without a limit of its own may have all. It may be used from any thread.
-
-    PERF: taking and giving back costs 0.3 us each. Who works on small things takes nothing for
-    them.
+    A part without a limit of its own may use all. Thread-safe. PERF: reserving and releasing costs
+    0.3 us each. Small work is not counted.
     """
 
     __slots__ = ("_footprint", "_held", "_limits", "_lock", "_refusals", "_total", "_used")
@@ -57,7 +56,7 @@ class MemoryAccount:
         limits: Mapping[Part, int] | None = None,
         footprint: Footprint | None = None,
     ) -> None:
-        """`footprint` is the process, None where nobody looks at it."""
+        """`footprint` is that of the process, None if it is not checked."""
         given = limits or {}
         self._total = total
         self._footprint = footprint
@@ -79,7 +78,7 @@ class MemoryAccount:
 
     @property
     def refusals(self) -> int:
-        """How often it was asked for what it did not have."""
+        """The number of refused reservations."""
         return self._refusals
 
     def read_limit(self, part: Part) -> int:
@@ -91,10 +90,10 @@ class MemoryAccount:
         return self._held[part]
 
     def take(self, part: Part, size: int, own: int = 0) -> None:
-        """Hold `size` more bytes for a part; `own` is what the same work holds of it already.
+        """Reserve `size` more bytes for a part; `own` is what the same work holds of it already.
 
         Raises `MemoryExhausted` when others hold too much now, and `MemoryLimitExceeded` when this
-        work alone would be too large. Then nothing is taken.
+        work alone would be too large. Then nothing is reserved.
         """
         with self._lock:
             held = self._held[part] + size
@@ -110,15 +109,15 @@ class MemoryAccount:
         raise MemoryExhausted(part.value, part.setting if held > limit else "Memory__Bytes")
 
     def give_back(self, part: Part, size: int) -> None:
-        """Hold `size` bytes less for a part."""
+        """Release `size` bytes of a part."""
         with self._lock:
             self._held[part] -= size
             self._used -= size
 
     def look(self, part: Part = Part.QUERIES) -> None:
-        """`MemoryExhausted` when the process has more memory than it may, counted here or not.
+        """Raise `MemoryExhausted` when the process exceeds its memory, counted here or not.
 
-        PERF: 15 us; look where some MiB were built or read since the last time.
+        PERF: 15 us; call it where some MiB were built or read since the last time.
         """
         if self._footprint is not None and self._footprint.is_over():
             with self._lock:
@@ -126,12 +125,13 @@ class MemoryAccount:
             raise MemoryExhausted(part.value, "Memory__Bytes")
 
     def has_room(self, part: Part, size: int) -> bool:
-        """Whether `take` would succeed now."""
+        """Return whether `take` would succeed now."""
         fits = self._held[part] + size <= self._limits[part]
         return fits and self._used + size <= self._total
 
     def hold(self, part: Part, size: int = 0, beside: int = 0) -> Hold:
-        """What a piece of work holds of a part; a context that gives all of it back at its end.
+        """Return a context for a piece of work's memory in a part, which releases all of it at its
+        end.
 
         `beside` is what the same work holds of the part elsewhere. Raises as `take` does.
         """
@@ -139,7 +139,7 @@ class MemoryAccount:
 
 
 class Hold:
-    """The bytes of one piece of work; they grow, and are given back together."""
+    """The bytes of one piece of work; they grow, and are released together."""
 
     __slots__ = ("_account", "_beside", "_part", "size")
 
@@ -152,18 +152,21 @@ class Hold:
             self.grow(size)
 
     def grow(self, size: int) -> None:
-        """Hold `size` bytes more. Raises as `MemoryAccount.take` does; then it holds as before."""
+        """Reserve `size` bytes more.
+
+        Raises as `MemoryAccount.take` does; then it holds as before.
+        """
         self._account.take(self._part, size, self.size + self._beside)
         self.size += size
 
     def shrink(self, size: int) -> None:
-        """Give `size` bytes back, at most what it holds."""
+        """Release `size` bytes, at most what it holds."""
         size = min(size, self.size)
         self.size -= size
         self._account.give_back(self._part, size)
 
     def release(self) -> None:
-        """Give all of it back. It may be called again."""
+        """Release all of it. It may be called again."""
         size, self.size = self.size, 0
         if size:
             self._account.give_back(self._part, size)

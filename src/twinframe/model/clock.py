@@ -1,4 +1,7 @@
-"""The wall clock and the wire forms of its times. Deadlines and leases use the monotonic clock."""
+"""The wall clock and the wire forms of its times.
+
+Deadlines and leases use the monotonic clock instead.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,23 @@ _UPDATE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z", re.A
 _log = logging.getLogger(__name__)
 
 Clock: TypeAlias = Callable[[], int]
-"""Gives nanoseconds since 1970-01-01T00:00:00Z. `read_clock` is the real one; tests pass theirs."""
+"""Returns nanoseconds since 1970-01-01T00:00:00Z.
+
+`read_clock` is the real one; tests pass their own.
+"""
 
 
 def read_clock() -> int:
-    """Nanoseconds since 1970-01-01T00:00:00Z now."""
+    """Return nanoseconds since 1970-01-01T00:00:00Z now."""
     return time.time_ns()
 
 
 def build_steady_clock(clock: Clock) -> Clock:
-    """The same clock, which stands still where that one jumps back: what it stamps keeps its order.
+    """Build a clock that stands still where the given one jumps back, so that its times keep their
+    order.
 
-    NOTE: it remembers as long as its process lives. What a graph writes keeps its order beyond
-    that (`graph.stamps`); `twinframe check` tells of a clock that stands before the data.
+    NOTE: it remembers as long as its process lives. A graph's writes keep their order beyond that
+    (`graph.stamps`); `twinframe check` reports a clock that is before the data.
     """
     latest = 0
 
@@ -39,15 +46,15 @@ def build_steady_clock(clock: Clock) -> Clock:
 
 
 def render_update_time(moment: int) -> str:
-    """`2024-01-31T12:00:00.1234567Z`: always seven digits, as `lastUpdateTime` has them."""
+    """Render `2024-01-31T12:00:00.1234567Z`: always seven digits, as `lastUpdateTime` has them."""
     return f"{_render_seconds(moment)}.{_ticks(moment):07}Z"
 
 
 def stamp_after(moment: int, before: object) -> str:
-    """The time of a write at `moment` over what was written at the time `before`, if at any.
+    """Return the time of a write at `moment` over a document written at the time `before`, if any.
 
-    What is written never gets an earlier time than it has: when the clock was set back, also while
-    the service was down, it keeps its time until the clock has passed it.
+    A document never gets an earlier time than it has: when the clock was set back, also while the
+    service was down, it keeps its time until the clock has passed it.
     """
     now = render_update_time(moment)
     if not isinstance(before, str) or before <= now or not _UPDATE_TIME.fullmatch(before):
@@ -57,7 +64,7 @@ def stamp_after(moment: int, before: object) -> str:
 
 
 def warn_of_clock(moment: int, latest: int) -> None:
-    """Log, once for each day, that the clock shows `moment`, days before what was written at
+    """Log, once for each day, that the clock shows `moment`, days before the latest write at
     `latest`.
     """
     _warn_of_days(render_update_time(moment)[:10], render_update_time(latest)[:10])
@@ -78,7 +85,7 @@ def _warn_of_clock(day: str) -> None:
 
 
 def render_upload_time(moment: int) -> str:
-    """`2024-01-31T12:00:00.12+00:00`: as a model's `uploadTime`, without trailing zeros."""
+    """Render `2024-01-31T12:00:00.12+00:00`: a model's `uploadTime`, without trailing zeros."""
     fraction = f".{_ticks(moment):07}".rstrip("0").rstrip(".")
     return f"{_render_seconds(moment)}{fraction}+00:00"
 

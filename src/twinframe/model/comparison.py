@@ -1,7 +1,5 @@
 """Equality, equivalence, order and truth of values, as openCypher 9 defines them.
 
-It is not the rendering of values, and it never looks at a graph.
-
 Three relations are kept apart. *Equality* (`=`) is three-valued. *Equivalence* (DISTINCT, grouping)
 is two-valued: null is null and NaN is NaN. *Order* (ORDER BY, min, max) is total across types and
 agrees with equivalence. Booleans are never numbers; integers and floats compare by exact value.
@@ -29,13 +27,13 @@ INTEGER_MAXIMUM = 2**63 - 1
 
 
 def is_number(value: Value) -> bool:
-    """Whether the value is an integer or a float; a boolean is neither."""
+    """Return whether the value is an integer or a float; a boolean is neither."""
     kind = type(value)
     return kind is int or kind is float
 
 
 def is_integer(value: Value) -> bool:
-    """Whether the value is an integer; a boolean is not."""
+    """Return whether the value is an integer; a boolean is not."""
     return type(value) is int
 
 
@@ -65,9 +63,9 @@ _TYPE_NAMES: dict[type, str] = {
 
 
 def read_text(value: Value) -> str | None:
-    """A string itself; of a temporal value that was read out of a document, the text there.
+    """Return a string itself; of a temporal value that was read from a document, the text there.
 
-    Beside a string, what a model declares as a time is the string that is stored.
+    Compared with a string, a value that a model declares as a time is its stored string.
     """
     return value if isinstance(value, str) else getattr(value, "text", None)
 
@@ -76,7 +74,8 @@ def read_text(value: Value) -> str | None:
 
 
 def equals(left: Value, right: Value) -> bool | None:
-    """`left = right`: None where a null hides the answer; values of different types are unequal.
+    """Compute `left = right`: None where a null hides the answer; values of different types are
+    unequal.
 
     Lists and maps are unequal as soon as one pair of members is, whatever the other pairs hide.
     """
@@ -133,7 +132,7 @@ class _Key(enum.Enum):
 
 
 def build_equivalence_key(value: Value) -> Hashable:
-    """A hashable that is equal for exactly the equivalent values: what DISTINCT and groups use."""
+    """Build a hashable that is equal for exactly the equivalent values, for DISTINCT and groups."""
     kind = type(value)
     if kind is str or kind is int or value is None:
         return value  # type: ignore[return-value]  # hashable by the test above
@@ -148,13 +147,13 @@ def build_equivalence_key(value: Value) -> Hashable:
             _Key.MAP,
             frozenset((key, build_equivalence_key(item)) for key, item in value.items()),
         )
-    # NOTE: nodes, relationships and paths hash by identity of the stored thing, temporal values by
-    # their components.
+    # NOTE: nodes, relationships and paths hash by the identity of the stored entity, temporal
+    # values by their components.
     return value
 
 
 def is_equivalent(left: Value, right: Value) -> bool:
-    """Whether two values count as one for DISTINCT and grouping."""
+    """Return whether two values count as one for DISTINCT and grouping."""
     return build_equivalence_key(left) == build_equivalence_key(right)
 
 
@@ -213,7 +212,7 @@ _TEMPORAL_RANKS: dict[type, int] = {DateTime: 5, LocalDateTime: 6, Date: 7, Time
 
 
 def is_less(left: Value, right: Value) -> bool | None:
-    """`left < right`: None across types and for types without an order of their own.
+    """Compute `left < right`: None across types and for types without an order of their own.
 
     SPEC: instants of one type are comparable; durations are not, since months have no fixed length.
     """
@@ -230,7 +229,7 @@ def is_less(left: Value, right: Value) -> bool | None:
 
 
 def is_less_or_equal(left: Value, right: Value) -> bool | None:
-    """`left <= right`: None across types and for types without an order of their own."""
+    """Compute `left <= right`: None across types and for types without an order of their own."""
     if _are_comparable(left, right):
         return left <= right  # type: ignore[operator]  # both numbers, strings or booleans
     if isinstance(left, list) and isinstance(right, list):

@@ -1,4 +1,4 @@
-"""Entity tags and the two precondition headers. They read no documents."""
+"""Entity tags, and the preconditions of `If-Match` and `If-None-Match`."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _ONE_TAG: Final = re.compile(_TAG)
 
 
 def build_etag() -> str:
-    """A new etag, `W/"<guid>"`, never given before."""
+    """Build a new, unique etag, `W/"<guid>"`."""
     return render_etag(build_guid())
 
 
 def render_etag(guid: str) -> str:
-    """The etag of a new id."""
+    """Render the etag of a new id."""
     return f'W/"{guid}"'
 
 
 NO_ETAG: Final = ""
-"""Stands for the etag of what is stored and has none: no tag matches it, `*` does."""
+"""Stands for the etag of a stored document that has none: no tag matches it, `*` does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A parsed `If-Match` and `If-None-Match`: what a stored document must be before it is written.
+    """A parsed `If-Match` and `If-None-Match`: the required state of a document before a write.
 
-    Each is None where it was not sent, an empty set for `*`, else tags without weakness flags.
+    Each is None if it was not sent, an empty set for `*`, else tags without weakness flags.
     """
 
     match: frozenset[str] | None = None
@@ -45,9 +45,10 @@ class Condition:
         return self.match is not None or self.none_match is not None
 
     def check(self, etag: str | None, what: str = "it") -> None:
-        """`PreconditionFailed` unless it holds of `what`, stored under `etag` (None: it is not).
+        """Raise `PreconditionFailed` unless it holds for `what`, stored under `etag` (None: it is
+        not stored).
 
-        SPEC: RFC 9110 sections 13.1.1 and 13.1.2; `*` stands for whatever is stored.
+        SPEC: RFC 9110 sections 13.1.1 and 13.1.2; `*` stands for any stored document.
         """
         if self.match is not None:
             self._check_match(self.match, etag, what)
@@ -73,11 +74,11 @@ class Condition:
 
 
 UNCONDITIONED: Final = Condition()
-"""Nothing is asked."""
+"""No condition."""
 
 
 def parse_condition(if_match: str | None, if_none_match: str | None = None) -> Condition:
-    """The condition of a patch or a deletion; `InvalidArgument` for a header without etags.
+    """Parse the condition of a patch or a deletion; `InvalidArgument` for a header without etags.
 
     SPEC: the vendor's etags are weak and compared by their text; a list names several.
     """
@@ -87,10 +88,10 @@ def parse_condition(if_match: str | None, if_none_match: str | None = None) -> C
 
 
 def parse_put_condition(if_match: str | None, if_none_match: str | None) -> Condition:
-    """The condition of a put.
+    """Parse the condition of a put.
 
-    SPEC: of `If-None-Match` the vendor takes `*` alone; it has no `If-Match` there, but whoever
-    sends one means it.
+    SPEC: of `If-None-Match` the vendor accepts `*` alone; it has no `If-Match` there, but it is
+    honoured if it is sent.
     """
     if if_none_match is not None and if_none_match.strip() != "*":
         raise InvalidArgument(

@@ -1,4 +1,4 @@
-"""New ids that no two things share. They are no secrets: whoever sees some may guess others."""
+"""Generates unique ids, which are predictable and must not serve as secrets."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ _FREE: Final = ~(0xF000_C000_0000_0000_0000)
 
 
 def build_guid() -> str:
-    """A new random id, as `0a8f2c51-9f2e-4b6a-8a57-3d1f5e1f9b11`.
+    """Build a new random id, such as `0a8f2c51-9f2e-4b6a-8a57-3d1f5e1f9b11`.
 
-    PERF: 1 us; `uuid.uuid4` asks the kernel: 2 to 7 us, a quarter of a write in a batch.
-    NOTE: `random` starts anew in each process that forks off.
+    PERF: 1 us; `uuid.uuid4` calls the kernel: 2 to 7 us, a quarter of a write in a batch. NOTE:
+    `random` is seeded again in each forked process.
     """
     text = "%032x" % (getrandbits(128) & _FREE | _VERSION)
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def iterate_guids() -> Iterator[str]:
-    """New ids without end, for many things at once: 74 random bits of their own, then a count.
+    """Yield new ids without end, for many objects at once: 74 random bits of their own, then a
+    count.
 
     PERF: 0.2 us each.
     """

@@ -1,10 +1,9 @@
-"""Identifiers of twins, relationships, models and resources: what is accepted, what they name.
-
-It does not say whether anything of that id exists, and does not parse DTDL documents.
+"""Parses identifiers of twins, relationships, models and resources.
 
 SPEC: the vendor does not publish its rule for twin and relationship ids. Here they are 1 to 1,024
 code points without control characters, compared by code point: no case folding, no normalisation.
-What no URL can carry is none, though bulk requests and import files could: `.`, `..` and U+FFFD.
+Ids that no URL can carry are refused, though bulk requests and import files could: `.`, `..` and
+U+FFFD.
 """
 
 from __future__ import annotations
@@ -33,17 +32,20 @@ MODEL_LABEL: Final = "Model"
 
 
 def parse_twin_id(text: str) -> str:
-    """The id as it is; `InvalidArgument` when empty, too long or with a control character."""
+    """Check the id and return it; `InvalidArgument` when empty, too long or with a control
+    character.
+    """
     return _parse_id("digital twin", text)
 
 
 def parse_relationship_id(text: str) -> str:
-    """The id as it is; the same grammar as twin ids."""
+    """Check the id and return it; the same grammar as twin ids."""
     return _parse_id("relationship", text)
 
 
 def parse_job_id(text: str) -> str:
-    """The id as it is; the same grammar as twin ids, but at most 128 characters and no slash.
+    """Check the id and return it; the same grammar as twin ids, but at most 128 characters and no
+    slash.
 
     SPEC: the vendor publishes none.
     """
@@ -56,12 +58,14 @@ def parse_job_id(text: str) -> str:
 
 
 def is_resource_id(text: str) -> bool:
-    """Whether this can be the id of a resource: a label of a host name, in lower case."""
+    """Return whether this can be the id of a resource: a label of a host name, in lower case."""
     return _RESOURCE_ID.fullmatch(text) is not None
 
 
 def parse_model_id(text: str) -> str:
-    """A DTMI as it is; `InvalidArgument` when it does not follow the grammar of DTDL v2 or v3."""
+    """Check a DTMI and return it; `InvalidArgument` when it does not follow the grammar of DTDL v2
+    or v3.
+    """
     if len(text) > MAX_MODEL_ID_LENGTH or not _MODEL_ID.fullmatch(text):
         raise InvalidArgument(
             f"The format of the Model ID {_shown(text)} provided is not supported. "
@@ -71,7 +75,7 @@ def parse_model_id(text: str) -> str:
 
 
 def parse_component_name(text: str) -> str:
-    """A DTDL name; `InvalidArgument` when no component can have this name."""
+    """Check a DTDL name and return it; `InvalidArgument` when no component can have this name."""
     if len(text) > MAX_NAME_LENGTH or not _NAME.fullmatch(text):
         raise InvalidArgument(
             f"The component name {_shown(text)} is not a DTDL name: a letter, then letters, digits "
@@ -81,17 +85,17 @@ def parse_component_name(text: str) -> str:
 
 
 def build_model_name(model_id: str) -> str:
-    """The last name segment of a DTMI: `Room` of `dtmi:com:example:Room;1`."""
+    """Return the last name segment of a DTMI: `Room` of `dtmi:com:example:Room;1`."""
     return model_id.partition(";")[0].rpartition(":")[2]
 
 
 def build_family(model_id: str) -> str:
-    """The DTMI without its version: the same for all versions of a model."""
+    """Return the DTMI without its version: the same for all versions of a model."""
     return model_id.partition(";")[0]
 
 
 def build_labels(ancestors: frozenset[str]) -> frozenset[str]:
-    """The labels of a twin whose interface and its ancestors have these DTMIs."""
+    """Return the labels of a twin whose interface and its ancestors have these DTMIs."""
     names = {build_model_name(model_id) for model_id in ancestors}
     return frozenset({TWIN_LABEL} | ancestors | names)
 

@@ -1,8 +1,8 @@
-"""JSON text to values and back, strictly. It knows nothing of what the values mean.
+"""Parses and renders JSON strictly.
 
-Stricter than RFC 8259 allows parsers to be, because engines behind us disagree about the rest:
-duplicate keys, NaN, numbers beyond doubles, U+0000 and lone surrogates are refused. An integer
-that 64 bits cannot hold is a double, as JavaScript writes 1e19 with all its digits.
+Stricter than RFC 8259 requires, because other software reads the rest differently: duplicate keys,
+NaN, numbers beyond doubles, U+0000 and lone surrogates are refused. An integer that 64 bits cannot
+hold is a double, as JavaScript writes 1e19 with all its digits.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class JsonLimits:
 
 
 def estimate_parsed(text: bytes) -> int:
-    """Bytes that the value of a JSON text takes as Python objects, at most.
+    """Return an upper bound of the bytes that the value of a JSON text takes as Python objects.
 
     Measured with Python 3.11: an empty object, the worst for its three bytes, takes 72.
     """
@@ -51,7 +51,7 @@ def estimate_parsed(text: bytes) -> int:
 
 
 def parse_json(body: bytes, limits: JsonLimits) -> JsonValue:
-    """The value of a JSON text in UTF-8.
+    """Parse a JSON text in UTF-8.
 
     Errors: `EmptyBody` for no text at all; `InvalidArgument` says what is refused and where, by
     position in the text or by JSON pointer.
@@ -71,23 +71,27 @@ def parse_json(body: bytes, limits: JsonLimits) -> JsonValue:
     # PERF: each member has a colon, so few colons are few members.
     if text.count(":") > limits.max_keys:
         check_keys(value, limits.max_keys)
-    # PERF: raw control characters are refused by the decoder and surrogates are no UTF-8, so only
-    # an escape can bring one in; most texts have none.
+    # PERF: the decoder refuses raw control characters and surrogates are no UTF-8, so only an
+    # escape can produce one; most texts have none.
     if "\\u" in text:
         check_characters(value)
     return value
 
 
 def render_json(value: object) -> bytes:
-    """The value as compact JSON text in UTF-8. `value` came from `parse_json` or is as clean."""
+    """Render the value as compact JSON text in UTF-8.
+
+    `value` came from `parse_json` or is as valid.
+    """
     return orjson.dumps(value)
 
 
 def _parse_canonical(body: bytes, limits: JsonLimits) -> JsonValue:
-    """The value of a text that is written just as we write it; None for every other, also bad ones.
+    """Parse a text that is written exactly as we write it; None for every other, including bad
+    ones.
 
     SEC: writing the value again gives the same bytes, so no member came twice and no number lost
-    anything. Escapes, and integers that may not fit into 64 bits, are not looked at here.
+    anything. Escapes, and integers that may not fit into 64 bits, are not handled here.
     """
     if (
         body.count(b"{") + body.count(b"[") > limits.max_depth
@@ -104,7 +108,7 @@ def _parse_canonical(body: bytes, limits: JsonLimits) -> JsonValue:
 
 
 def build_syntax_error(error: json.JSONDecodeError) -> InvalidArgument:
-    """What was wrong with a text, and where."""
+    """Build the error of a text, with its position."""
     return InvalidArgument(
         f"The body is not valid JSON: {error.msg} at line {error.lineno}, "
         f"column {error.colno} (position {error.pos})."
@@ -112,7 +116,7 @@ def build_syntax_error(error: json.JSONDecodeError) -> InvalidArgument:
 
 
 def build_object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    """An object of its members; `InvalidArgument` for one that comes twice."""
+    """Build an object of its members; `InvalidArgument` for a duplicate one."""
     members = dict(pairs)
     if len(members) != len(pairs):
         names = [name for name, _ in pairs]
@@ -122,7 +126,7 @@ def build_object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
 
 
 def decode_text(body: bytes) -> str:
-    """A text in UTF-8 without a byte order mark; `InvalidArgument` for any other."""
+    """Decode a text in UTF-8 without a byte order mark; `InvalidArgument` for any other."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -137,7 +141,7 @@ def _check_depth(body: bytes, max_depth: int) -> None:
     # PERF: a text with no more brackets than levels allowed cannot be too deep.
     if body.count(b"[") + body.count(b"{") <= max_depth:
         return
-    # PERF: 1 us a KiB so, in a loop over the matches 35: each item of an array brings brackets.
+    # PERF: 1 us a KiB, where a loop over the matches takes 35: each item of an array adds brackets.
     # Without an escape every second quote ends a string, as far as a decoder would read on.
     plain = b"".join(body.split(b'"')[::2]) if b"\\" not in body else _STRING.sub(b"", body)
     brackets = plain.translate(None, _NO_BRACKETS)
@@ -149,7 +153,7 @@ def _check_depth(body: bytes, max_depth: int) -> None:
 
 
 def _find_depth(body: bytes, max_depth: int) -> int:
-    """Where a body gets too deep: only asked for when it does."""
+    """Return where a body gets too deep; only called when it does."""
     depth = 0
     for match in _BRACKETS.finditer(body):
         if match[1]:
@@ -167,8 +171,8 @@ def _parse_integer(text: str) -> int | float:
         return int(text)
     if len(text) <= _LONGEST_INTEGER and MIN_INTEGER <= (value := int(text)) <= MAX_INTEGER:
         return value
-    # SPEC: RFC 8259 section 6: JSON has one kind of number. What is no integer of ours is a double;
-    # where a model asks for an integer it is refused there.
+    # SPEC: RFC 8259 section 6: JSON has one kind of number. An integer beyond 64 bits is a double;
+    # where a model requires an integer it is refused there.
     return _parse_float(text)
 
 
@@ -208,7 +212,7 @@ def check_keys(value: JsonValue, most: int) -> None:
 
 
 def check_characters(value: JsonValue) -> None:
-    """Refuse characters that cannot be stored, which escapes can bring in."""
+    """Refuse characters that cannot be stored, which escapes can produce."""
     for pointer, text in _texts(value, ""):
         refused = _REFUSED_CHARACTER.search(text)
         if refused:

@@ -1,11 +1,10 @@
-"""Large JSON texts to values, in steps that each hold the interpreter for a millisecond or two.
+"""Parses large JSON texts in steps that each hold the interpreter lock for a millisecond or two.
 
-The result, and what is refused, are those of `json.parse_json`, which takes any text at once. Call
-it in a thread: between two steps other threads go on. What is too much is found before values are
-made of it.
+Results and errors are those of `json.parse_json`, which parses any text at once. Call it in a
+thread: other threads run between two steps. Limits are checked before values are built.
 
-PERF: the standard decoder holds the interpreter's lock for as long as a text takes it: 12 MB of
-empty arrays stop all requests for a second.
+PERF: the standard decoder holds the interpreter lock for as long as a text takes: 12 MB of empty
+arrays stop all requests for a second.
 """
 
 from __future__ import annotations
@@ -33,23 +32,29 @@ from twinframe.model.json import (
 from twinframe.model.values import JsonValue
 
 _STEP: Final = 32 * 1024
-"""Characters of an array or object that the decoder takes at once."""
+"""The most characters of an array or object that the decoder parses at once."""
 _TAKEN_A_BREATH: Final = 100_000
 _PIECE: Final = 1024 * 1024
 _STEPS_A_BREATH: Final = 2000
 _BREATH: Final = 0.0005
-"""PERF: a pause now and then. Without it the interpreter's lock would be taken from the event loop
-each time that it lets go of it, for as long as `sys.getswitchinterval` says."""
-_VALUE_BYTES: Final = 100
-"""What a value takes of memory beside its text. An object of one member takes twice, and counts
-as two: with its brace and with the comma behind it."""
+"""PERF: a pause now and then.
 
-# NOTE: possessive, and bounded in each match: none of them goes back, and none takes long.
+Without it the thread would compete with the event loop for the interpreter lock each time that the
+loop releases it, for as long as `sys.getswitchinterval` says.
+"""
+_VALUE_BYTES: Final = 100
+"""The memory of a value beside its text.
+
+An object of one member takes twice, and counts as two: with its brace and with the comma after it.
+"""
+
+# NOTE: possessive, and bounded in each match: none backtracks, and none takes long.
 _OUTSIDE: Final = re.compile(r'[^"\[\]{},]{0,65536}+(["\[\]{},]?)')
 _INSIDE: Final = re.compile(r'[^"\\]{0,65536}+(?:\\.[^"\\]{0,64}+){0,1024}+("?)', re.DOTALL)
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 
-# The standard library's own decoder of one array or object, in Python, which asks for each element.
+# The standard library's own decoder of one array or object, in Python, which calls for each
+# element.
 _ARRAY: Final = cast("Callable[..., Any]", decoder.JSONArray)  # type: ignore[attr-defined]  # untyped
 _OBJECT: Final = cast("Callable[..., Any]", decoder.JSONObject)  # type: ignore[attr-defined]
 
@@ -72,9 +77,9 @@ def parse_large_json(
     large: LargeLimits,
     charge: Callable[[int], object],
 ) -> JsonValue:
-    """The value of a JSON text in UTF-8; errors as of `parse_json`, and for what is too much.
+    """Parse a JSON text in UTF-8; errors as of `parse_json`, and for exceeded limits.
 
-    `charge` is told of bytes of memory before they are taken, and may raise.
+    `charge` is called with bytes of memory before they are allocated, and may raise.
     """
     text = _decode(body, charge)
     if not text or text.isspace():
@@ -107,7 +112,10 @@ def check_values(body: bytes, large: LargeLimits) -> None:
 
 
 def _decode(body: bytes, charge: Callable[[int], object]) -> str:
-    """The text. A step is a mebibyte: a text of which all is wide takes four times as much."""
+    """Decode the text.
+
+    A step is a mebibyte: a text of only wide characters takes four times as much.
+    """
     charge(len(body))
     decode = codecs.getincrementaldecoder("utf-8")().decode
     pieces, widest = [], 1
@@ -117,25 +125,25 @@ def _decode(body: bytes, charge: Callable[[int], object]) -> str:
             widest = max(widest, _find_width(piece))
             pieces.append(piece)
     except UnicodeDecodeError:
-        return decode_text(body)  # it knows the place
+        return decode_text(body)  # it reports the position
     charge(len(body) * (widest - 1))
     text = "".join(pieces)
     return decode_text(body[:3]) if text.startswith("\ufeff") else text
 
 
 def _find_width(piece: str) -> int:
-    """Bytes that each character of a string takes of memory: 1, 2 or 4."""
-    if len(piece) > 1000:  # PERF: looking at each of them takes long
+    """Return the bytes of memory of each character of a string: 1, 2 or 4."""
+    if len(piece) > 1000:  # PERF: checking each of them takes long
         return (sys.getsizeof(piece) - 100) // len(piece) + 1
     highest = max(map(ord, piece), default=0)
     return 1 if highest < 0x100 else 2 if highest < 0x10000 else 4
 
 
 class _Survey:
-    """Goes through a text once: finds the arrays and objects that are long, and what is too much.
+    """Scans a text once: finds its long arrays and objects, and checks the limits.
 
-    `long` are the places where those begin, `values` how many elements and members there may be.
-    It finds no errors of syntax.
+    `long` are the positions where those begin, `values` the possible number of elements and
+    members. It finds no errors of syntax.
     """
 
     def __init__(self, text: str, max_depth: int, large: LargeLimits) -> None:
@@ -146,7 +154,7 @@ class _Survey:
         self._large = large
 
     def run(self) -> None:
-        """Go through the text; `InvalidArgument` for what is too much."""
+        """Scan the text; raise `InvalidArgument` when a limit is exceeded."""
         text, size, find = self._text, len(self._text), _OUTSIDE.match
         most_depth, most_values = self._max_depth, self._large.max_values
         values = strings = steps = at = 0
@@ -172,7 +180,7 @@ class _Survey:
                     )
             elif mark:
                 if not open_:
-                    break  # no decoder reads on behind it, whatever follows
+                    break  # no decoder reads on after it, whatever follows
                 start = open_.pop()
                 if at - start > _STEP:
                     self.long.add(start)
@@ -185,7 +193,7 @@ class _Survey:
         self.values = values
 
     def _skip_string(self, start: int) -> int:
-        """The place behind the string whose content begins at `start`."""
+        """Return the position after the string whose content begins at `start`."""
         at, most = start, self._large.max_text
         while at < len(self._text):
             found = cast("re.Match[str]", _INSIDE.match(self._text, at))
@@ -203,7 +211,7 @@ class _Survey:
 
 
 class _Steps:
-    """Decodes a text; arrays and objects at `long` places element by element, others at once."""
+    """Decodes a text; arrays and objects at `long` positions element by element, others at once."""
 
     def __init__(self, long: set[int]) -> None:
         self._long = long
@@ -211,7 +219,7 @@ class _Steps:
         self._scan_short: Callable[[str, int], tuple[Any, int]] = cast("Any", DECODER).scan_once
 
     def decode(self, text: str) -> JsonValue:
-        """The value; `JSONDecodeError` as of the standard decoder."""
+        """Return the value; raise `JSONDecodeError` as the standard decoder does."""
         start = cast("re.Match[str]", _BLANKS.match(text)).end()
         try:
             value, end = self._scan(text, start)

@@ -1,4 +1,4 @@
-"""A request for a page of a listing and the page itself. How tokens are made is not said here."""
+"""A request for a page of a listing, and the page itself."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """`size`: most items wanted, None: the usual number. `token`: where to go on, None: start."""
+    """`size`: most items wanted, None: the default. `token`: where to continue, None: start."""
 
     size: int | None = None
     token: str | None = None
 
 
 FIRST_PAGE: Final = PageRequest()
-"""The first page, of the usual size."""
+"""The first page, of the default size."""
 
 
 @dataclass(frozen=True, slots=True)

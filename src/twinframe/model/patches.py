@@ -1,6 +1,6 @@
-"""JSON Patch as the vendor allows it: a strict gate before the `jsonpatch` library.
+"""JSON Patch in the vendor's subset: strict checks before the `jsonpatch` library.
 
-It knows neither twins nor models: which paths a document protects is the caller's part.
+The caller decides which paths a document protects.
 
 SPEC: RFC 6902 without `move`, `copy` and `test`; RFC 6901 pointers. Without `copy` and `move` a
 result is never larger than document and patch together, so the body limit bounds it.
@@ -33,7 +33,7 @@ _BAD_ESCAPE: Final = re.compile(r"~(?![01])")
 
 @dataclass(frozen=True, slots=True)
 class PatchOperation:
-    """One operation. `path`: its unescaped segments, at least one; `index`: its place in the patch.
+    """One operation. `path`: its unescaped segments, at least one; `index`: its index in the patch.
 
     `value` is never changed by applying it.
     """
@@ -55,21 +55,21 @@ class PatchOperation:
         )
 
     def refuse_missing(self, segment: str) -> NoReturn:
-        """Raise `JsonPatchInvalid` because nothing is there to be changed."""
+        """Raise `JsonPatchInvalid` because the target does not exist."""
         self.refuse(
             f"The target location specified by path segment '{_shown(segment)}' was not found."
         )
 
 
 def render_pointer(path: Iterable[str]) -> str:
-    """Segments as a JSON pointer (RFC 6901)."""
+    """Render segments as a JSON pointer (RFC 6901)."""
     return "".join("/" + segment.replace("~", "~0").replace("/", "~1") for segment in path)
 
 
 def parse_patch(
     patch: JsonValue, *, max_operations: int, under: tuple[str, ...] = ()
 ) -> tuple[PatchOperation, ...]:
-    """The operations of a patch, each checked by itself; `under` is put before every path.
+    """Parse the operations of a patch, each checked by itself; `under` is prefixed to every path.
 
     Errors: `PatchNotObjects` for elements that are not objects, else `JsonPatchInvalid`.
     """
@@ -89,10 +89,10 @@ def parse_patch(
 
 
 def apply_operation(document: dict[str, JsonValue], operation: PatchOperation) -> None:
-    """Carry out one operation on `document`, in place; on error it is as it was.
+    """Apply one operation to `document`, in place; an error leaves it unchanged.
 
-    Raises `JsonPatchInvalid` when the target of a `replace` or `remove`, or the place to `add` to,
-    is not there.
+    Raises `JsonPatchInvalid` when the target of a `replace` or `remove`, or the parent of an `add`,
+    is missing.
     """
     _check_target(document, operation)
     element: dict[str, Any] = {"op": operation.verb, "path": operation.pointer}
@@ -104,14 +104,14 @@ def apply_operation(document: dict[str, JsonValue], operation: PatchOperation) -
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
         operation.refuse(str(error))
     except (TypeError, KeyError, IndexError, ValueError, AttributeError) as error:
-        # The library lets these through for targets of an odd type; the gate leaves it none.
+        # The library accepts these for targets of an odd type; the checks above exclude them.
         operation.refuse(f"it cannot be applied to the document ({type(error).__name__}).")
 
 
 def apply_patch(
     document: dict[str, JsonValue], operations: Iterable[PatchOperation]
 ) -> dict[str, JsonValue]:
-    """A changed copy of `document`; the document itself stays as it is."""
+    """Return a changed copy of `document`, which is not changed itself."""
     changed = cast("dict[str, JsonValue]", _copy(document))
     for operation in operations:
         apply_operation(changed, operation)
@@ -159,7 +159,7 @@ def _parse_pointer(at: int, pointer: JsonValue) -> tuple[str, ...]:
 
 
 def _check_target(document: JsonValue, operation: PatchOperation) -> None:
-    """Refuse what is not there, so that the library meets only targets that it can handle."""
+    """Refuse a missing target, so that the library only gets targets that it can handle."""
     target = document
     for segment in operation.path[:-1]:
         target = _step(target, segment, operation)
@@ -184,7 +184,7 @@ def _step(target: JsonValue, segment: str, operation: PatchOperation) -> JsonVal
 
 
 def _copy(value: JsonValue) -> JsonValue:
-    """An equal value that shares no array or object with it."""
+    """Return an equal value that shares no array or object with it."""
     if isinstance(value, (dict, list)):
         return cast("JsonValue", orjson.loads(orjson.dumps(value)))
     return value

@@ -1,11 +1,11 @@
-"""Values as JSON text for the wire. It reads nothing and decides no row shape.
+"""Renders values as JSON text for the wire.
 
 - A node or relationship is its document.
 - A path is one array, nodes and relationships alternating: `[node, relationship, node, ...]`.
 - A float that JSON has no number for is a string: `"NaN"`, `"Infinity"`, `"-Infinity"`. It is not
   null, which would be another answer.
-- A temporal value is a string of ISO 8601: `"2015-07-21T21:40:32.142+02:00[Europe/Stockholm]"`;
-  one that was read out of a document is the string that stands there.
+- A temporal value is a string of ISO 8601: `"2015-07-21T21:40:32.142+02:00[Europe/Stockholm]"`; one
+  that was read from a document is the string in it.
 - Integers stay integers over the whole 64-bit range.
 """
 
@@ -24,12 +24,14 @@ from twinframe.model.values import Node, Path, Relationship, Temporal, Value
 
 
 def render_json(value: Value) -> bytes:
-    """The value as JSON text in UTF-8. Values nested deeper than 254 levels: `LimitExceeded`."""
+    """Render the value as JSON text in UTF-8. Raises `LimitExceeded` for more than 254 levels."""
     return _render(build_json(value))
 
 
 def render_row(columns: Sequence[str], row: Sequence[Value], *, omit_null: bool = False) -> bytes:
-    """A row as a JSON object keyed by column, in column order; `omit_null` leaves null ones out."""
+    """Render a row as a JSON object keyed by column, in column order; `omit_null` leaves null ones
+    out.
+    """
     if omit_null:
         return _render(
             {
@@ -42,7 +44,7 @@ def render_row(columns: Sequence[str], row: Sequence[Value], *, omit_null: bool 
 
 
 def build_json(value: Value) -> Any:
-    """The value built of what JSON has: None, bool, int, float, str, list and dict."""
+    """Convert the value to JSON types: None, bool, int, float, str, list and dict."""
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
@@ -64,7 +66,7 @@ def build_json(value: Value) -> Any:
 
 
 def render_text(value: str | float | Temporal) -> str:
-    """A scalar as `toString()` writes it: numbers as the shortest that reads back."""
+    """Render a scalar as `toString()` does: numbers in the shortest form that reads back."""
     if isinstance(value, str):
         return value
     if isinstance(value, Temporal):
@@ -75,7 +77,7 @@ def render_text(value: str | float | Temporal) -> str:
 
 
 def _render_stored(value: Temporal) -> str | None:
-    """What the document has that the value was read from; None for computed ones."""
+    """Return the document's text of the value; None for computed ones."""
     return None if isinstance(value, LocalTime | LocalDateTime) else value.text
 
 

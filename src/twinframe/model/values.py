@@ -1,4 +1,4 @@
-"""Values of the query languages: one place for all engines. No I/O, no parsing of query text."""
+"""The values of the query languages, shared by all engines."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Path:
 
 
 Temporal: TypeAlias = Date | LocalTime | Time | LocalDateTime | DateTime | Duration
-"""The temporal values. Documents hold none: they are JSON, and their times are strings."""
+"""The temporal values. Documents contain none: they are JSON, and their times are strings."""
 
 Value: TypeAlias = (
     "bool | int | float | str | list[Value] | dict[str, Value] "
@@ -54,9 +54,10 @@ Value: TypeAlias = (
 
 
 def parameter_signature(parameters: Mapping[str, Value]) -> frozenset[tuple[str, str]]:
-    """Names and types of parameters: all that a compiled query may depend on, for its cache key.
+    """Return names and types of parameters: all that a compiled query may depend on, for its cache
+    key.
 
-    The type of a list says the types of its elements too, since `x IN $list` compiles by them.
+    The type of a list includes the types of its elements, since `x IN $list` compiles by them.
     """
     return frozenset((name, _sign(value)) for name, value in parameters.items())
 

@@ -1,1 +1,1 @@
-"""The permission seam: what a provider answers and the grammar of permissions. No provider."""
+"""The permission seam: the interface of permission providers and the grammar of permissions."""

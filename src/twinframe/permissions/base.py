@@ -1,4 +1,4 @@
-"""The permission seam: who a caller is, what a provider answers. It knows no token and no HTTP."""
+"""The interface of permission providers: the caller they are asked about and the answer."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Final
 from twinframe.model.values import JsonValue
 
 API_KEY: Final = "api key"
-"""The `kind` of a caller that showed an API key."""
+"""The `kind` of a caller that used an API key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated caller: `subject` is its stable id, `claims` what its credentials state.
+    """An authenticated caller: `subject` is its stable id, `claims` are those of its credentials.
 
-    `kind` says what it showed, for the audit line. `scopes` are those of its token. `permissions`
-    are those its credential itself holds (an API key): then no provider is asked; None for the
-    rest. `expires` is when the credential ends, in seconds since the epoch; None is never.
+    `kind` is the kind of its credential, for the audit line. `scopes` are those of its token.
+    `permissions` are those that its credential itself holds (an API key), for which no provider is
+    asked; None for other kinds. `expires` is when the credential expires, in seconds since the
+    epoch; None is never.
     """
 
     subject: str
@@ -39,16 +40,16 @@ class Decision:
 
 
 class PermissionProvider(ABC):
-    """Says which permissions a caller has, in the form of `permissions.grammar`.
+    """Returns the permissions of a caller, in the form of `permissions.grammar`.
 
-    Whatever goes wrong, a provider answers with no permissions and logs why: it never grants by
-    failing, and never raises for a caller, an answer or a time-out. Drivers give it neither
-    `__len__` nor `__bool__`.
+    On any failure a provider returns no permissions and logs why: it never grants by failing, and
+    never raises for a caller, an answer or a time-out. Drivers give it neither `__len__` nor
+    `__bool__`.
     """
 
     @abstractmethod
     async def read_permissions(self, caller: Caller) -> frozenset[str]:
-        """The permissions of the caller at this moment; empty when none is known."""
+        """Return the permissions of the caller at this moment; empty when none is known."""
 
     async def close(self) -> None:  # noqa: B027  (most providers hold nothing)
-        """Give back connections. No call may be under way."""
+        """Close connections. No call may be running."""

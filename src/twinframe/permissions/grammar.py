@@ -1,8 +1,8 @@
-"""The grammar of permissions and what a grant covers. It knows no endpoint and no provider.
+"""The grammar of permissions, and which permissions a grant covers.
 
 A permission is two or more segments (`digitaltwins/read`, `digitaltwins/relationships/write`). A
-grant is a permission, or one whose last segment is `*`, which covers everything below what stands
-before it. There is no super-wildcard: a grant starts with a name, so `*` and `*/*` are none.
+grant is a permission, or one whose last segment is `*`, which covers everything below the segments
+before it. There is no super-wildcard: a grant starts with a name, so `*` and `*/*` are invalid.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ WILDCARD = "*"
 _SEGMENT = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*", re.ASCII)
 
 ALIASES = {"query/action": "query/read"}
-"""Names of the vendor that mean one of ours."""
+"""The vendor's names for some of our permissions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What an operation needs; `segments` are two or more names."""
+    """The permission that an operation requires; `segments` are two or more names."""
 
     segments: tuple[str, ...]
 
@@ -33,13 +33,13 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a caller holds: one permission, or with `wildcard` all that begin with `segments`."""
+    """A grant to a caller: one permission, or with `wildcard` all that begin with `segments`."""
 
     segments: tuple[str, ...]
     wildcard: bool
 
     def covers(self, permission: Permission) -> bool:
-        """Whether this grant gives the permission."""
+        """Return whether this grant covers the permission."""
         if not self.wildcard:
             return self.segments == permission.segments
         depth = len(self.segments)
@@ -50,7 +50,7 @@ class Grant:
 
 
 def parse_permission(text: str) -> Permission:
-    """The permission that `text` names, aliases resolved. Raises `InvalidArgument`."""
+    """Parse a permission and resolve aliases. Raises `InvalidArgument`."""
     grant = parse_grant(text)
     if grant is None or grant.wildcard:
         raise InvalidArgument(
@@ -61,10 +61,10 @@ def parse_permission(text: str) -> Permission:
 
 
 def parse_grant(text: str) -> Grant | None:
-    """The grant that `text` is, aliases resolved; None if it is none, and so grants nothing.
+    """Parse a grant and resolve aliases; None for an invalid one, which grants nothing.
 
-    SEC: tokens carry permissions of other products too. What is not understood is passed over, it
-    is never read generously: no trimming, no change of case.
+    SEC: tokens contain permissions of other products too. An unknown text is ignored, and never
+    interpreted generously: no trimming, no change of case.
     """
     parts = tuple(ALIASES.get(text, text).split("/"))
     wildcard = parts[-1] == WILDCARD
@@ -75,7 +75,7 @@ def parse_grant(text: str) -> Grant | None:
 
 
 def decide(granted: Iterable[str], needed: Permission) -> Decision:
-    """Whether any of the granted permissions covers the needed one. Deny by default."""
+    """Decide whether any of the granted permissions covers the needed one. Deny by default."""
     for text in granted:
         grant = parse_grant(text)
         if grant is not None and grant.covers(needed):

@@ -1,4 +1,4 @@
-"""Durations added to instants, and between them. Durations among themselves are in `durations`.
+"""Adds durations to instants, and measures durations between them; `durations` adds durations.
 
 SPEC: openCypher 9 (CIP2015-08-06). Months come first, then days, then the clock. A time of day
 takes the clock alone and wraps at midnight; a date takes months, days and whole days of the clock.
@@ -28,7 +28,7 @@ _SOME_DAY = Date(0)
 
 
 def add_duration(value: Instant, duration: Duration) -> Instant:
-    """`value + duration`; a date outside of the years there are is refused."""
+    """Compute `value + duration`; a date outside of the supported years is refused."""
     match value:
         case Date():
             days = divide_towards_zero(duration.clock, NANOSECONDS_OF_DAY)
@@ -44,9 +44,10 @@ def add_duration(value: Instant, duration: Duration) -> Instant:
 
 
 def measure_between(start: Instant, end: Instant) -> Duration:
-    """Months, then days, then the clock from `start` to `end`; the clock alone without two dates.
+    """Return months, then days, then the clock from `start` to `end`; the clock alone without two
+    dates.
 
-    What one of the two lacks (date, time of day, zone) is taken from the other, or is midnight.
+    A part that only one has (date, time of day, zone) is taken from the other, or is midnight.
     """
     one, other = _bring_together(start, end)
     if not (_has_date(start) and _has_date(end)):
@@ -59,21 +60,21 @@ def measure_between(start: Instant, end: Instant) -> Duration:
 
 
 def measure_months(start: Instant, end: Instant) -> Duration:
-    """The whole months from `start` to `end`; none without two dates."""
+    """Return the whole months from `start` to `end`; none without two dates."""
     if not (_has_date(start) and _has_date(end)):
         return build_duration()
     return build_duration(months=_count_months(*_bring_together(start, end)))
 
 
 def measure_days(start: Instant, end: Instant) -> Duration:
-    """The whole days from `start` to `end`; none without two dates."""
+    """Return the whole days from `start` to `end`; none without two dates."""
     if not (_has_date(start) and _has_date(end)):
         return build_duration()
     return build_duration(days=_count_days(*_bring_together(start, end)))
 
 
 def measure_seconds(start: Instant, end: Instant) -> Duration:
-    """The time on the clock from `start` to `end`, to the nanosecond."""
+    """Return the time on the clock from `start` to `end`, to the nanosecond."""
     return build_duration(clock=_count_clock(*_bring_together(start, end)))
 
 
@@ -118,7 +119,7 @@ def _has_date(value: Instant) -> bool:
 def _bring_together(
     start: Instant, end: Instant
 ) -> tuple[LocalDateTime | DateTime, LocalDateTime | DateTime]:
-    """Both as local datetimes, or both as datetimes in the zone of `start` (or of `end`)."""
+    """Return both as local datetimes, or both as datetimes in the zone of `start` (or of `end`)."""
     one = _complete(start, _read_date(end))
     other = _complete(end, _read_date(start))
     if isinstance(start, DateTime | Time):
@@ -177,7 +178,7 @@ def _count_days(start: LocalDateTime | DateTime, end: LocalDateTime | DateTime) 
 
 
 def _count_last_day(start: LocalDateTime, end: LocalDateTime) -> int:
-    """The last day that `end` has reached as a whole, counted from `start`'s time of day."""
+    """Return the last day that `end` has reached as a whole, counted from `start`'s time of day."""
     days = end.date.days
     if days > start.date.days and end.time < start.time:
         return days - 1

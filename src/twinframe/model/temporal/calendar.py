@@ -1,6 +1,4 @@
-"""The proleptic Gregorian calendar in numbers: days since 1970-01-01 against its names for them.
-
-It holds no values; `twinframe.model.temporal.instants` does.
+"""The proleptic Gregorian calendar: converts days since 1970-01-01 to and from its dates.
 
 Everything is integer arithmetic without loops, for years of any size. SPEC: ISO 8601, weeks and
 quarters included; year 0 is 1 BC.
@@ -48,7 +46,7 @@ def count_year_weeks(year: int) -> int:
 
 
 def build_day(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 of a date; a year, month or day there is not is refused."""
+    """Return the days since 1970-01-01 of a date; a year, month or day out of range is refused."""
     check_between("year", year, LEAST_YEAR, MOST_YEAR)
     check_between("month", month, 1, 12)
     check_between("day", day, 1, count_month_days(year, month))
@@ -135,7 +133,7 @@ def count_months(start: int, end: int) -> int:
 
 
 def check_day(days: int) -> int:
-    """The day itself; the error of a date that lies in no year there is."""
+    """Return the day itself; raise an error for a date outside of the supported years."""
     if _LEAST_DAY <= days <= _MOST_DAY:
         return days
     raise build_overflow(f"The date is outside of the years {LEAST_YEAR} to {MOST_YEAR}.")

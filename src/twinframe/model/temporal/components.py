@@ -1,4 +1,4 @@
-"""The components of temporal values by name, as `value.year` reads them. It builds no values.
+"""Reads the components of temporal values by name, for `value.year` and others.
 
 SPEC: openCypher 9 (CIP2015-08-06, «Accessing components»). `millisecond` and `microsecond` of a
 time are those of its whole second; those of a duration of its whole length.
@@ -106,7 +106,9 @@ COMPONENTS: Mapping[type, frozenset[str]] = MappingProxyType(
 
 
 def read_component(value: Instant | Duration, name: str) -> Component:
-    """The component `name` of a value; one that its type does not have is refused by name."""
+    """Return the component `name` of a value; one that its type does not have is refused by
+    name.
+    """
     if name not in COMPONENTS[type(value)]:
         what = f"The component of a {type(value).__name__}"
         raise build_name_error(what, name, COMPONENTS[type(value)])

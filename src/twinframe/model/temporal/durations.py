@@ -1,7 +1,7 @@
-"""Durations as values: months, days, seconds and nanoseconds. They read no text.
+"""Durations as values: months, days, seconds and nanoseconds.
 
 SPEC: openCypher 9 (CIP2015-08-06). The four amounts never turn into each other, because a month has
-no fixed number of days, nor a day of seconds; only fractions go down, by averages.
+no fixed number of days, nor a day of seconds; only fractions are carried down, by averages.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _MOST_TEXT = 400
 class Duration:
     """`months`, `days` and `seconds` in 64 bits each, `nanoseconds` 0 to 999,999,999.
 
-    Minus a tenth of a second is -1 second and 900,000,000 nanoseconds. Build by `build_duration`.
-    `text` is as with instants.
+    Minus a tenth of a second is -1 second and 900,000,000 nanoseconds. Build it by
+    `build_duration`. `text` is as with instants.
     """
 
     months: int
@@ -53,9 +53,9 @@ def build_duration(months: int = 0, days: int = 0, clock: int = 0) -> Duration:
 
 
 def approximate(months: Amount, days: Amount, clock: Amount) -> Duration:
-    """A duration of fractions: those of months and days go down by averages.
+    """Build a duration of fractions: those of months and days are carried down by averages.
 
-    What is left below a nanosecond is dropped, towards zero.
+    The rest below a nanosecond is dropped, towards zero.
     """
     whole_months = int(months)
     days = days + (months - whole_months) * Fraction(NANOSECONDS_OF_MONTH, NANOSECONDS_OF_DAY)
@@ -65,7 +65,9 @@ def approximate(months: Amount, days: Amount, clock: Amount) -> Duration:
 
 
 def build_amount(value: float) -> Amount:
-    """The exact amount a number spells: 0.1 is a tenth, not the binary float nearest to it."""
+    """Return the exact amount that a number spells: 0.1 is a tenth, not the nearest binary
+    float.
+    """
     if isinstance(value, int):
         return value
     try:
@@ -94,16 +96,16 @@ def negate_duration(value: Duration) -> Duration:
 
 
 def scale_duration(value: Duration, factor: Amount) -> Duration:
-    """`value * factor`; fractions of months and days go down by averages."""
+    """Compute `value * factor`; fractions of months and days are carried down by averages."""
     return approximate(value.months * factor, value.days * factor, value.clock * factor)
 
 
 def divide_towards_zero(amount: int, divisor: int) -> int:
-    """How many whole `divisor`s (positive) an amount of any sign has."""
+    """Return how many whole `divisor`s (positive) are in an amount of any sign."""
     return amount // divisor if amount >= 0 else -(-amount // divisor)
 
 
 def build_duration_key(value: Duration) -> tuple[int, int, int, int]:
-    """What ORDER BY sorts durations by: their average length, then the amounts."""
+    """Return the sort key of durations for ORDER BY: their average length, then the amounts."""
     length = value.months * NANOSECONDS_OF_MONTH + value.days * NANOSECONDS_OF_DAY + value.clock
     return length, value.months, value.days, value.clock

@@ -1,4 +1,4 @@
-"""The errors of temporal values, as the openCypher TCK names such errors. It raises none itself."""
+"""Builds the errors of temporal values, named as in the openCypher TCK."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _MOST_NAMES = 40
 
 
 def build_argument_error(message: str) -> QueryInvalid:
-    """A component, text, zone or unit that no temporal value can be made of."""
+    """Build the error for a component, text, zone or unit that no temporal value can be made of."""
     return QueryInvalid(
         message, kind="ArgumentError", detail="InvalidArgumentValue", phase="runtime"
     )
 
 
 def build_overflow(message: str) -> QueryInvalid:
-    """An operation whose result lies outside of the range of its type."""
+    """Build the error for an operation whose result is outside of the range of its type."""
     return QueryInvalid(message, kind="ArithmeticError", detail="NumberOutOfRange", phase="runtime")
 
 
 def build_name_error(what: str, name: str, known: Iterable[str]) -> QueryInvalid:
-    """`what` says what was looked for; the nearest of the `known` names is offered."""
+    """Build the error for an unknown name of a `what`, with the nearest of the `known` names."""
     names, shown = sorted(known), shorten(name)
     by_letters = {one.casefold(): one for one in names}
     near = difflib.get_close_matches(shown.casefold(), by_letters, n=1)
@@ -38,12 +38,12 @@ def build_name_error(what: str, name: str, known: Iterable[str]) -> QueryInvalid
 
 
 def shorten(text: str) -> str:
-    """The text, or its beginning if it is too long for a message."""
+    """Return the text, or its beginning if it is too long for a message."""
     return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}..."
 
 
 def check_between(name: str, value: int, least: int, most: int) -> int:
-    """The value itself when `least <= value <= most`, else the error that says so."""
+    """Return the value itself when `least <= value <= most`, else raise an error that says so."""
     if least <= value <= most:
         return value
     raise build_argument_error(f"{name} must be {least} to {most}, not {value}.")

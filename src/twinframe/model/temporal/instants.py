@@ -1,10 +1,10 @@
-"""Dates, times and their combinations as values. They read no text and add no durations.
+"""Dates, times and their combinations as values.
 
-The `text` of a value is what a document has for it, when it was read out of one: the wire gives it
-back unchanged. It is no part of the value, and what is computed has none.
+The `text` of a value is its text in the document that it was read from, which is sent unchanged. It
+is no part of the value, and computed values have none.
 
 SPEC: openCypher 9 (CIP2015-08-06 «Date and time»). Equality is that of the components: one instant
-in two zones is two values, and order tells them apart, from west to east and then by zone name.
+in two zones is two values, and they are ordered from west to east and then by zone name.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class LocalDateTime:
 class DateTime:
     """A date and time in a zone: `offset` seconds east of UTC, `zone` its name if it has one.
 
-    Build named ones by `place_local` and `place_instant`, which ask the zone's rules.
+    Build named ones by `place_local` and `place_instant`, which apply the zone's rules.
     """
 
     local: LocalDateTime
@@ -104,7 +104,9 @@ UTC: Zone = 0
 
 
 def build_date(year: int, month: int = 1, day: int = 1) -> Date:
-    """A date by its year (astronomical, ±999,999,999), month and day; what is none is refused."""
+    """Build a date by its year (astronomical, ±999,999,999), month and day; an invalid one is
+    refused.
+    """
     return Date(build_day(year, month, day))
 
 
@@ -120,13 +122,15 @@ def build_local_time(
 
 
 def split_instant(nanoseconds: int) -> LocalDateTime:
-    """The date and time that `nanoseconds` since 1970-01-01T00:00 are, in the years there are."""
+    """Return the date and time at `nanoseconds` since 1970-01-01T00:00, within the supported
+    years.
+    """
     days, rest = divmod(nanoseconds, NANOSECONDS_OF_DAY)
     return LocalDateTime(Date(check_day(days)), LocalTime(rest))
 
 
 def place_instant(nanoseconds: int, zone: Zone) -> DateTime:
-    """The instant of `nanoseconds` since 1970-01-01T00:00Z, on the clocks of a zone."""
+    """Return the instant of `nanoseconds` since 1970-01-01T00:00Z, in the local time of a zone."""
     if isinstance(zone, str):
         offset, name = find_offset(zone, nanoseconds // NANOSECONDS), zone
         return DateTime(split_instant(nanoseconds + offset * NANOSECONDS), offset, name)
@@ -134,10 +138,10 @@ def place_instant(nanoseconds: int, zone: Zone) -> DateTime:
 
 
 def place_local(local: LocalDateTime, zone: Zone, preferred: int | None = None) -> DateTime:
-    """A date and time read off the clocks of a zone.
+    """Return the datetime of a local time in a zone.
 
-    A time that comes twice is taken with the `preferred` offset, or is the earlier one; a time that
-    the clocks leave out moves on by as much as they do.
+    A time that occurs twice gets the `preferred` offset, or is the earlier one; a time that is
+    skipped moves on by the gap.
     """
     if not isinstance(zone, str):
         return DateTime(local, zone)
@@ -147,12 +151,12 @@ def place_local(local: LocalDateTime, zone: Zone, preferred: int | None = None) 
 
 
 def find_zone(value: DateTime | Time) -> Zone:
-    """The zone of a value: its name where it has one, else its offset."""
+    """Return the zone of a value: its name if it has one, else its offset."""
     return value.zone or value.offset if isinstance(value, DateTime) else value.offset
 
 
 def build_sort_key(value: Instant) -> tuple[int, int, str]:
-    """What values of one type are compared by: the instant, then the offset, then the zone."""
+    """Return the sort key of values of one type: the instant, then the offset, then the zone."""
     match value:
         case Date():
             return value.days, 0, ""

@@ -1,7 +1,7 @@
-"""Text to temporal values, by the forms of ISO 8601 that openCypher takes. It renders none.
+"""Parses temporal values in the forms of ISO 8601 that openCypher accepts.
 
 SPEC: dates by calendar, ISO week, quarter or ordinal day, with or without dashes; times with or
-without colons; years beyond four digits carry a sign, and then dashes. Fractions of seconds have at
+without colons; years beyond four digits have a sign, and then dashes. Fractions of seconds have at
 most nine digits, after `.` or `,`.
 """
 

@@ -1,7 +1,7 @@
-"""Temporal values as ISO 8601 text, as `toString()` and the wire have them. It reads no text.
+"""Renders temporal values as ISO 8601 text, for `toString()` and the wire.
 
-Seconds are left out when they are zero, and fractions have three, six or nine digits, as the
-openCypher TCK has it: `12:31`, `12:31:14.645`. Years beyond 9999 carry a sign.
+Seconds are left out when they are zero, and fractions have three, six or nine digits, as in the
+openCypher TCK: `12:31`, `12:31:14.645`. Years beyond 9999 have a sign.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from twinframe.model.temporal.zones import render_offset
 
 
 def render_temporal(value: Instant | Duration) -> str:
-    """The text of a temporal value, which reads back as the same value."""
+    """Render a temporal value as text that parses to the same value."""
     match value:
         case Date():
             return _render_date(value)

@@ -1,4 +1,4 @@
-"""Dates and times cut down to a unit. It knows no functions and no overriding components."""
+"""Truncates dates and times to a unit."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _YEARS = {"millennium": 1000, "century": 100, "decade": 10, "year": 1}
 
 
 def truncate_date(value: Date, unit: str) -> Date:
-    """The first day of the `unit` (one of `DATE_UNITS`) that the date lies in.
+    """Return the first day of the `unit` (one of `DATE_UNITS`) that contains the date.
 
-    A unit that begins before the years there are is refused.
+    A unit that begins before the supported years is refused.
     """
     year, month, _ = value.split()
     match unit:
@@ -57,7 +57,7 @@ def truncate_date(value: Date, unit: str) -> Date:
         case "month":
             return Date(build_day(year, month, 1))
         case "week":
-            # NOTE: the first day there is, is a Monday, so that no week begins before it.
+            # NOTE: the first supported day is a Monday, so no week begins before it.
             return Date(value.days - find_weekday(value.days) + 1)
         case "day":
             return value
@@ -66,7 +66,7 @@ def truncate_date(value: Date, unit: str) -> Date:
 
 
 def truncate_time(value: LocalTime, unit: str) -> LocalTime:
-    """The first nanosecond of the `unit` (one of `TIME_UNITS`) that the time lies in."""
+    """Return the first nanosecond of the `unit` (one of `TIME_UNITS`) that contains the time."""
     return LocalTime(value.nanoseconds - value.nanoseconds % _LENGTHS[unit])
 
 

@@ -1,4 +1,4 @@
-"""Time zones: offsets as text, and the rules of named zones. It holds no instants.
+"""Time zones: offsets as text, and the rules of named zones.
 
 The rules are those of the `tzdata` distribution alone, never of the machine, so that one query has
 one answer everywhere.
@@ -18,13 +18,15 @@ from twinframe.model.temporal.failures import build_argument_error, build_name_e
 SECONDS_OF_DAY = 86_400
 
 _OFFSET = re.compile(r"([+-])(\d\d)(?::?(\d\d)(?::?(\d\d))?)?", re.ASCII)
-_MOST_OFFSET = 18 * 3600  # SPEC: ISO 8601 names no bound; this is the one of the TCK's origin
+_MOST_OFFSET = 18 * 3600  # SPEC: ISO 8601 names no bound; this is that of the TCK's authors
 _ORDINAL_OF_1970 = 719_163  # as `datetime.toordinal` counts
-_EARLIEST, _LATEST = 2, 3_652_058  # ordinals a day inside of what `datetime` can say
+_EARLIEST, _LATEST = 2, 3_652_058  # ordinals, a day inside of the range of `datetime`
 
 
 def parse_offset(text: str) -> int:
-    """Seconds east of UTC of `Z`, `+hh`, `+hh:mm`, `+hhmm` or `+hh:mm:ss`; at most 18 hours."""
+    """Parse `Z`, `+hh`, `+hh:mm`, `+hhmm` or `+hh:mm:ss`, at most 18 hours, to seconds east of
+    UTC.
+    """
     if text in {"Z", "z"}:
         return 0
     found = _OFFSET.fullmatch(text)
@@ -40,7 +42,7 @@ def parse_offset(text: str) -> int:
 
 
 def render_offset(offset: int) -> str:
-    """`Z`, `+hh:mm`, or `+hh:mm:ss` where there are seconds."""
+    """Render `Z`, `+hh:mm`, or `+hh:mm:ss` if there are seconds."""
     if offset == 0:
         return "Z"
     minutes, seconds = divmod(abs(offset), 60)
@@ -50,7 +52,9 @@ def render_offset(offset: int) -> str:
 
 
 def parse_zone_name(text: str) -> str:
-    """The name of a zone that exists, blanks read as underscores; else the nearest is offered."""
+    """Return the name of an existing zone, blanks read as underscores; else an error with the
+    nearest.
+    """
     name = text.replace(" ", "_")
     if name in _read_names():
         return name
@@ -58,15 +62,17 @@ def parse_zone_name(text: str) -> str:
 
 
 def find_offset(zone: str, moment: int) -> int:
-    """Seconds east of UTC in a named zone at `moment` seconds since 1970-01-01T00:00Z."""
+    """Return the seconds east of UTC in a named zone at `moment` seconds since
+    1970-01-01T00:00Z.
+    """
     return _read_offset(zone, *_bring_within_rules(moment), is_local=False)
 
 
 def resolve_local(zone: str, local: int, preferred: int | None = None) -> tuple[int, int]:
-    """The offset that holds at a local time of a named zone, and the local time itself.
+    """Return the offset at a local time of a named zone, and the local time itself.
 
     `local` is in seconds since 1970-01-01T00:00 on the zone's clocks. Where clocks are put back the
-    time comes twice: it is taken with the `preferred` offset if that is one of the two, else the
+    time occurs twice: it gets the `preferred` offset if that is one of the two, else it is the
     earlier time. Where clocks are put forward it does not exist: it moves on by the gap.
     """
     day, second = _bring_within_rules(local)
@@ -78,7 +84,7 @@ def resolve_local(zone: str, local: int, preferred: int | None = None) -> tuple[
 
 
 def _bring_within_rules(seconds: int) -> tuple[int, int]:
-    """An ordinal day whose rules are those of the wanted one, and the second of that day.
+    """Return an ordinal day with the same rules as the wanted one, and the second of that day.
 
     NOTE: before the year 1 no zone had rules; beyond 9999 they repeat with the calendar.
     """
