@@ -1,1 +1,3 @@
-"""Rewrites of the algebra with equal results, and the cut between a store and the evaluator."""
+"""Rewrites the algebra to equal but faster plans, and splits them between a store and the
+evaluator.
+"""

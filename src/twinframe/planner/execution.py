@@ -1,6 +1,6 @@
-"""Runs a split query against a session and gives rows for the wire. It makes no plan.
+"""Runs a split query on a session and returns its rows.
 
-The caller holds the session's snapshot, with the same deadline, while it takes rows.
+The caller holds the session's snapshot, with the same deadline, while it reads rows.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _LARGEST_ROW: Final = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class PushedPart:
-    """A part of a plan that the store runs: everything below and with `operator`.
+    """A part of a plan that the store runs: `operator` and everything below it.
 
-    `columns` are the variables its rows carry; `compiled.text` is what the store is given.
+    `columns` are the variables of its rows; `compiled.text` is the statement for the store.
     """
 
     operator: Operator
@@ -40,8 +40,8 @@ class PushedPart:
 class Execution(ABC):
     """A query ready to run: immutable, shared by threads, run again with other parameter values.
 
-    `parts` are what the store runs, for EXPLAIN; none when the evaluator runs all. `is_whole` says
-    that the store runs everything, so that the bounds of its session hold for all of the work.
+    `parts` are those that the store runs, for EXPLAIN; none when the evaluator runs all. `is_whole`
+    says that the store runs everything, so that the bounds of its session hold for all of the work.
     """
 
     query: Query
@@ -51,7 +51,7 @@ class Execution(ABC):
     @property
     @abstractmethod
     def resumable(self) -> bool:
-        """Whether a page can start behind the `key` of a row."""
+        """Whether a page can start after the `key` of a row."""
 
     @abstractmethod
     def run_json(
@@ -64,13 +64,15 @@ class Execution(ABC):
         skip: int = 0,
         limit: int | None = None,
     ) -> Iterator[JsonRow]:
-        """Result rows as JSON, leaving out those up to the key `after`, then the first `skip`."""
+        """Yield result rows as JSON, leaving out those up to the key `after`, then the first
+        `skip`.
+        """
 
     @abstractmethod
     def run_rows(
         self, session: GraphSession, parameters: Mapping[str, Value], limits: Limits
     ) -> Iterator[Row]:
-        """Result rows as values in the order of the query's columns."""
+        """Yield result rows as values in the order of the query's columns."""
 
 
 class WholeExecution(Execution):
@@ -108,7 +110,7 @@ class WholeExecution(Execution):
 class EvaluatedExecution(Execution):
     """The evaluator runs the query, above rows of the store where `parts` says so.
 
-    `declined` is why the store did not take the whole query; empty when it has no engine.
+    `declined` is why the store did not accept the whole query; empty when it has no engine.
     """
 
     resumable = False
@@ -147,7 +149,7 @@ class EvaluatedExecution(Execution):
         return self._plan.run(session, parameters, limits)
 
     def _render(self, row: Row) -> bytes:
-        # SEC: what is written in one piece holds the interpreter, and is there several times.
+        # SEC: rendering one piece holds the interpreter lock, and keeps several copies in memory.
         size = 0
         for value in row:
             size += measure(value, _LARGEST_ROW)

@@ -1,6 +1,5 @@
-"""The names of models, relationships and properties that a query mentions, with their places.
-
-It knows no model: what is known and what to say about the rest is for its caller.
+"""Finds the names of models, relationships and properties that a query mentions, with their
+positions.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ class MentionKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name and its place: the `span` of what holds it, at whose end it stands if `is_last`.
+    """A name and its position: the `span` of the expression with it, at whose end it is if
+    `is_last`.
 
-    `within` is the member that the name is looked up in, None for the entity itself.
-
-    Only members of twins and relationships are mentioned, and of members of them; not those of
-    maps that the query makes, nor of models as nodes.
+    `within` is the member in which the name is looked up, None for the entity itself. Only members
+    of twins and relationships are included, and members of those; not those of maps that the query
+    makes, nor of models as nodes.
     """
 
     kind: MentionKind
@@ -62,7 +61,7 @@ class Mention:
 
 
 def find_mentions(root: Operator) -> tuple[Mention, ...]:
-    """Every name mentioned, each once at its first place, in no particular order."""
+    """Return every name mentioned, each once at its first position, in no particular order."""
     operators = tuple(walk_operators(root))
     finder = _Finder(_find_kinds(operators))
     found: dict[tuple[MentionKind, str, str | None], Mention] = {}
@@ -80,7 +79,7 @@ def _is_before(one: Span | None, other: Span | None) -> bool:
 
 
 def _find_kinds(operators: Sequence[Operator]) -> dict[str, type]:
-    """The variables that are nothing but a twin (`NodePattern`) or relationship wherever bound."""
+    """Return the variables that are always a twin (`NodePattern`) or relationship."""
     kinds: dict[str, type] = {}
     others: set[str] = set()
     renamed: list[tuple[str, Expression]] = []
@@ -116,7 +115,9 @@ class _Finder:
     kinds: dict[str, type]
 
     def find(self, operator: Operator) -> Iterator[Mention]:
-        """The mentions of an operator itself; plans within its expressions are operators too."""
+        """Yield the mentions of an operator itself; plans within its expressions are operators
+        too.
+        """
         if isinstance(operator, Match):
             for node in operator.pattern.nodes:
                 yield from _find_labels(node.labels, MentionKind.LABEL, node.span)

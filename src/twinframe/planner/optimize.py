@@ -1,4 +1,4 @@
-"""Rewrites a query by the rules into one of equal rows that engines run faster. It runs nothing."""
+"""Applies the rewrite rules to a query, giving one with equal rows that engines run faster."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from twinframe.planner.traversal import rewrite_operators
 
 
 def optimize(query: Query, rules: Sequence[Callable[[Operator], Operator]] = RULES) -> Query:
-    """The query with every rule applied to every operator, from the leaves up.
+    """Return the query with every rule applied to every operator, from the leaves up.
 
-    An expression nested more deeply than Python can follow is `LimitExceeded`.
+    Raises `LimitExceeded` for an expression nested more deeply than Python can follow.
     """
 
     def apply(operator: Operator) -> Operator:

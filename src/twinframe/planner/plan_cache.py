@@ -1,4 +1,4 @@
-"""Keeps the plans of the queries asked last. It neither parses nor plans: callers do."""
+"""A cache of the plans of recent queries."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _TEXT: Final = 1024
 
 
 class PlanKey(NamedTuple):
-    """What a plan depends on. PERF: hashed and compared some times a run, hence a tuple.
+    """The inputs that a plan depends on. PERF: hashed and compared several times a run, hence a
+    tuple.
 
-    `options` is whatever of the settings and the language goes into it; `schema_version` is the
-    graph's, since engines compile labels by the models there are.
+    `options` are the relevant settings and the language; `schema_version` is the graph's, since
+    engines compile labels by its models.
     """
 
     text: str
@@ -31,15 +32,15 @@ class PlanKey(NamedTuple):
 def build_plan_key(
     text: str, parameters: Mapping[str, Value], schema_version: int, options: Hashable = None
 ) -> PlanKey:
-    """The key of a query text with parameters of these names and types."""
+    """Build the key of a query text with parameters of these names and types."""
     return PlanKey(text, parameter_signature(parameters), schema_version, options)
 
 
 class PlanCache(Generic[T]):
-    """At most `size` plans, the least recently used dropped first. Safe between threads.
+    """At most `size` plans, dropping the least recently used first. Thread-safe.
 
-    A plan counts once for each KiB of its text: it takes some 100 KiB of memory for each, all of
-    which every full collection of garbage visits.
+    A plan counts once for each KiB of its text: it takes some 100 KiB of memory for each, which
+    every full garbage collection visits.
     """
 
     def __init__(self, size: int) -> None:
@@ -47,16 +48,16 @@ class PlanCache(Generic[T]):
         self._lock = threading.Lock()
 
     def find(self, key: PlanKey) -> T | None:
-        """The kept plan, if there is one."""
+        """Return the cached plan, if there is one."""
         with self._lock:
             kept = self._kept.get(key)
         return None if kept is None else kept[0]
 
     def find_or_build(self, key: PlanKey, build: Callable[[], T]) -> T:
-        """The kept plan, or the one that `build` makes.
+        """Return the cached plan, or the one that `build` makes.
 
         NOTE: two threads may build the same plan at once; a lock held while building would let one
-        slow plan stop all others.
+        slow plan block all others.
         """
         kept = self.find(key)
         if kept is not None:
@@ -66,7 +67,7 @@ class PlanCache(Generic[T]):
         return built
 
     def keep(self, key: PlanKey, plan: T) -> None:
-        """Let `plan` be the one of this key, instead of any before it."""
+        """Cache `plan` under this key, replacing any before it."""
         weight = 1 + len(key.text) // _TEXT
         with self._lock:
             if weight <= self._kept.maxsize:

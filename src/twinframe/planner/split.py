@@ -1,7 +1,7 @@
-"""Cuts a query between a store's own engine and the evaluator. It runs neither.
+"""Splits a query between a store's own engine and the evaluator.
 
-The whole query where the engine takes it, else the largest part at the bottom of the plan that it
-takes, else nothing: what an engine declines, the evaluator runs.
+The engine gets the whole query if it accepts it, else the largest part at the bottom of the plan
+that it accepts, else nothing; the evaluator runs the rest.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ from twinframe.planner.typed_members import TextEngine, move_typed_conditions
 from twinframe.storage.base import CannotRun, GraphSession, QueryEngine
 
 _MOST_TESTED = 20
-"""Conditions of a match, of which each is tried alone. PERF: a compilation takes up to 1 ms."""
+"""The most conditions of a match that are tried one by one.
+
+PERF: a compilation takes up to 1 ms.
+"""
 
 
 def split(
@@ -54,9 +57,9 @@ def split(
     parameters: Mapping[str, Value],
     typing: MemberTyping | None = None,
 ) -> Execution:
-    """How the query will be run. Of `parameters` only names and types decide.
+    """Return how the query will be run. Only names and types of `parameters` matter.
 
-    With a `typing`, the engine is given nothing that reads a member which may be more than JSON.
+    With a `typing`, the engine gets nothing that reads a member with a type other than JSON's.
     """
     if engine is None:
         return EvaluatedExecution(query, compile_query(query, typing=typing))
@@ -80,15 +83,17 @@ def split(
 
 @dataclass(frozen=True, slots=True)
 class _Tester:
-    """Finds the conditions that keep an engine from the match they stand in."""
+    """Finds the conditions that keep an engine from accepting their match."""
 
     engine: QueryEngine
     parameters: Mapping[str, Value]
 
     def free_match(self, operator: Operator) -> Operator:
-        """A match that the engine takes without some of its conditions, with these above it."""
-        # NOTE: an optional match would turn into rows what a filter behind it drops, and a shortest
-        # path is another one without its conditions.
+        """Return a match that the engine accepts without some of its conditions, with these above
+        it.
+        """
+        # NOTE: an optional match would turn rows dropped by a later filter into null rows, and a
+        # shortest path differs without its conditions.
         if not isinstance(operator, Match) or operator.optional or _has_shortest(operator):
             return operator
         conjuncts = find_conjuncts(operator.predicate)
@@ -123,9 +128,9 @@ class _Cutter:
     parameters: Mapping[str, Value]
 
     def cut(self, operator: Operator, *, needs_all: bool) -> Iterator[PushedPart]:
-        """The largest parts below `operator` (itself declined) that the engine takes.
+        """Yield the largest parts below `operator` (itself declined) that the engine accepts.
 
-        `needs_all`: what stands above compares whole rows, so that every variable must come along.
+        `needs_all`: the operators above compare whole rows, so every variable is needed.
         """
         match operator:
             case Project() | Aggregate():
@@ -148,7 +153,7 @@ class _Cutter:
         columns = scope
         if not needs_all:
             used = find_mentioned_outside(self.query.root, self.query.columns, operator)
-            # NOTE: rows that carry nothing still count; one column keeps them tellable.
+            # NOTE: rows without columns still count; one column keeps them distinguishable.
             columns = tuple(name for name in scope if name in used) or scope[:1]
         part = Query(operator, columns)
         try:
@@ -159,7 +164,7 @@ class _Cutter:
 
 
 def _is_worth_pushing(operator: Operator) -> bool:
-    """Whether it reads the graph, and stands alone (no correlated plan does)."""
+    """Return whether it reads the graph, and is independent (no correlated plan is)."""
     below = tuple(walk_sources(operator))
     return any(isinstance(one, Match) for one in below) and not any(
         isinstance(one, Argument) for one in below

@@ -1,6 +1,6 @@
 """Rebuilds algebra terms bottom-up with a function applied to every operator or expression.
 
-It knows no rule. What nothing changed comes back as the same object.
+An unchanged term is returned as the same object.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Part = TypeVar("Part", NodePattern, RelationshipPattern)
 
 
 def rewrite_operators(operator: Operator, rewrite: RewriteOperator) -> Operator:
-    """The plan with `rewrite` applied to each operator once its sources are done.
+    """Return the plan with `rewrite` applied to each operator after its sources.
 
     The plans of `Apply` and of subplans within expressions are entered too.
     """
@@ -71,7 +71,7 @@ def rewrite_operators(operator: Operator, rewrite: RewriteOperator) -> Operator:
 
 
 def rewrite_expression(expression: Expression, rewrite: RewriteExpression) -> Expression:
-    """The expression with `rewrite` applied to each part, inner ones first; not to plans."""
+    """Return the expression with `rewrite` applied to each part, inner ones first; not to plans."""
     return rewrite(_rewrite_parts(expression, lambda part: rewrite_expression(part, rewrite)))
 
 
@@ -91,7 +91,7 @@ def _rewrite_sources(operator: Operator, rewrite: RewriteOperator) -> Operator:
 
 
 def rewrite_own(operator: Operator, rewrite: RewriteExpression) -> Operator:  # one arm an operator
-    """The operator with `rewrite` applied to each expression that it evaluates itself."""
+    """Return the operator with `rewrite` applied to each expression that it evaluates itself."""
     match operator:
         case Unit() | Argument() | Distinct() | Union() | Apply():
             return operator
@@ -219,7 +219,7 @@ def _rewrite_case(case: Case, rewrite: RewriteExpression) -> Case:
 
 
 def _keep(term: T, **changes: object) -> T:
-    """The term with other members, or the term itself when they are the same objects.
+    """Return the term with other members, or the term itself when they are the same objects.
 
     NOTE: by identity, not by equality: literals 1, 1.0 and true are equal in Python.
     """

@@ -1,9 +1,8 @@
-"""Keeps a store's engine from plans that read members which are more than JSON. It runs none.
+"""Keeps plans that read temporal members from a store's engine, which only knows their JSON text.
 
-Engines know documents alone, where a time is text. Whatever names such a member, or may reach it
-without naming it, is left to the evaluator, which is told the members' types, unless the text will
-do: beside a string, and in results, a stored time is the text that is stored. Conditions are taken
-out of the matches that they stand in, so that the engine can still find these.
+A plan that names such a member, or may reach it without naming it, is left to the evaluator, which
+knows the members' types, unless the text suffices: compared with a string, and in results, a stored
+time is its text. Conditions are moved out of their matches, so that the engine can still run these.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ _TEXT_OPERATORS: Final = frozenset(
         BinaryOperator.MATCHES,
     }
 )
-"""Operators to which a stored time is its text, beside what is surely no time."""
+"""Operators for which a stored time is its text, if the other operand is certainly no time."""
 
 _TEXT_FUNCTIONS: Final = frozenset(
     {
@@ -84,15 +83,15 @@ _TEXT_FUNCTIONS: Final = frozenset(
         *("toLower", "toString", "toUpper", "trim"),
     }
 )
-"""Functions to which a stored time is its text, and that give none."""
+"""Functions for which a stored time is its text, and that return none."""
 
 Part = TypeVar("Part", NodePattern, RelationshipPattern)
 
 
 class TextEngine(QueryEngine):
-    """Another engine, that declines what reads one of `names` for more than its text.
+    """Wraps another engine, and declines plans that read one of `names` for more than its text.
 
-    With `gives_results` its rows are what the caller gets, in which a time is text.
+    With `gives_results` its rows are the caller's, in which a time is text.
     """
 
     def __init__(
@@ -121,16 +120,16 @@ class TextEngine(QueryEngine):
 
 
 def move_typed_conditions(root: Operator, names: frozenset[str]) -> Operator:
-    """The plan with every condition that may read a member of `names` above its match.
+    """Return the plan with every condition that may read a member of `names` above its match.
 
-    What is left of the match is the engine's; the rows that it finds are then tested.
+    The rest of the match is the engine's; its rows are then tested.
     """
     return rewrite_operators(root, lambda operator: _move_conditions(operator, names))
 
 
 def _move_conditions(operator: Operator, names: frozenset[str]) -> Operator:
-    # NOTE: an optional match would turn into rows what a filter behind it drops; a shortest path is
-    # another one without its conditions.
+    # NOTE: an optional match would turn rows dropped by a later filter into null rows; a shortest
+    # path differs without its conditions.
     if not isinstance(operator, Match) or operator.optional:
         return operator
     pattern = operator.pattern
@@ -153,7 +152,7 @@ def _move_conditions(operator: Operator, names: frozenset[str]) -> Operator:
 
 
 def _split_members(part: Part, names: frozenset[str], typed: list[Expression]) -> Part:
-    """The part of a pattern without the equalities that are added to `typed`."""
+    """Return the part of a pattern without the equalities that are added to `typed`."""
     kept: list[tuple[str, Expression]] = []
     for key, value in part.properties:
         member = Property(Variable(part.variable, part.span), key, part.span)
@@ -170,7 +169,7 @@ def _is_typed(condition: Expression, names: frozenset[str]) -> bool:
 
 
 def _find_results(root: Operator, names: frozenset[str]) -> Project | None:
-    """The projection of the results, unless an order above it looks at a member of `names`."""
+    """Return the projection of the results, unless an order above it uses a member of `names`."""
     ordered: set[str] = set()
     while isinstance(root, Limit | Skip | Sort) or _only_picks(root):
         if isinstance(root, Sort):
@@ -183,7 +182,7 @@ def _find_results(root: Operator, names: frozenset[str]) -> Project | None:
 
 
 def _find_looked_at(key: Expression) -> frozenset[str]:
-    """The columns that a sort key takes for more than their text."""
+    """Return the columns that a sort key uses for more than their text."""
     if isinstance(key, FunctionCall) and key.name in _TEXT_FUNCTIONS:
         inner = (one for one in key.arguments if not isinstance(one, Variable))
         return frozenset[str]().union(*map(_find_looked_at, inner))
@@ -199,7 +198,8 @@ def _only_picks(operator: Operator) -> TypeGuard[Project]:
 def find_typed_member(
     root: Operator, names: frozenset[str], results: Project | None = None
 ) -> str | None:
-    """What of the plan may read a member of these names for more than its text; None: nothing.
+    """Return what in the plan may read a member of these names for more than its text; None:
+    nothing.
 
     `results` is a projection whose values are only written out.
     """
@@ -234,14 +234,16 @@ def _list_properties(pattern: GraphPattern) -> list[tuple[str, Expression]]:
 
 
 def _is_constant(expression: Expression) -> bool:
-    """Whether it is surely no time: what a text or a request spells."""
+    """Return whether it is certainly no time: a value from the text or the request."""
     if isinstance(expression, ListExpression):
         return all(map(_is_constant, expression.items))
     return isinstance(expression, Literal | Parameter)
 
 
 def _find_read(part: Expression, names: frozenset[str], *, as_text: bool = False) -> str | None:
-    """A read of such a member within the expression; with `as_text` its own value may be one."""
+    """Return a read of such a member within the expression; with `as_text` its own value may be
+    one.
+    """
     own = None if as_text else _name_read(part, names)
     if own is not None:
         return own
@@ -262,7 +264,7 @@ def _find_read(part: Expression, names: frozenset[str], *, as_text: bool = False
 
 
 def _find_bodies(part: Expression) -> tuple[Expression, ...]:
-    """What an expression evaluates under variables of its own."""
+    """Return the parts that an expression evaluates under variables of its own."""
     match part:
         case ListComprehension(predicate=predicate, projection=projection):
             return tuple(one for one in (predicate, projection) if one is not None)

@@ -1,4 +1,6 @@
-"""The rewrites of the optimizer, one a file: each a function operator -> operator of equal rows."""
+"""The rewrite rules of the optimizer, one a file: each is a function operator -> operator of equal
+rows.
+"""
 
 from __future__ import annotations
 
@@ -20,4 +22,4 @@ RULES: tuple[Callable[[Operator], Operator], ...] = (
     move_equality_into_pattern,
     move_labels_into_pattern,
 )
-"""In the order in which each operator goes through them."""
+"""The rules in the order in which they are applied to each operator."""

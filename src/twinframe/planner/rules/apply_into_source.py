@@ -1,6 +1,6 @@
-"""Makes of a subquery that reads its row a part of the query around it, to be run as one plan.
+"""Merges a subquery that reads its row into the surrounding query, so that they run as one plan.
 
-It leaves alone what must be done for each row apart: order, limits, distinct rows, grouping.
+Operations on each row separately are not merged: order, limits, distinct rows, grouping.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from twinframe.evaluator.analysis import find_arguments, find_pattern_variables,
 
 
 def move_apply_into_source(operator: Operator) -> Operator:
-    """`Apply(source, plan)` as the plan over the rows of the source, whose variables it keeps."""
+    """Return `Apply(source, plan)` as the plan over the rows of the source, whose variables it
+    keeps.
+    """
     if not isinstance(operator, Apply) or not find_arguments(operator.plan):
         return operator
     grafted = _graft(operator.plan, operator.source, find_scope(operator.source))
@@ -38,7 +40,9 @@ def move_apply_into_source(operator: Operator) -> Operator:
 
 
 def _graft(plan: Operator, source: Operator, outer: tuple[str, ...]) -> Operator | None:
-    """`plan` over `source` instead of its argument; None where that would mean something else."""
+    """Return `plan` over `source` instead of its argument; None where that would change its
+    meaning.
+    """
     match plan:
         case Argument():
             return source
@@ -63,7 +67,7 @@ def _graft(plan: Operator, source: Operator, outer: tuple[str, ...]) -> Operator
 def _graft_below(
     plan: Match | Filter | Unwind, named: tuple[str, ...], source: Operator, outer: tuple[str, ...]
 ) -> Operator | None:
-    # NOTE: a variable of the subquery may be called as one outside that it does not read.
+    # NOTE: a variable of the subquery may have the name of an outer one that it does not read.
     if not set(named) & set(outer) <= set(find_scope(plan.source)):
         return None
     below = _graft(plan.source, source, outer)
@@ -73,7 +77,7 @@ def _graft_below(
 def _keep(
     outer: tuple[str, ...], items: tuple[tuple[str, Expression], ...]
 ) -> tuple[tuple[str, Expression], ...] | None:
-    """`items` beside the variables outside; None where one hides another value of its name."""
+    """Return `items` beside the outer variables; None if one hides another value of its name."""
     if any(name in outer and expression != Variable(name) for name, expression in items):
         return None
     kept: tuple[tuple[str, Expression], ...] = tuple((name, Variable(name)) for name in outer)
@@ -81,7 +85,7 @@ def _keep(
 
 
 def _build_subplan(rows: Operator, call: AggregateCall) -> Subplan | None:
-    """What an aggregate makes of all `rows`, as an expression of the row around them."""
+    """Return an aggregate over all `rows` as an expression of the row around them."""
     if call.distinct:
         return None
     match call.kind, call.arguments:

@@ -1,6 +1,7 @@
-"""Moves `n.key = constant` from a match's predicate into its node pattern, to be sought by.
+"""Moves `n.key = constant` from a match's predicate into its node pattern, so that engines search
+by it.
 
-It leaves alone equalities with anything that depends on the row.
+Equalities with anything that depends on the row are not moved.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from twinframe.evaluator.analysis import build_conjunction, find_conjuncts
 
 
 def move_equality_into_pattern(operator: Operator) -> Operator:
-    """The match with constant equalities of its nodes in their property maps."""
+    """Return the match with constant equalities of its nodes in their property maps."""
     if not isinstance(operator, Match) or operator.predicate is None:
         return operator
     names = {node.variable for node in operator.pattern.nodes}
@@ -49,7 +50,7 @@ def move_equality_into_pattern(operator: Operator) -> Operator:
 def _add_properties(
     node: NodePattern, moved: dict[str, list[tuple[str, Expression]]]
 ) -> NodePattern:
-    """The pattern with what was found for it; a second pattern of one variable gets nothing."""
+    """Return the pattern with its equalities; a second pattern of one variable gets none."""
     found = moved.pop(node.variable, None)
     return node if found is None else replace(node, properties=(*node.properties, *found))
 

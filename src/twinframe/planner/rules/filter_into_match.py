@@ -1,6 +1,6 @@
-"""Moves a filter above a match into it, so that each condition is tested as soon as it can be.
+"""Moves a filter above a match into it, so that each condition is tested as early as possible.
 
-It does not move filters through optional matches, which would turn dropped rows into null rows.
+Filters are not moved through optional matches, which would turn dropped rows into null rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from twinframe.evaluator.analysis import build_conjunction, find_conjuncts
 
 
 def move_filter_into_match(operator: Operator) -> Operator:
-    """`Filter(Match)` as one `Match` with both predicates."""
+    """Return `Filter(Match)` as one `Match` with both predicates."""
     match operator:
         case Filter(source=Match(optional=False) as source, predicate=predicate):
             conjuncts = (*find_conjuncts(source.predicate), *find_conjuncts(predicate))

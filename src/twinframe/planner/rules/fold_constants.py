@@ -1,6 +1,6 @@
-"""Replaces an operation on literals by the literal it gives; functions and parameters stay.
+"""Replaces an operation on literals by its result; functions and parameters are not folded.
 
-`WHERE n.area > 2 * 10` becomes `WHERE n.area > 20`. What would be an error stays, and is raised
+`WHERE n.area > 2 * 10` becomes `WHERE n.area > 20`. An operation with an error is kept, and raises
 when a row reaches it.
 """
 
@@ -15,7 +15,7 @@ from twinframe.planner.traversal import rewrite_expression, rewrite_own
 
 
 def fold_constants(operator: Operator) -> Operator:
-    """The operator with every constant operation in its own expressions folded."""
+    """Return the operator with every constant operation in its own expressions folded."""
     return rewrite_own(operator, lambda one: rewrite_expression(one, _fold))
 
 
@@ -38,5 +38,6 @@ def _evaluate(expression: Unary | Binary) -> Expression:
         case float() if math.isfinite(value):
             return Literal(value, expression.span)
         case _:
-            # NOTE: no literal of the language spells NaN or infinity; engines need not know one.
+            # NOTE: no literal of the language spells NaN or infinity, so engines need not support
+            # one.
             return expression

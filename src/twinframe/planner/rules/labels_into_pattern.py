@@ -1,7 +1,7 @@
-"""Moves `WHERE n:Label` into the node pattern, where engines scan by it.
+"""Moves `WHERE n:Label` into the node pattern, so that engines scan by it.
 
-It leaves alone tests that name the label `Model`: in a pattern that label says to look at models
-instead of twins, in a predicate it only tests what was found.
+Tests with the label `Model` are not moved: in a pattern that label selects models instead of twins,
+in a predicate it only tests the matched node.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from twinframe.evaluator.labels import find_label_names
 
 
 def move_labels_into_pattern(operator: Operator) -> Operator:
-    """The match with label tests of its nodes in their patterns."""
+    """Return the match with label tests of its nodes in their patterns."""
     if not isinstance(operator, Match) or operator.predicate is None:
         return operator
     names = {node.variable for node in operator.pattern.nodes}

@@ -1,6 +1,6 @@
-"""Makes one projection of two where the upper one only picks columns; drops idle ones.
+"""Merges two projections where the upper one only picks columns, and drops redundant ones.
 
-It never evaluates an expression twice where it was evaluated once: its value may be random.
+It never evaluates an expression twice that was evaluated once: its value may be random.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from twinframe.evaluator.analysis import find_scope
 
 
 def merge_projects(operator: Operator) -> Operator:
-    """`Project(Project(...))` as one, or the source of a projection of all its variables."""
+    """Return `Project(Project(...))` as one, or the source of a projection of all its variables."""
     if not isinstance(operator, Project):
         return operator
     picked = _find_picked(operator)
@@ -34,6 +34,6 @@ def merge_projects(operator: Operator) -> Operator:
 
 
 def _find_picked(operator: Project) -> tuple[str, ...] | None:
-    """The variables that a projection of bare variables picks, in order; else None."""
+    """Return the variables that a projection of bare variables picks, in order; else None."""
     names = tuple(one.name for _, one in operator.items if isinstance(one, Variable))
     return names if len(names) == len(operator.items) else None
