@@ -1,1 +1,1 @@
-"""The resource-type seam and its registry. The types themselves are plugins."""
+"""The interface of resource types and their registry; the types themselves are plugins."""
