@@ -23,7 +23,7 @@ from twinframe.control.context import ControlContext
 from twinframe.control.delegation import check_held, check_revocable
 from twinframe.control.documents import ASSIGNMENTS, Assignment, build_holder
 from twinframe.control.idempotency import RequestKey
-from twinframe.control.listing import FIRST, Listed, Slice
+from twinframe.control.listing import FIRST, Listed, Slice, find_page
 from twinframe.control.names import build_id
 from twinframe.control.owners import check_owner_stays
 from twinframe.control.roles import find_role_key
@@ -118,11 +118,9 @@ class Assignments:
         def read(session: ControlSession) -> Listed[Assignment]:
             admission = require_permission(session, actor, scope, "access/read", now)
             conditions = _build_conditions(scope, admission, reach)
-            records = session.find(
-                kinds.ASSIGNMENT.name, conditions, offset=wanted.offset, limit=wanted.limit
-            )
+            records, part = find_page(session, kinds.ASSIGNMENT.name, conditions, wanted)
             total = session.count(kinds.ASSIGNMENT.name, conditions)
-            return Listed(ASSIGNMENTS.parse_all(records), total, wanted)
+            return Listed(ASSIGNMENTS.parse_all(records), total, part)
 
         return await self._context.runner.read(read)
 
@@ -132,11 +130,9 @@ class Assignments:
         conditions = [Condition("principal", Comparison.IN, mine)]
 
         def read(session: ControlSession) -> Listed[Assignment]:
-            records = session.find(
-                kinds.ASSIGNMENT.name, conditions, offset=wanted.offset, limit=wanted.limit
-            )
+            records, part = find_page(session, kinds.ASSIGNMENT.name, conditions, wanted)
             total = session.count(kinds.ASSIGNMENT.name, conditions)
-            return Listed(ASSIGNMENTS.parse_all(records), total, wanted)
+            return Listed(ASSIGNMENTS.parse_all(records), total, part)
 
         return await self._context.runner.read(read)
 

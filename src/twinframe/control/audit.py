@@ -14,7 +14,7 @@ from twinframe.control.access import require_permission
 from twinframe.control.actors import Actor
 from twinframe.control.context import ControlContext
 from twinframe.control.documents import AUDIT, AuditEntry, build_object
-from twinframe.control.listing import FIRST, Listed, Slice
+from twinframe.control.listing import FIRST, Listed, Slice, find_page
 from twinframe.control.scopes import PLATFORM, Scope, ScopePath
 from twinframe.errors import ControlNotFound, PermissionMissing
 from twinframe.storage.control import (
@@ -104,15 +104,10 @@ class AuditLog:
             total = session.count(kinds.AUDIT.name, conditions)
             if before is not None:
                 conditions.append(Condition("version", Comparison.BELOW, before))
-            records = session.find(
-                kinds.AUDIT.name,
-                conditions,
-                order=Order("version", descending=True),
-                offset=wanted.offset,
-                limit=wanted.limit,
-            )
+            order = Order("version", descending=True)
+            records, part = find_page(session, kinds.AUDIT.name, conditions, wanted, order)
             lines = tuple(AuditLine(each.version, AUDIT.parse_record(each)) for each in records)
-            return Listed(lines, total, wanted)
+            return Listed(lines, total, part)
 
         return await self._context.runner.read(read)
 

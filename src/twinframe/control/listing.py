@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import islice
+from operator import attrgetter
 from typing import Final, Generic, TypeVar
 
 from twinframe.errors import InvalidArgument
+from twinframe.storage.control import Condition, ControlSession, Order, Record
 
 T_co = TypeVar("T_co", covariant=True)
 
 MAX_LIMIT: Final = 1000
 """The most items of a page, whatever the settings say."""
+PAGE_BYTES: Final = 4 * 1024 * 1024
+"""Most bytes of stored items on a page; more than a page of the usual size ever has."""
+_LOT: Final = 50
+BY_ID: Final = Order("id")
 _LARGEST_OFFSET: Final = 1_000_000_000
 
 
@@ -45,3 +54,58 @@ class Listed(Generic[T_co]):
 
 FIRST: Final = Slice()
 """The first items, with the default limit."""
+
+
+def find_page(
+    session: ControlSession,
+    kind: str,
+    conditions: Sequence[Condition],
+    wanted: Slice,
+    order: Order = BY_ID,
+) -> tuple[list[Record], Slice]:
+    """Return the records of a part, and the part: with a lower limit when it was too large.
+
+    One record is there in any case, if there is any.
+    """
+    return _cut(_iterate(session, kind, conditions, order, wanted), wanted)
+
+
+def merge_page(
+    session: ControlSession, kind: str, sets: Sequence[Sequence[Condition]], wanted: Slice
+) -> tuple[list[Record], Slice]:
+    """Return the same of the records that meet any of these sets of conditions, by id.
+
+    No record may meet two of them.
+    """
+    if len(sets) == 1:
+        return find_page(session, kind, sets[0], wanted)
+    start = Slice(wanted.limit)
+    each = [_iterate(session, kind, one, BY_ID, start) for one in sets]
+    return _cut(islice(merge(*each, key=attrgetter("id")), wanted.offset, None), wanted)
+
+
+def _iterate(
+    session: ControlSession,
+    kind: str,
+    conditions: Sequence[Condition],
+    order: Order,
+    wanted: Slice,
+) -> Iterator[Record]:
+    """Read records a lot at a time, so that a page that is large enough reads no more."""
+    offset, lot = wanted.offset, min(wanted.limit, _LOT)
+    while found := session.find(kind, conditions, order=order, offset=offset, limit=lot):
+        yield from found
+        if len(found) < lot:
+            return
+        offset += lot
+
+
+def _cut(records: Iterator[Record], wanted: Slice) -> tuple[list[Record], Slice]:
+    taken: list[Record] = []
+    size = 0
+    for record in islice(records, wanted.limit):
+        size += len(record.body)
+        if size > PAGE_BYTES and taken:
+            return taken, replace(wanted, limit=len(taken))
+        taken.append(record)
+    return taken, wanted

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from twinframe.control.listing import Listed, Slice
+from twinframe.control.listing import Listed, Slice, find_page
 from twinframe.control.resource_documents import (
     OPERATIONS,
     Attempt,
@@ -109,15 +109,10 @@ def note_attempt(transaction: ControlTransaction, operation_id: str, attempt: At
 def list_operations(session: ControlSession, resource_id: str, wanted: Slice) -> Listed[Operation]:
     """List the operations of a resource, the latest first."""
     conditions = [Condition("resource", Comparison.EQUAL, resource_id)]
-    found = session.find(
-        OPERATIONS.kind,
-        conditions,
-        order=Order("id", descending=True),
-        offset=wanted.offset,
-        limit=wanted.limit,
-    )
+    order = Order("id", descending=True)
+    found, part = find_page(session, OPERATIONS.kind, conditions, wanted, order)
     total = session.count(OPERATIONS.kind, conditions)
-    return Listed(OPERATIONS.parse_all(found), total, wanted)
+    return Listed(OPERATIONS.parse_all(found), total, part)
 
 
 def forget_operations(transaction: ControlTransaction, resource_id: str) -> None:

@@ -24,7 +24,7 @@ from twinframe.control.documents import (
     Retired,
 )
 from twinframe.control.idempotency import RequestKey
-from twinframe.control.listing import FIRST, Listed, Slice
+from twinframe.control.listing import FIRST, Listed, Slice, find_page
 from twinframe.control.names import build_id, parse_id, parse_name
 from twinframe.control.roles import delete_roles
 from twinframe.control.scopes import PLATFORM, PLATFORM_PATH, Scope, ScopePath
@@ -93,11 +93,9 @@ class Organizations:
 
         def read(session: ControlSession) -> Listed[Organization]:
             if reads_everything(session, actor, "organizations/read", now):
-                records = session.find(
-                    kinds.ORGANIZATION.name, offset=wanted.offset, limit=wanted.limit
-                )
+                records, part = find_page(session, kinds.ORGANIZATION.name, (), wanted)
                 total = session.count(kinds.ORGANIZATION.name)
-                return Listed(ORGANIZATIONS.parse_all(records), total, wanted)
+                return Listed(ORGANIZATIONS.parse_all(records), total, part)
             own = list_own_scopes(session, actor, "organization", "organizations/read", now)
             ids = sorted({str(record.keys["organization"]) for record in own})
             page = (ORGANIZATIONS.read(session, each) for each in ids[wanted.offset : wanted.end])

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from twinframe.control.access import ReadablePlaces
 from twinframe.control.audit import find_time
 from twinframe.control.documents import PROJECTS
-from twinframe.control.listing import Listed, Slice
+from twinframe.control.listing import Listed, Slice, merge_page
 from twinframe.control.operations import (
     forget_operations,
     list_operations,
@@ -45,7 +45,6 @@ from twinframe.storage.control import (
     ControlSession,
     ControlTransaction,
     Order,
-    Record,
 )
 
 NOUN: Final = "resource"
@@ -195,22 +194,11 @@ class Resources:
     ) -> Listed[Resource]:
         """List the requested resources of a project, by id."""
         conditions = self._build_conditions(project_id, wanted)
-        found: list[Record] = []
-        total = 0
-        # NOTE: the store takes a limited number of ids at once; the lots are read in order of ids.
-        for lot in _build_lots(wanted.ids):
-            within = [*conditions, *lot]
-            count = session.count(RESOURCES.kind, within)
-            if len(found) < part.limit and part.offset < total + count:
-                found += session.find(
-                    RESOURCES.kind,
-                    within,
-                    order=Order("id"),
-                    offset=max(0, part.offset - total),
-                    limit=part.limit - len(found),
-                )
-            total += count
-        return Listed(RESOURCES.parse_all(found), total, part)
+        # NOTE: the store takes a limited number of ids at once.
+        sets = [[*conditions, *lot] for lot in _build_lots(wanted.ids)]
+        total = sum(session.count(RESOURCES.kind, each) for each in sets)
+        found, given = merge_page(session, RESOURCES.kind, sets, part)
+        return Listed(RESOURCES.parse_all(found), total, given)
 
     def list_across(
         self,
@@ -226,14 +214,8 @@ class Resources:
             conditions = [*conditions, Condition("present", Comparison.AT_LEAST, "")]
         sets = [[*conditions, *lot] for lot in _list_lots(places)]
         total = sum(session.count(RESOURCES.kind, each) for each in sets)
-        if len(sets) == 1:
-            found = session.find(RESOURCES.kind, sets[0], offset=part.offset, limit=part.limit)
-            return Listed(RESOURCES.parse_all(found), total, part)
-        merged = [
-            record for each in sets for record in session.find(RESOURCES.kind, each, limit=part.end)
-        ]
-        merged.sort(key=lambda record: record.id)
-        return Listed(RESOURCES.parse_all(merged[part.offset : part.end]), total, part)
+        found, given = merge_page(session, RESOURCES.kind, sets, part)
+        return Listed(RESOURCES.parse_all(found), total, given)
 
     def list_operations(
         self, session: ControlSession, project_id: str, resource_id: str, part: Slice

@@ -15,7 +15,7 @@ from twinframe.control.context import ControlContext
 from twinframe.control.delegation import check_held, check_revocable, list_beyond
 from twinframe.control.documents import ASSIGNMENTS, ROLES, Assignment, CustomRole, build_role_key
 from twinframe.control.idempotency import RequestKey
-from twinframe.control.listing import FIRST, Listed, Slice
+from twinframe.control.listing import FIRST, Listed, Slice, find_page
 from twinframe.control.names import build_id, parse_id, parse_name
 from twinframe.control.scopes import Scope
 from twinframe.errors import ControlConflict, ControlNotFound, InvalidArgument
@@ -87,11 +87,9 @@ class Roles:
         def read(session: ControlSession) -> Listed[CustomRole]:
             scope = Scope("organization", organization_id)
             require_permission(session, actor, scope, "roles/read", now)
-            records = session.find(
-                kinds.ROLE.name, conditions, offset=wanted.offset, limit=wanted.limit
-            )
+            records, part = find_page(session, kinds.ROLE.name, conditions, wanted)
             total = session.count(kinds.ROLE.name, conditions)
-            return Listed(ROLES.parse_all(records), total, wanted)
+            return Listed(ROLES.parse_all(records), total, part)
 
         return await self._context.runner.read(read)
 

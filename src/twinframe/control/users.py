@@ -14,7 +14,7 @@ from twinframe.control.assignments import find_holder
 from twinframe.control.audit import AuditTrail
 from twinframe.control.context import ControlContext
 from twinframe.control.documents import ASSIGNMENTS, USERS, Assignment, User
-from twinframe.control.listing import FIRST, Listed, Slice
+from twinframe.control.listing import FIRST, Listed, Slice, find_page
 from twinframe.control.scopes import PLATFORM, find_path
 from twinframe.errors import ControlNotFound, PermissionMissing
 from twinframe.storage.control import (
@@ -96,8 +96,8 @@ class Users:
 
         def read(session: ControlSession) -> Listed[User]:
             require_permission(session, actor, PLATFORM, "users/read", now)
-            records = session.find(kinds.USER.name, offset=wanted.offset, limit=wanted.limit)
-            return Listed(USERS.parse_all(records), session.count(kinds.USER.name), wanted)
+            records, part = find_page(session, kinds.USER.name, (), wanted)
+            return Listed(USERS.parse_all(records), session.count(kinds.USER.name), part)
 
         return await self._context.runner.read(read)
 

@@ -128,8 +128,10 @@ Every call needs a bearer token with the scopes of `Control__RequiredScopes` (40
 names or at what that lies in. `a token`: nothing else. Errors are `{"error"}`, 400 is
 `{"error", "details", "findings"}`: `findings` has one text a finding, `details` is all of them in
 one text. What a caller may not see is answered as what does not exist. Listings take `limit` and
-`offset` and tell `total`. Query parameters and members of bodies that an operation does not know
-are refused. The machine-readable form is `/api/v1/openapi.json`, to try out `/api/v1/swagger`.
+`offset` and tell `total`. A page that would be larger than 4 MiB is cut: its `limit` says how many
+items it has, and the next page begins behind those. Query parameters and members of bodies that an
+operation does not know are refused. The machine-readable form is `/api/v1/openapi.json`, to try
+out `/api/v1/swagger`.
 """
 _ERRORS_INTRODUCTION = """# Errors
 

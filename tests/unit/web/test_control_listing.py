@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.unit.control.access_world import STORES, build_store
 from tests.unit.web.control_world import World
+from twinframe.control import listing
 
 PROJECTS = ("acme-prj", "acme-two", "beta-prj")
 PLACES = (
@@ -125,3 +126,32 @@ def test_a_wrong_query_is_refused(world: World, query: str, hint: str) -> None:
     answer = world.send("GET", f"/resources?{query}", "root")
     assert answer.status == 400
     assert hint in answer.json["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "id_"),
+    [
+        ("/resources", "resources", "resource_id"),
+        ("/projects/acme-prj/resources", "resources", "resource_id"),
+        ("/platform/audit-log", "entries", "position"),
+        ("/projects/acme-prj/role-assignments", "role_assignments", "assignment_id"),
+        ("/organizations", "organizations", "organization_id"),
+    ],
+)
+@pytest.mark.parametrize("room", [1, 700, 1500])
+def test_a_page_ends_at_its_bytes_and_says_how_many_it_has(
+    world: World, monkeypatch: pytest.MonkeyPatch, path: str, name: str, id_: str, room: int
+) -> None:
+    whole = world.send("GET", f"{path}?limit=1000", "root").json
+    assert (len(whole[name]), whole["limit"]) == (whole["total"], 1000)
+    monkeypatch.setattr(listing, "PAGE_BYTES", room)
+    found, offset, pages = [], 0, 0
+    while offset < whole["total"]:
+        page = world.send("GET", f"{path}?limit=1000&offset={offset}", "root").json
+        if offset + len(page[name]) < whole["total"]:
+            assert page["limit"] == len(page[name]) > 0
+        found += page[name]
+        offset += page["limit"]
+        pages += 1
+    assert [one[id_] for one in found] == [one[id_] for one in whole[name]]
+    assert pages > 1 or room > 1
