@@ -20,11 +20,13 @@ class Clients:
         self.running = RunningRequests()
         self._askers: dict[socket.socket, socket.socket] = {}
 
-    def ask(self, kind: Kind, milliseconds: int = 0, at: float = 0.0) -> socket.socket:
+    def ask(
+        self, kind: Kind, milliseconds: int = 0, at: float = 0.0, *, apart: bool = False
+    ) -> socket.socket:
         """The server's end of a connection with a request that runs."""
         server, asker = socket.socketpair()
         self._askers[server] = asker
-        self.running.begin(server, kind, milliseconds, at)
+        self.running.begin(server, kind, milliseconds, at, apart=apart)
         return server
 
     def leave(self, server: socket.socket, at: float = 1.0) -> None:
@@ -63,6 +65,21 @@ def test_a_read_that_is_waited_for_ends_nothing_before_its_deadline(
     assert not clients.running.is_forsaken(400)
     assert not clients.running.is_late(300 + GRACE)
     assert clients.running.is_late(300.1 + GRACE)
+
+
+@pytest.mark.parametrize("kind", [Kind.ANSWER, Kind.QUERY])
+def test_what_a_child_runs_ends_nothing_however_late_and_is_waited_for(
+    clients: Clients, kind: Kind
+) -> None:
+    """As after a standstill of the machine, before the watch of the child has run."""
+    clients.leave(clients.ask(kind, 300, apart=True))
+    assert not clients.running.is_late(1000)
+    assert not clients.running.is_forsaken(1000)
+    clients.leave(clients.ask(Kind.SELECT, 300_000), at=1000)
+    asked = clients.ask(Kind.ANSWER, 60_000, at=1001, apart=True)
+    assert not clients.running.is_forsaken(1001.5 + GRACE)
+    clients.running.end(asked)
+    assert clients.running.is_forsaken(1001.5 + GRACE)
 
 
 def test_a_read_that_ended_ends_nothing(clients: Clients) -> None:

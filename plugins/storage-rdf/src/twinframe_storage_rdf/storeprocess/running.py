@@ -29,11 +29,15 @@ _ASKED_ONCE: Final = frozenset({Kind.ANSWER, Kind.BACKUP})
 
 @dataclass(slots=True)
 class _Request:
-    """`time.monotonic()` moments of its begin, its deadline, and its client's disconnect."""
+    """`time.monotonic()` moments of its begin, its deadline, and its client's disconnect.
+
+    `apart` says that a child runs it, which is ended instead of the process.
+    """
 
     kind: Kind
     begun: float
     end: float | None
+    apart: bool
     left: float | None = None
 
 
@@ -44,14 +48,23 @@ class RunningRequests:
         self._guard = threading.Lock()
         self._requests: dict[socket.socket, _Request] = {}
 
-    def begin(self, connection: socket.socket, kind: Kind, milliseconds: int, now: float) -> None:
+    def begin(
+        self,
+        connection: socket.socket,
+        kind: Kind,
+        milliseconds: int,
+        now: float,
+        *,
+        apart: bool = False,
+    ) -> None:
         """Record the begin of a request; 0 milliseconds: no deadline.
 
-        `now` is of `time.monotonic()`.
+        `now` is of `time.monotonic()`. With `apart` a child runs the request. NOTE: after a
+        standstill of the machine, a child is late before the thread that watches it could end it.
         """
-        end = now + milliseconds / 1000 if milliseconds else None
+        end = now + milliseconds / 1000 if milliseconds and not apart else None
         with self._guard:
-            self._requests[connection] = _Request(kind, now, end)
+            self._requests[connection] = _Request(kind, now, end, apart)
 
     def end(self, connection: socket.socket) -> None:
         """Record the end of a request. The connection is still open."""
@@ -76,7 +89,10 @@ class RunningRequests:
             self._look(now)
             requests = self._requests.values()
             is_left = any(
-                each.left is not None and each.left + GRACE < now and each.kind in _READS
+                each.left is not None
+                and each.left + GRACE < now
+                and each.kind in _READS
+                and not each.apart
                 for each in requests
             )
             return is_left and not any(

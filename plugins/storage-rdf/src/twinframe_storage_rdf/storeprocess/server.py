@@ -165,9 +165,10 @@ class StoreServer:
                 while True:
                     kind, milliseconds, body = receive_request(connection)
                     begin, start = time.thread_time_ns(), time.monotonic()
-                    self._running.begin(connection, kind, milliseconds, start)
+                    apart = self._runs_apart(kind, body)
+                    self._running.begin(connection, kind, milliseconds, start, apart=apart)
                     try:
-                        if self._runs_apart(kind, body):
+                        if apart:
                             self._run_apart(connection, kind, milliseconds, body)
                             continue
                         status, answer = self._answer(kind, milliseconds, body)
