@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b'{"head":')
             self.close_connection = True
         elif fault == "slow":
-            time.sleep(0.6)
+            time.sleep(2.0)
             self.close_connection = True
         else:
             self._answer(form, fault)

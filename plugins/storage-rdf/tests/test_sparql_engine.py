@@ -37,7 +37,7 @@ def is_change(text: str) -> bool:
 
 @pytest.fixture
 def store(sparql_server: Any) -> Iterator[GraphStore]:
-    store = build_remote(sparql_server, timeout=0.3, retries=1)
+    store = build_remote(sparql_server, timeout=1.0, retries=1)
     store.open()
     put(store, build_twin_record("before"))
     yield store
