@@ -11,7 +11,7 @@ import pytest
 
 from twinframe.errors import MemoryExhausted, MemoryLimitExceeded
 from twinframe.memory import MemoryAccount, Part
-from twinframe.storage.base import GraphTransaction
+from twinframe.storage.base import GraphTransaction, OutboxEvent
 from twinframe.testing.contracts.base import put, reading
 from twinframe.testing.factories import build_model_record, build_twin_record
 from twinframe_storage_rdf import changes
@@ -223,3 +223,16 @@ def test_a_snapshot_puts_back_what_a_large_write_replaced(
     ]
     assert len(undone) == 3
     assert all(len(cast("bytes", text)) < 300_000 for text in undone)
+
+
+def test_few_large_events_are_deleted_at_once(store: RdfStore) -> None:
+    events = [OutboxEvent("t", b'"' + b"x" * 1_000_000 + b'"') for _ in range(12)]
+    for event in events:
+        store.write([lambda transaction, event=event: transaction.append_events([event])])  # type: ignore[misc]  # bound at once
+    gone = []
+    while not gone or gone[-1]:
+        (outcome,) = store.write(
+            [lambda transaction: transaction.delete_events(up_to=12, limit=1000)]
+        )
+        gone.append(cast("int", outcome.result))
+    assert gone == [5, 5, 2, 0]

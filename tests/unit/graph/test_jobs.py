@@ -22,6 +22,7 @@ from twinframe.errors import (
     JobLimitReached,
     JobNotFound,
     JobStateRefused,
+    MemoryLimitExceeded,
     StorageBusy,
     TooManyJobs,
     UrlNotAllowed,
@@ -740,6 +741,31 @@ def test_a_delete_job_empties_the_graph_and_nothing_else(jobs: Jobs) -> None:
     assert done["status"] == "succeeded"
     counts = ("relationshipsDeleted", "twinsDeleted", "modelsDeleted")
     assert [done[name] for name in counts] == [59, 60, 6]
+
+
+def test_a_delete_job_erases_less_at_once_where_there_is_no_memory_for_more(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    erase = deletion_run.erase_twins
+    sizes: list[int] = []
+
+    def erase_twins(context: Any, transaction: Any, twin_ids: Sequence[str]) -> int:
+        sizes.append(len(twin_ids))
+        if len(twin_ids) > 1:
+            raise MemoryLimitExceeded("writes", "Memory__Writes", 1)
+        return erase(context, transaction, twin_ids)
+
+    monkeypatch.setattr(deletion_run, "erase_twins", erase_twins)
+
+    async def scenario(worker: Worker) -> None:
+        await worker.run("j", jobs.body(_many()))
+        await worker.graph.delete_jobs.start_job("d", 15)
+        done = await worker.wait_for_deletion("d")
+        assert (done["status"], done["twinsDeleted"]) == ("succeeded", 60)
+
+    jobs.do(scenario)
+    assert sizes[0] == 2
+    assert set(sizes[1:]) == {1}
 
 
 def test_a_twin_that_comes_last_is_deleted_before_its_model(

@@ -255,6 +255,12 @@ class Queries:
         wanted = _values("?e", map(v.build_event_iri, positions))
         return self._select_state("?e ?event", f"{wanted} ?e {_P['EVENT']} ?event .")
 
+    def event_sizes(self, positions: Iterable[int]) -> str:
+        """Resource and length of the text of the events at these positions."""
+        wanted = _values("?e", map(v.build_event_iri, positions))
+        columns = "?e (STRLEN(STR(?event)) AS ?length)"
+        return self._select_state(columns, f"{wanted} ?e {_P['EVENT']} ?event .")
+
     def _select_state(self, columns: str, pattern: str, ending: str = "") -> str:
         state = render_iri(self.names.state)
         return f"SELECT {columns} WHERE {{ GRAPH {state} {{ {pattern} }} }} {ending}"

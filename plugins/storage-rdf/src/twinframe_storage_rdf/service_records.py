@@ -54,6 +54,16 @@ class ServiceRecords:
                     found[key] = body
         return [Listed(key, found[key]) for key in sorted(found)[:limit]]
 
+    def measure_events(self, positions: Iterable[int]) -> Sequence[tuple[int, int]]:
+        """Read the position and length of the stored events at these positions, in order."""
+        found: list[tuple[int, int]] = []
+        for batch in batched(positions):
+            rows, _ = self._source.read(self._queries.event_sizes(batch))
+            found += (
+                (v.parse_event_iri(cast("Iri", iri)), cast("int", length)) for iri, length in rows
+            )
+        return sorted(found)
+
     def read_events(self, positions: Iterable[int]) -> Mapping[int, OutboxEvent]:
         """Return the events at these positions that exist, in the order of positions."""
         found: dict[int, OutboxEvent] = {}

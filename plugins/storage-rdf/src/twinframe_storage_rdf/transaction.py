@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from twinframe.errors import (
     ModelAlreadyExists,
@@ -35,6 +36,9 @@ from twinframe_storage_rdf.queries import Queries
 from twinframe_storage_rdf.records import Records, read_key
 from twinframe_storage_rdf.service_records import ServiceRecords
 from twinframe_storage_rdf.session import RdfSession
+
+_MOST_EVENT_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of events that are deleted at once."""
 
 
 class RdfTransaction(RdfSession, GraphTransaction):
@@ -185,10 +189,22 @@ class RdfTransaction(RdfSession, GraphTransaction):
         """Delete the oldest events."""
         first, last = self._read_event_range()
         end = max(min(up_to, last, first + limit - 1) + 1, first)
+        end = self._find_short_end(first, end)
         if end > first:
             self.view.draft.events.update(dict.fromkeys(range(first, end)))
             self.view.draft.first_event = end
         return end - first
+
+    def _find_short_end(self, first: int, end: int) -> int:
+        """Find the end of so many events as are some megabytes: all of them come into the undo."""
+        size = 0
+        for position, length in self._service.measure_events(range(first, end)):
+            size += length
+            if size > _MOST_EVENT_BYTES:
+                end = position + 1
+                break
+        self._load.add_text(size)
+        return end
 
     def _read_event_range(self) -> tuple[int, int]:
         base, draft = self.view.base, self.view.draft

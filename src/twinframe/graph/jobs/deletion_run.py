@@ -6,13 +6,19 @@ A worker that takes over continues with what is left.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, TypeVar
 
-from twinframe.errors import QueryTimeout, StorageError, TwinframeError
+from twinframe.errors import (
+    MemoryExhausted,
+    MemoryLimitExceeded,
+    QueryTimeout,
+    StorageError,
+    TwinframeError,
+)
 from twinframe.graph.background.leases import Lease, LeaseLost
 from twinframe.graph.background.own import OwnWork
 from twinframe.graph.changes import erase_models, erase_relationships, erase_twins
@@ -83,11 +89,19 @@ class DeletionRun:
         erase: Callable[[GraphTransaction, Sequence[T]], None],
     ) -> None:
         jobs = self._context.settings.jobs
-        remaining = iter(keys)
-        while chunk := list(islice(remaining, jobs.chunk_rows)):
+        remaining: Iterator[T] = iter(keys)
+        rows = jobs.chunk_rows
+        while chunk := list(islice(remaining, rows)):
             if self._context.clock() >= job.deadline:
                 raise QueryTimeout("The deletion did not end within its timeoutInMinutes.")
-            await self._context.write(OwnWork(partial(_call, erase, chunk)))
+            try:
+                await self._context.write(OwnWork(partial(_call, erase, chunk)))
+            except (MemoryExhausted, MemoryLimitExceeded):
+                # A store may have in memory what is erased, until it is committed.
+                if len(chunk) == 1:
+                    raise
+                rows = len(chunk) // 2
+                remaining = chain(chunk, remaining)
             await asyncio.sleep(jobs.pause)
 
     def _erase_relationships(
