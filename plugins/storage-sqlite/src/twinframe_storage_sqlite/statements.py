@@ -51,6 +51,7 @@ def _look_away() -> None:
 class StatementRunner:
     """One connection used by one thread at a time. Raises engine errors as errors of the service.
 
+    `is_short` is whether the present snapshot is one of few and small rows (`short_snapshot`).
     `connection` is APSW's own, for callers with needs of their own. A statement must be read to its
     end or closed: an open one keeps its snapshot and the WAL from shrinking.
     """
@@ -65,6 +66,7 @@ class StatementRunner:
         self._cancelled = False
         self._steps = 0
         self._most_steps: int | None = None
+        self.is_short = False
         self._checks = 0
         self._looked = 0.0
         self._steps_per_check = self._steps_to_next = _STEPS_PER_CHECK
@@ -84,11 +86,6 @@ class StatementRunner:
             self._read = 0
             self.check_deadline()
             self._look()
-
-    @property
-    def is_short(self) -> bool:
-        """Whether the present snapshot is one of few and small rows (`short_snapshot`)."""
-        return self._depth > 0 and self._most_steps is not None
 
     def interrupt(self) -> None:
         """Stop the statements of the present `snapshot`, from any thread: they raise
@@ -138,7 +135,7 @@ class StatementRunner:
 
     def _begin(self, deadline: float | None, steps_per_check: int, most: int | None) -> None:
         self._deadline, self._cancelled, self._depth = deadline, False, 1
-        self._steps, self._most_steps = 0, most
+        self._steps, self._most_steps, self.is_short = 0, most, most is not None
         # NOTE: without a deadline the reader may be the event loop, which must not wait.
         self._takes_turns = deadline is not None and most is None
         self._checks, self._is_long = 0, False
@@ -149,7 +146,7 @@ class StatementRunner:
         self.connection.set_progress_handler(None)
         if self._takes_turns:
             self._turns.leave(self)
-        self._deadline, self._cancelled, self._depth = None, False, 0
+        self._deadline, self._cancelled, self._depth, self.is_short = None, False, 0, False
         self._close_open()
         if self.connection.in_transaction:
             self.read_one("ROLLBACK")
