@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -164,6 +164,56 @@ def test_an_ipv4_address_is_public_as_the_registry_says(value: int) -> None:
     for block in ("::", "::ffff:0:0:0", "64:ff9b:1::", "fec0::", "2001::", "fe80::5efe:0:0"):
         other = ipaddress.IPv6Address(int(ipaddress.IPv6Address(block)) | value)
         assert not is_public(other), other
+
+
+# What is public here and not global to some version of Python, and why. The lists of Python stand
+# for the registries of its year.
+BEYOND_PYTHON = {
+    "::ffff:0:0/96": "is what the IPv4 address inside is; Python says so from 3.13 on",
+    "2002::/16": "is what the IPv4 address inside is; the registry says neither",
+    "2001:1::1/128": "reachable in the registry since 2015; in Python since 3.13, and patches",
+    "2001:1::2/128": "likewise",
+    "2001:1::3/128": "reachable in the registry since 2024, in no Python yet",
+    "2001:3::/32": "as the first",
+    "2001:4:112::/48": "as the first",
+    "2001:20::/28": "as the first",
+    "2001:30::/28": "as the first",
+}
+BEYOND_PYTHON_NETWORKS = [ipaddress.ip_network(text) for text in BEYOND_PYTHON]
+
+
+@settings(max_examples=1000)
+@given(
+    st.builds(ipaddress.IPv4Address, draw_address(32, REGISTRY_V4))
+    | st.builds(ipaddress.IPv6Address, draw_address(128, REGISTRY_V6))
+)
+def test_what_is_public_is_global_to_python_too_but_for_the_differences_listed(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> None:
+    assume(not any(address in network for network in BEYOND_PYTHON_NETWORKS))
+    assert address.is_global or not is_public(address)
+
+
+def list_edges(networks: Iterable[Any]) -> Iterator[Any]:
+    """The first and last address of each, and those beside them."""
+    for network in networks:
+        yield from (network[0], network[-1])
+        if int(network[0]):
+            yield network[0] - 1
+        if int(network[-1]) < (1 << network.max_prefixlen) - 1:
+            yield network[-1] + 1
+
+
+def test_no_block_that_python_knows_as_private_is_public() -> None:
+    known = [
+        network
+        for constants in (ipaddress.IPv4Address, ipaddress.IPv6Address)
+        for network in constants._constants._private_networks  # type: ignore[attr-defined, union-attr]
+    ]
+    assert len(known) > 20
+    for address in list_edges(known):
+        if not any(address in network for network in BEYOND_PYTHON_NETWORKS):
+            assert address.is_global or not is_public(address), address
 
 
 @settings(max_examples=500)
